@@ -180,7 +180,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no prediction": (
         {"candidate_scores": SCORES, "prediction": [0, None, 1, 1]},
-        "row 2: column prediction: expected a predicted position, got null; drop the row",
+        "row 2: column prediction: expected a predicted position, got null; leave the column out, then what has the "
+        "highest probability is predicted; a dropped row is no error",
     ),
     "a negative label": (
         {"candidate_scores": SCORES, "label": [0, -1, 0, 0]},

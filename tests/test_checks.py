@@ -189,13 +189,14 @@ def test_the_ends_are_confidences() -> None:
 
 LABELS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown class": ({"probabilities": GOOD, "label": [0, 7]}, "row 2: column label: expected one of the 2 known "
-     "classes (0, 1), got 7; use null where the class is unknown; a class that the reference never had cannot be "
-     "judged"),
+     "classes (0, 1), got 7; use null where the truth is unknown; a class that the model does not know has "
+     "probability 0 (prob_7)"),
     "unknown name": ({"probabilities": GOOD, "label": ["cat", "cow"], "classes": ["cat", "dog"]}, "row 2: column "
-     "label: expected one of the 2 known classes (cat, dog), got 'cow'; use null where the class is unknown; a class "
-     "that the reference never had cannot be judged"),
+     "label: expected one of the 2 known classes (cat, dog), got 'cow'; use null where the truth is unknown; a class "
+     "that the model does not know has probability 0 (prob_cow)"),
     "minus one": ({"probabilities": GOOD, "label": [0, -1]}, "row 2: column label: expected one of the 2 known classes "
-     "(0, 1), got -1; use null where the class is unknown; a class that the reference never had cannot be judged"),
+     "(0, 1), got -1; use null where the truth is unknown; a class that the model does not know has probability 0 "
+     "(prob_-1)"),
     "counted from one": ({"probabilities": GOOD, "label": [1, 2]}, "row 2: column label: expected one of the 2 known "
      "classes (0, 1), got 2; these seem to count from 1: subtract 1, or name the classes with classes=[...] "
      "(--classes)"),
@@ -216,10 +217,11 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
      "a string), got [0]; give one class number or name a cell, not scores, not lists"),
     "two axes": ({"probabilities": GOOD, "label": [[0], [1]]}, "column label: expected an array with axes (sample), "
      "got shape (2, 1); reshape it"),
-    "null prediction": ({"prediction": ["a", None, "b"]}, "row 2: column prediction: expected a predicted class, got "
-     "null; drop the row"),
+    "null prediction": ({"probabilities": GOOD, "prediction": [0, None]}, "row 2: column prediction: expected a "
+     "predicted class, got null; leave the column out, then what has the highest probability is predicted; a dropped "
+     "row is no error"),
     "null member": ({"prediction": ["a", "a"], "members": [["a", "b"], ["a", None]]}, "row 2: column members: expected "
-     "a predicted class, got null; drop the row"),
+     "a predicted class, got null; leave out the model or view that has no answer there"),
     "name twice": ({"probabilities": GOOD, "classes": ["a", "a"]}, "column classes: expected distinct class names, "
      "got a name twice; rename one"),
     "name twice but for its type": ({"probabilities": GOOD, "classes": [1, "1"]}, "column classes: expected distinct "
@@ -293,14 +295,14 @@ def test_unknown_labels_of_frames() -> None:
     ]
     for column in columns:
         assert encode(column, (0, 1), "label").tolist() == [0, -1, 1], column
-        assert [str(c) for c in find_classes([column])] == ["0", "1"], column
+        assert [str(c) for c in find_classes({"label": column})] == ["0", "1"], column
 
 
 def test_an_unknown_label_makes_no_class() -> None:
     """NaN must not count as a class of its own, nor as class 0."""
-    assert find_classes([[1.0, np.nan, 2.0]]) == (1, 2)
-    assert find_classes([["a", np.nan], [None, "b"]]) == ("a", "b")
-    assert find_classes([[None, None]]) == ()
+    assert find_classes({"label": [1.0, np.nan, 2.0]}) == (1, 2)
+    assert find_classes({"label": ["a", np.nan], "members": [None, "b"]}) == ("a", "b")
+    assert find_classes({"label": [None, None]}) == ()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64, object, str])

@@ -134,8 +134,8 @@ def ask(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = oodometer.estimate(reference, target, labels=labels, every=every, workers=1, **asked)
-    whole = (found.headline, found.fell, found.target["accuracy"]["value"])
-    parts = [(c.headline, c.fell, c.truth.value) for c in found.chunks if c.truth is not None]
+    whole = (found.headline, found.fell_without_labels or found.fell, found.target["accuracy"]["value"])
+    parts = [(c.headline, c.fell_without_labels or c.fell, c.truth.value) for c in found.chunks if c.truth is not None]
     for headline, fell, truth in parts or [whole]:
         assert fell is not None
         i = headline.interval

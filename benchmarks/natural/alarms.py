@@ -82,12 +82,14 @@ def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray
             reference, target.assign(part=number), by="part", level=LEVEL, backtest=work_folder() / "trials", workers=1
         )
     assert found.diagnosis is not None
-    assert found.fell is not None
+    fell = found.fell_without_labels or found.fell
+    assert fell is not None
     spread = float(np.stack(reference["probabilities"].to_numpy()).max(axis=1).std())
-    told = [(None, found.headline, found.estimates, found.diagnosis.signs, found.fell.changed)]
+    told = [(None, found.headline, found.estimates, found.diagnosis.signs, fell.changed)]
     for part in found.slices:
-        assert part.fell is not None
-        told.append((int(part.place["value"]), part.headline, part.estimates, part.signs, part.fell.changed))
+        fell = part.fell_without_labels or part.fell
+        assert fell is not None
+        told.append((int(part.place["value"]), part.headline, part.estimates, part.signs, fell.changed))
     out = []
     for which, headline, estimates, seen, changed in told:
         inside = np.ones(len(target), bool) if which is None else number == which

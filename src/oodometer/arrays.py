@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -122,12 +122,15 @@ class Ragged:
 class Coded:
     """Classes as positions in a list of distinct values, -1 where unknown: what a dictionary-encoded column holds.
 
+    ``noted`` counts labels that are no class, and classes that are none of the known ones (`classes.label_codes`).
+
     >>> Coded(np.array([0, 1, 0, -1]), ["dog", "cat"]).values
     ['dog', 'cat']
     """
 
     codes: Array
     values: Sequence[Any]
+    noted: Mapping[str, int] = field(default_factory=dict)
 
 
 def as_numpy(value: Any) -> Array:

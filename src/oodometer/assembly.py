@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import candidates, checks
-from .arrays import Array, Ragged, as_numpy
-from .classes import ClassNames, encode, encode_positions, find_classes, truth_values
+from .arrays import Array, Coded, Ragged, as_numpy
+from .classes import (
+    NO_ANSWER,
+    ClassNames,
+    NewClassError,
+    encode,
+    encode_positions,
+    find_classes,
+    truth_values,
+)
 from .errors import InputError
 from .fields import FIELDS, Field, refuse_classes_beside_positions
 from .kernels import Top, concatenated
@@ -44,6 +53,12 @@ def check_fields(
         if field.cell == "class":
             entries = None if ordered is None else out[ordered]
             out[name] = _coded(given[name], name, field, None if ordered or positions else classes or (), entries)
+            noted = dict(given[name].noted) if isinstance(given[name], Coded) else {}
+            none = (classes or ()).index(NO_ANSWER) if name == "prediction" and NO_ANSWER in (classes or ()) else -1
+            if none >= 0 and (count := int(np.count_nonzero(out[name] == none))):
+                noted["no answer"] = count
+            if noted:
+                learnt["noted"] = {**learnt.get("noted", {}), **noted}
         elif name not in out:
             out[name] = as_numpy(given[name])
     rows = _common_length(out)
@@ -93,13 +108,13 @@ def _settle_classes(given: dict[str, Any], out: dict[str, Any], classes: ClassNa
                 remedy="align them",
             )
         return tuple(range(next(iter(widths.values()))))
-    coded = [given[name] for name, field in FIELDS.items() if field.cell == "class" and name in given]
+    coded = {name: given[name] for name, field in FIELDS.items() if field.cell == "class" and name in given}
     return find_classes(coded) if coded else None
 
 
 def _coded(value: Any, name: str, field: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
     """Positions among the classes, or among candidates where there are none."""
-    codes = encode_positions(value, name) if classes is None else encode(value, classes, name)
+    codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
     if codes.ndim != len(field.axes):
         raise InputError(
             f"an array with axes ({', '.join(field.axes)})",
@@ -109,10 +124,15 @@ def _coded(value: Any, name: str, field: Field, classes: ClassNames | None, entr
         )
     if not field.unknown and (codes < 0).any():
         at = np.unravel_index(int(np.argmax(codes < 0)), codes.shape)
-        raise InputError(
+        remedy = "leave out the model or view that has no answer there"
+        if name == "prediction":
+            remedy = (
+                "leave the column out, then what has the highest probability is predicted; a dropped row is no error"
+            )
+        raise (NewClassError if name == "prediction" else InputError)(
             "a predicted class" if classes is not None else "a predicted position",
             got="null",
-            remedy="drop the row",
+            remedy=remedy,
             row=int(at[field.sample]) + 1,
             column=name,
         )
@@ -220,6 +240,8 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
 def picked_cache(cache: Mapping[str, Any], pick: slice | Array) -> dict[str, Any]:
     """What is known of some rows of a record from what was worked out for all of them."""
     out: dict[str, Any] = {"argmax": True} if cache.get("argmax") else {}
+    if "noted" in cache and not isinstance(pick, slice):  # rows that are left of a batch: it was noted of the whole
+        out["noted"] = cache["noted"]
     if isinstance(pick, slice) and "top" in cache:  # views
         out["top"] = Top(*(value[pick] for value in cache["top"]))
     return out
@@ -232,6 +254,8 @@ def joined_cache(caches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         out["top"] = Top(*map(concatenated, zip(*(one["top"] for one in caches), strict=True)))
     if all("verdicts" in one for one in caches):
         out["verdicts"] = np.concatenate([one["verdicts"] for one in caches])
+    if any("noted" in one for one in caches):
+        out["noted"] = dict(sum((Counter(one.get("noted", {})) for one in caches), Counter()))
     if all("argmax" in one for one in caches):
         out["argmax"] = all(one["argmax"] for one in caches)
     return out

@@ -11,18 +11,105 @@ from .arrays import Array, Coded, as_cells, as_numpy
 from .errors import InputError
 
 __all__ = [
+    "NO_ANSWER",
     "ClassNames",
+    "NewClassError",
     "class_of_truth",
     "encode",
     "encode_positions",
     "find_classes",
+    "is_missing_word",
     "is_null",
+    "label_codes",
     "named_classes",
+    "said_of_classes",
     "truth_values",
 ]
 
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
+NO_ANSWER = "(none)"  # the class of predictions that are null, as an answer is that could not be read
+# What people and libraries write in the place of a label that they do not have.
+_MISSING = frozenset(
+    ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan", "nat", "nil")
+)
+_SHOWN = 3
+
+
+class NewClassError(InputError):
+    """A predicted class that is none of the known ones, or null where none stands for that."""
+
+
+def is_missing_word(value: Any) -> bool:
+    """Whether a text is what people write in the place of a label that they do not have.
+
+    >>> [is_missing_word(one) for one in ("NA", " None ", "?", "", "nothing", 0)]
+    [True, True, True, True, False, False]
+    """
+    return isinstance(value, str) and value.strip().lower() in _MISSING
+
+
+def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tuple[Coded, dict[str, int]]:
+    """A column of labels in which words for a missing one (`is_missing_word`) that are no class are unknown, -1; and
+    with ``others`` classes that are none of the known ones -2, since rows of them are errors of the model. Beside it
+    how many rows had which word, or which class.
+
+    A class that looks like another way to write a known one (``Cat`` for ``cat``, 1 to K for 0 to K - 1) is none.
+
+    >>> found, noted = label_codes(Coded(np.array([0, 1, 2]), ["cat", "NA", "wolf"]), ("cat", "dog"), others=True)
+    >>> found.codes.tolist(), noted
+    ([0, -1, -2], {"missing 'NA'": 1, "class 'wolf'": 1})
+    """
+    by_name = {str(name) for name in classes}
+    alike = {name.strip().casefold() for name in by_name}
+    codes, noted = coded.codes, {}
+    distinct = [v for v in coded.values if v is not None and not is_missing_word(v)]
+    for place, value in enumerate(coded.values):
+        if value is None or (class_of_truth(value, by_name) if isinstance(value, bool) else str(value)) in by_name:
+            continue
+        word = is_missing_word(value)
+        odd = str(value).strip().casefold() in alike or _other_numbering(value, distinct, classes)
+        if not word and (odd or not others):
+            continue
+        rows = int(np.count_nonzero(codes == place))
+        if rows:
+            noted[f"{'missing' if word else 'class'} {value!r}"] = rows
+            codes = np.where(codes == place, -1 if word else -2, codes)
+    return Coded(codes, coded.values), noted
+
+
+def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
+    """What is to be said of labels that are no class, of classes that the model does not know, and of no answers.
+
+    >>> said_of_classes({"missing 'NA'": 160}, "c.csv")
+    ["c.csv: 160 labels are written 'NA' and count as unknown; if that is a class, name all with --classes"]
+    """
+    out = []
+    for kind in ("missing", "class", "no answer"):
+        rows = {name.partition(" ")[2]: count for name, count in noted.items() if name.startswith(kind)}
+        many = f"{sum(rows.values()):,}"
+        most = sorted(rows, key=lambda name: -rows[name])
+        names = ", ".join(most[:_SHOWN]) + (f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else "")
+        if rows and kind == "missing":
+            said = (
+                f"{many} labels are written {names} and count as unknown; if that is a class, name all with --classes"
+            )
+        elif rows and kind == "class":
+            said = f"{many} labels are of classes that the model does not know ({names}): they count as its errors"
+        elif rows:
+            said = f"{many} predictions are null, as of answers that could not be read: they count as wrong"
+        if rows:
+            out.append(f"{who}: {said}")
+    return out
+
+
+def _other_numbering(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> bool:
+    """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
+    if isinstance(cell, str) and all(isinstance(c, int) for c in classes) and not cell.lstrip("-").isdigit():
+        return True
+    numbers = [int(one) for one in distinct if str(one).lstrip("-").isdigit()]
+    counted = classes == tuple(range(len(classes)))
+    return counted and str(cell) == str(len(classes)) and min(numbers) >= 1
 
 
 def named_classes(value: Any) -> ClassNames:
@@ -197,16 +284,23 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
     return codes.reshape(array.shape), values
 
 
-def find_classes(columns: Iterable[Any]) -> ClassNames:
-    """The sorted distinct classes that occur in label-like columns.
+def find_classes(columns: Mapping[str, Any]) -> ClassNames:
+    """The sorted distinct classes that occur in label-like columns, by field: a word for a missing label is one where
+    another column holds it too, and null is one among predictions (`NO_ANSWER`).
 
-    >>> find_classes([["cat", "dog"], ["ant", None]])
-    ('ant', 'cat', 'dog')
+    >>> find_classes({"label": ["cat", "NA"], "prediction": ["ant", "cat"]})
+    ('ant', 'cat')
     """
     found: set[int | str] = set()
-    for values in columns:
-        cells = _dictionary(values, "label")[1]
-        found.update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
+    labels: set[int | str] = set()
+    answered = True
+    for name, values in columns.items():
+        codes, cells = _dictionary(values, name)
+        (labels if name == "label" else found).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
+        answered &= name != "prediction" or not bool((codes < 0).any())
+    found |= {cell for cell in labels if cell in found or not is_missing_word(cell)}
+    if not answered:
+        return (*sorted(map(str, found)), NO_ANSWER)
     strings = {isinstance(v, str) for v in found}
     if len(strings) > 1:
         raise InputError(
@@ -219,10 +313,11 @@ def find_classes(columns: Iterable[Any]) -> ClassNames:
     return tuple(sorted(found))
 
 
-def encode(value: Any, classes: ClassNames, column: str) -> Array:
-    """Classes as int32 positions in ``classes``, matched by name; null is -1.
+def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -> Array:
+    """Classes as int32 positions in ``classes``, matched by name; null is -1, and so is a word for a missing label.
 
-    Raises `InputError` for a class that is not among ``classes``.
+    Of a ``field`` that may not be unknown, `prediction`, null is `NO_ANSWER`. Raises `InputError` for a class that is
+    not among ``classes``, of predictions a `NewClassError`.
 
     >>> encode(["dog", None, "cat"], ("cat", "dog"), "label").tolist()
     [1, -1, 0]
@@ -233,17 +328,20 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
         if counted and (not value.size or (value.min() >= 0 and value.max() < len(classes))):
             return value.astype(np.int32)  # type: ignore[no-any-return]
     codes, distinct = _dictionary(value, column)
+    if field == "label":
+        codes = label_codes(Coded(codes, distinct), classes)[0].codes
     by_name = {str(name): position for position, name in enumerate(classes)}
     names = [class_of_truth(v, by_name) if isinstance(v, bool) else str(v) for v in distinct]
-    lookup = np.array([by_name.get(name, -2) for name in names] + [-1], dtype=np.int32)
+    unknown = by_name.get(NO_ANSWER, -1) if field == "prediction" else -1
+    lookup = np.array([by_name.get(name, -3) for name in names] + [-2, unknown], dtype=np.int32)
     out: Array = lookup[codes]
-    if (out == -2).any():
-        at = np.unravel_index(int(np.argmax(out == -2)), out.shape)
+    if (out == -3).any():
+        at = np.unravel_index(int(np.argmax(out == -3)), out.shape)
         shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        raise InputError(
+        raise (NewClassError if field == "prediction" else InputError)(
             f"one of the {len(classes)} known classes ({shown})",
             got=repr(distinct[codes[at]]),
-            remedy=_remedy_for_class(distinct[codes[at]], distinct, classes),
+            remedy=_remedy_for_class(distinct[codes[at]], distinct, classes, field),
             row=int(at[-1]) + 1,
             column=column,
         )
@@ -288,11 +386,17 @@ def _position(cell: Any) -> int | None:
     return int(cell) if whole and 0 <= cell < _MOST_CANDIDATES else None
 
 
-def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> str:
+def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label") -> str:
     """What to do about a class that is not among the known ones."""
-    counted = classes == tuple(range(len(classes)))
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
         return "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
-    if counted and cell == len(classes) and min(distinct) >= 1:
+    if _other_numbering(cell, distinct, classes):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
-    return "use null where the class is unknown; a class that the reference never had cannot be judged"
+    near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]
+    if near:
+        return f"write it {near[0]}, as the others"
+    if field == "label":
+        return (
+            f"use null where the truth is unknown; a class that the model does not know has probability 0 (prob_{cell})"
+        )
+    return "name all classes with --classes a,b,c, the same for every file"

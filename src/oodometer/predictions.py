@@ -259,6 +259,14 @@ class Predictions:
         return made
 
     @property
+    def noted(self) -> Mapping[str, int]:
+        """How many labels were words for a missing one or classes that the model does not know, and how many
+        predictions were null, by word and class (`classes.said_of_classes`).
+        """
+        found: Mapping[str, int] = self._cache.get("noted", {})
+        return found
+
+    @property
     def uncalibrated(self) -> Array | None:
         """The probabilities before `with_probabilities` made new ones, where they are remembered."""
         found: Array | None = self._cache.get("uncalibrated")
@@ -284,7 +292,7 @@ class Predictions:
         def make() -> Array:
             out: Array = (label == predicted).view(np.int8)
             if len(label) and label.min() < 0:
-                out[label < 0] = -1
+                out[label == -1] = -1  # -2 is a class that the model does not know, so that it is wrong
             return out
 
         made: Array = self.derived("verdicts", make)

@@ -14,8 +14,7 @@ from oodometer.engines.base import fold_states
 from oodometer.errors import InputError
 from oodometer.passes import reference_sample
 from oodometer.passes.folding import Execution
-from oodometer.passes.reference import Reference, gather_reference, read_reference
-from oodometer.passes.reference_parts import _Share
+from oodometer.passes.reference import Reference, _Share, gather_reference, read_reference
 from oodometer.predictions import Predictions
 from oodometer.runs import read_manifest
 from oodometer.store import as_source, write_predictions

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from oodometer.reports.runtime import runtime
+from oodometer.reports.page import runtime
 
 
 @pytest.fixture

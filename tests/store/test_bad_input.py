@@ -58,7 +58,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("nothing.csv", "x,y\n1,2\n", None, None, "got x, y; the file has y: --map y=label"),
     ("class.csv", HEAD + GOOD + "0.9,0.1,bird\n", 2, "label", "(cat, dog), got 'bird'"),
     ("swapped.csv", HEAD.replace("label", "prediction") + "0.2,0.8,cat\n0.9,0.1,dog\n", 1, "prediction", "swapped"),
-    ("unpredicted.csv", "prediction,label\na,a\n,b\n", 2, "prediction", "a predicted class, got null"),
+    ("unpredicted.csv", "prediction,prob_a,prob_b\na,0.9,0.1\n,0.2,0.8\n", 2, "prediction", "class, got null"),
     ("mixed.csv", "label,prediction\n1,1\n2,2\ncat,1\n", 3, "label", "all integers or all strings, got '1' and 'cat'"),
     ("truth.csv", "confidence,correct\n0.5,True\n0.5,perhaps\n", 2, "correct", "true or false"),
     ("confidence.csv", "confidence,correct\n0.5,1\n1.5,1\n", 2, "confidence", "between 0 and 1, got 1.5"),

@@ -12,8 +12,8 @@ import oodometer
 from oodometer.arrays import Array
 from oodometer.kernels import limited_to
 from oodometer.store import open_predictions, write_predictions
-from oodometer.verbs.estimate import reading_ahead
-from oodometer.verbs.estimate.reading_ahead import ReadingAhead
+from oodometer.verbs.estimate import learning as reading_ahead
+from oodometer.verbs.estimate.learning import ReadingAhead
 
 ROWS = 300_000
 

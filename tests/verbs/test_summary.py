@@ -20,12 +20,12 @@ def test_an_estimation_shows_its_summary() -> None:
     found = oodometer.estimate(REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False)
     lines = repr(found).splitlines()
     assert str(found) == repr(found)
-    assert lines[0].startswith(f"Estimated accuracy: {percent(found.headline.value)}  [")
-    assert lines[1] == f"  rests on: {found.headline.assumes}"
-    assert lines[3].startswith("  if P(y | x) stood still: ")
-    assert lines[4].startswith("  Fell by 1 point or more: ")
-    assert lines[5] == f"Reference accuracy: {percent(found['source'].value)} on 300 rows"
-    assert lines[6].startswith("True accuracy: ")
+    assert lines[0].startswith("True accuracy: ")
+    assert lines[1].startswith("  Fell by 1 point or more: ")
+    assert lines[2].startswith(f"Estimated accuracy: {percent(found.headline.value)}  [")
+    assert lines[3] == f"  rests on: {found.headline.assumes}"
+    assert lines[5].startswith("  if P(y | x) stood still: ")
+    assert lines[6] == f"Reference accuracy: {percent(found['source'].value)} on 300 rows"
     head = next(i for i, line in enumerate(lines) if line.startswith("method "))
     assert [line.split()[0] for line in lines[head + 1 : head + 1 + len(found.estimates)]] == [
         one.method for one in found.estimates

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
+from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import Axes, LabelledSource, Source, as_source
@@ -21,9 +22,11 @@ __all__ = [
     "Truth",
     "by_position",
     "check_length",
+    "check_new_classes",
     "joined_truth",
     "labelled",
     "matched_rows",
+    "mostly_new",
     "unneeded",
 ]
 
@@ -111,9 +114,15 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     0.5
     """
     source = _with_classes_of_both(source, data, open_source)
-    labels = open_truth(data, source.axes, open_source)
+    labels = open_truth(data, replace(source.axes, others=True), open_source)
     truth, said = joined_truth(labels, source, key)
     check_length(truth, _count(source))
+    if truth.label is not None and truth.correct is None and (truth.label < -1).any():
+        # beside probabilities there is no such class: all that is known is that these rows are wrong
+        fields = [name for name in source.fields if name in ("prediction", "probabilities", "logits", "members")]
+        predicted = np.concatenate([batch.predicted for batch in source.batches(fields)])
+        correct = np.where(truth.label == -1, -1, truth.label == predicted).astype(np.int8)
+        truth = replace(truth, label=None, correct=correct, _cache={})
     return Joined(LabelledSource(source, truth), said)
 
 
@@ -187,10 +196,12 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
     number = numbers_of_column(record, "row", labels.path) if "row" in record.columns else None
     by_key = key_of(key, labels, target) is not None
     rows = None if number is None and not by_key else _count(target)
+    check_new_classes(record, labels.path)
+    noted = tuple(said_of_classes(record.noted, labels.name))
     found = matched_rows(labels, target, rows, number, key)
     if found is None or rows is None:
         said = by_position(labels, target, key)
-        return Truth(record, () if said is None else (said,))
+        return Truth(record, noted if said is None else (said, *noted))
     held = np.flatnonzero(found >= 0)
     if len(np.unique(found[held])) < len(held):
         at = int(held[_repeated(found[held])])
@@ -205,7 +216,24 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
 
     label, correct, said = spread(record.label), spread(record.correct), unneeded(labels, found, key)
     whole = replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={})
-    return Truth(whole, () if said is None else (said,))
+    return Truth(whole, noted if said is None else (said, *noted))
+
+
+def check_new_classes(record: Predictions, file: str | None) -> None:
+    """`InputError` where most labels are of classes that the model does not know: then they are written otherwise."""
+    if record.label is not None and np.count_nonzero(record.label < -1) > np.count_nonzero(record.label >= 0):
+        raise mostly_new(record.noted, record.classes, file)
+
+
+def mostly_new(noted: Mapping[str, int], classes: ClassNames | None, file: str | None) -> InputError:
+    """The error where most labels are of classes that the model does not know."""
+    return InputError(
+        f"labels of the classes that the model knows ({', '.join(map(str, (classes or ())[:6]))})",
+        got=", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6]) + " in most rows",
+        file=file,
+        column="label",
+        remedy="write them in the model's words, or give `correct`",
+    )
 
 
 def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..arrays import Array
 from ..intervals import clopper_pearson
@@ -31,6 +31,14 @@ class Judgement:
     intervals: tuple[Estimate, ...]
     effective_labels: float
     warnings: tuple[str, ...]
+
+    def conditional(self, assumes: str) -> Judgement:
+        """The same intervals, whose promise holds under an assumption alone."""
+        made = {e.method: replace(e, kind="conditional", assumes=assumes) for e in (*self.intervals, self.label_only)}
+        kept = tuple(made[e.method] for e in self.intervals)
+        return replace(
+            self, estimate=made[self.estimate.method], label_only=made[self.label_only.method], intervals=kept
+        )
 
 
 def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..classes import said_of_classes
 from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
-from .joining import by_position, matched_rows, numbers_of_column, unneeded
+from .joining import by_position, check_new_classes, matched_rows, numbers_of_column, unneeded
 from .sampling import SampledRows
 
 __all__ = ["LabelledRows", "collect", "read_labels"]
@@ -75,6 +76,8 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
             remedy="give the truth of each row that you labelled",
         )
     record = source.read(["label", "correct"])
+    check_new_classes(record, source.path)
+    noted = said_of_classes(record.noted, source.name)
     number = {name: numbers_of_column(record, name, source.path) for name in _EXTRA if name in record.columns}
     row = matched_rows(source, target, rows, number.get("row"), key)
     if row is None:
@@ -98,7 +101,7 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
-    said = () if warning is None else (warning,)
+    said = tuple(noted) if warning is None else (warning, *noted)
     return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, said)
 
 
@@ -115,7 +118,7 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
             column="label",
             remedy="the target holds no predicted classes to hold labels against",
         )
-    verdicts: Array = np.where(record.label < 0, -1, record.label == predicted[row]).astype(np.int8)
+    verdicts: Array = np.where(record.label == -1, -1, record.label == predicted[row]).astype(np.int8)
     return verdicts
 
 

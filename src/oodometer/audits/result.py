@@ -34,7 +34,8 @@ class Audit(Shown):
     proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
     are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
     only). strata : tenths of the target by the proxy. expected_widths : the width to expect of more labels, where asked
-    for. suggest_by : how rows were suggested. A page: `oodometer.write_report(audit, path)`.
+    for. suggest_by : how rows were suggested. not_random : why labelled rows can hardly be a random sample, or None.
+    A page: `oodometer.write_report(audit, path)`.
     """
 
     labels: int
@@ -62,6 +63,7 @@ class Audit(Shown):
     proxy: str = "confidence"
     believed: Believed | None = None
     suggest_by: str = "random"
+    not_random: str | None = None
 
     def __repr__(self) -> str:
         return summary_of_audit(self)
@@ -103,6 +105,7 @@ class Audit(Shown):
             "strata": plain(self.strata),
             "outlook": plain(self.expected_widths),
             "suggest_by": self.suggest_by,
+            "not_random": self.not_random,
             "suggested": None if self.suggestion is None else plain(self.suggestion.row),
             "warnings": list(self.warnings),
         }

@@ -9,9 +9,20 @@ from ..diagnoses.base import holm
 from ..errors import UsageError
 from ..results import Interval, percent
 from ..results.fall import Fall, FallVerdict
+from ..results.values import counted
 from .natural_shifts import NaturalShifts, ShiftSigns
 
-__all__ = ["CHANGED", "FELL", "HOLDS", "LEAST_RIGHT", "chance_of_fall", "check_margin", "judged", "verdict_of"]
+__all__ = [
+    "CHANGED",
+    "FELL",
+    "HOLDS",
+    "LEAST_RIGHT",
+    "chance_by_labels",
+    "chance_of_fall",
+    "check_margin",
+    "judged",
+    "verdict_of",
+]
 
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
@@ -40,6 +51,20 @@ def chance_of_fall(
     return None if signs is None else prior.share_below(signs, signs.source - margin)
 
 
+def chance_by_labels(correct: int, rows: int, bound: float, reference: tuple[int, int] | None = None) -> float:
+    """How likely the accuracy lies below a bound, of labelled rows: a normal law with the mean and the variance of
+    Jeffreys' posterior. With a ``reference`` (correct, rows) the bound is of the accuracy less the reference's.
+
+    >>> round(chance_by_labels(930, 1000, 0.92), 3), round(chance_by_labels(930, 1000, -0.01, (4750, 5000)), 3)
+    (0.118, 0.884)
+    """
+    mean = variance = 0.0
+    for sign, hits, n in ((1, correct, rows), *([] if reference is None else [(-1, *reference)])):
+        share = (hits + 0.5) / (n + 1)
+        mean, variance = mean + sign * share, variance + share * (1 - share) / (n + 2)
+    return NormalDist(mean, variance**0.5).cdf(bound)
+
+
 def verdict_of(chance: float | None) -> FallVerdict:
     """The verdict at a chance of a fall.
 
@@ -52,7 +77,12 @@ def verdict_of(chance: float | None) -> FallVerdict:
 
 
 def judged(
-    prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
+    prior: NaturalShifts,
+    margin: float,
+    chances: Sequence[float | None],
+    changes: Sequence[float | None],
+    assume: str,
+    labelled: Sequence[int | None] | None = None,
 ) -> list[Fall]:
     """The falls of parts that are looked at together, such as all chunks of a series.
 
@@ -60,6 +90,9 @@ def judged(
     Holm's correction for all parts. So however many chunks there are, a series in which nothing changes raises any
     alarm in about 5 % of cases at most. Natural shifts that look like a fall and are none are not corrected for: the
     chunks of a series share them, and how often that happens was measured (``why``).
+
+    ``labelled`` are the rows by whose labels a part is judged, None where it is judged without: its chance is that of
+    `chance_by_labels` then, and its change that of the accuracy itself.
 
     >>> from oodometer.headline.natural_shifts import packaged_prior
     >>> two = judged(packaged_prior(), 0.01, [0.9, 0.9], [1e-9, 0.03], "natural")
@@ -72,6 +105,12 @@ def judged(
     out = []
     for i, chance in enumerate(chances):
         verdict, changed = verdict_of(chance), adjusted.get(str(i))
+        rows = None if labelled is None else labelled[i]
+        if rows is not None:
+            why = f"by {counted(rows, 'labelled row')}"
+            alarm = verdict == "fell" and changed is not None and changed <= CHANGED
+            out.append(Fall(margin, chance, verdict, changed, alarm, why))
+            continue
         measured = _measured(prior, margin, verdict)
         if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"

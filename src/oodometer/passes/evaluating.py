@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -11,6 +12,7 @@ import numpy as np
 
 from .. import plugins
 from ..audits.keys import KEY
+from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, UsageError
 from ..inference.clusters import Clusters, cluster_keys
 from ..intervals import check_level
@@ -91,6 +93,8 @@ class EvaluationPlan(Pass):
         """The state of one batch: the whole of it, and each slice."""
         known = batch.known()
         out: State = {WHOLE: {"read": len(batch), "rows": len(known)}}
+        if batch.noted:
+            out[WHOLE]["noted"] = Counter(batch.noted)
         if not len(known):
             return out
         if batch.rounded is not None:
@@ -246,7 +250,7 @@ def finish_evaluation(
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
     slices = in_natural_order([key for key in state if key[0] == "by"])
-    warnings = _warnings(whole, found["number"])
+    warnings = [*_warnings(whole, found["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), options.cluster is not None))
     accuracy = found["number"].get("accuracy")

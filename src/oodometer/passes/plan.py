@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +25,7 @@ from .decisions import check_rule
 from .folding import Execution
 from .guarding import Failed, guarded
 from .metrics import MetricPlan
+from .reference_sample import can_be_judged
 from .slicing import WHOLE, Key, column_of, rows_by_value
 
 __all__ = ["EstimationPlan", "batch_rows", "rounding"]
@@ -135,6 +137,7 @@ class EstimationPlan(Pass):
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice or chunk."""
+        noted = {n: rows for n, rows in batch.noted.items() if self.labels is None or n == "no answer"}
         if self.labels is not None:
             batch = self.with_labels(batch)
         if self.argmax is not None:
@@ -144,6 +147,10 @@ class EstimationPlan(Pass):
         calibrated = self.choice.apply(batch)
         whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)
+        if can_be_judged(batch):
+            whole["labelled"] = self._labelled(batch, calibrated)
+        if noted:
+            whole["noted"] = Counter(noted)
         if self.curve is not None:
             whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
         if self.confidence is not None:
@@ -164,6 +171,8 @@ class EstimationPlan(Pass):
                 if not method.heavy
             }
             states["truth"] = _truth(piece)
+            if "labelled" in whole:
+                states["labelled"] = self._labelled(batch.take(index), piece)
             if self.every is not None and self.every.timed and piece.time is not None:
                 states["first"] = Earliest(piece.time.min())
             if self.shift_statistics is not None:
@@ -188,6 +197,24 @@ class EstimationPlan(Pass):
             )
         truth = self.labels.slice(start, end)
         return replace(batch, label=truth.label, correct=truth.correct, _cache={})
+
+    def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
+        """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
+        known, classes = batch.verdicts >= 0, batch.num_classes
+        cell = np.zeros(len(batch), dtype=np.int64)
+        if self.confidence is not None and self.confidence.why_not(calibrated) is None:
+            cell = bins_of_confidence(self.confidence, calibrated)[1]
+        said = batch.predicted if classes and batch.has_prediction else cell * 0
+        label = np.zeros(0, dtype=np.int64) if batch.label is None else batch.label[known & (batch.label >= 0)]
+
+        def counts(codes: Array, cells: int) -> Array:
+            return np.stack([np.bincount(codes[rows], minlength=cells) for rows in (known, ~known)])
+
+        return Sums(
+            confidence=counts(cell, CONFIDENCE_BINS),
+            said=counts(said, max(classes, 1)),
+            labels=np.bincount(label, minlength=max(classes, 1)) if classes else np.zeros(1, dtype=np.int64),
+        )
 
     def check_labels(self, rows: int) -> None:
         """No label may be left over: a file of labels that is longer than the target belongs to another one."""
@@ -246,10 +273,8 @@ def rounding(digits: int, whose: str) -> str:
 
 
 def _truth(batch: Predictions) -> Sums:
-    if batch.label is None and batch.correct is None:
-        return Sums(rows=len(batch), known=0, correct=0)
-    try:
-        verdicts = batch.verdicts
-    except NotApplicable:  # labels, but no prediction to hold them against
-        return Sums(rows=len(batch), known=0, correct=0)
-    return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)))
+    if not can_be_judged(batch):
+        return Sums(rows=len(batch), known=0, correct=0, new=0)
+    verdicts = batch.verdicts
+    new = 0 if batch.label is None else int(np.sum(batch.label < -1))  # of classes that the model does not know
+    return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)

@@ -2,29 +2,171 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import secrets
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ..arguments import checked
+from ..backtests.trial_store import cache_folder
 from ..errors import MissingExtraError, UsageError
 from ..store.atomic import refuse_clashes, write_result
 from ..version import __version__
 from .charts.base import Figure
-from .filters import FILTERS
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
-from .runtime import runtime
+from .numbers import (
+    DASH,
+    MISSING,
+    basename,
+    cutoff,
+    digits,
+    finite,
+    given,
+    number,
+    p_value,
+    percent,
+    percent_range,
+    rows_text,
+    short,
+    threshold,
+)
 from .sections import SECTIONS
+from .words import apart, capital, measured, sentence, signed_points
 
 __all__ = ["check_report_libraries", "inputs_of", "render", "render_figures", "write_report"]
+
+
+@cache
+def runtime() -> str:
+    """Vega alone, since the specifications are compiled here (600 kB instead of 900).
+
+    To put it together takes vl-convert two seconds, so it is kept where backtests are, under its release and with a
+    hash of itself; a file that does not fit its hash is made again.
+    """
+    import vl_convert
+
+    # The address is a key into what vl-convert carries with it; nothing is fetched.
+    address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
+    wanted = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
+    of = hashlib.blake2b(f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8).hexdigest()
+    folder = cache_folder()
+    kept = None if folder is None else folder / f"charts-{of}.js"
+    bundle = None if kept is None else _read(kept)
+    if bundle is None:
+        bundle = vl_convert.javascript_bundle(wanted)
+        if kept is not None:
+            _keep(kept, bundle)
+    # A tag in the text of the library would end the script early.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _mark(bundle: bytes) -> bytes:
+    return b"// " + hashlib.blake2b(bundle, digest_size=16).hexdigest().encode()
+
+
+def _read(kept: Path) -> str | None:
+    try:
+        first, _, bundle = kept.read_bytes().partition(b"\n")
+        return bundle.decode("utf-8") if first == _mark(bundle) else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _keep(kept: Path, bundle: str) -> None:
+    """Written beside and renamed; where nothing can be kept, the next page takes two seconds again."""
+    content = bundle.encode("utf-8")
+    part = kept.with_name(f"{kept.name}.{secrets.token_hex(4)}.tmp")
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(_mark(content) + b"\n" + content)
+            part.replace(kept)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _data(value: Any, text: str) -> Markup:
+    """The text as an element that carries the unrounded number, for machines and for a hover."""
+    if finite(value) is None:
+        return escape(text)
+    return Markup('<data value="{}">{}</data>').format(repr(value), text)
+
+
+def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:
+    """Both ends of an interval in percent, each as a `<data>` element."""
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    if lower is None or upper is None:
+        return Markup(MISSING)
+    text = percent_range(lower, upper, digits(interval) if decimals is None else decimals)
+    first, last = text.split(DASH, 1) if text.count(DASH) == 1 else (percent(lower), percent(upper))
+    return _data(lower, first) + DASH + _data(upper, last)
+
+
+def _number_range(interval: Mapping[str, Any], decimals: int = 4) -> Markup:
+    lower, upper = interval.get("lower"), interval.get("upper")
+    if finite(lower) is None or finite(upper) is None:
+        return Markup(MISSING)
+    dash = DASH if lower is not None and lower >= 0 else " to "  # beside a minus a dash would read as one more
+    return _data(lower, number(lower, decimals)) + dash + _data(upper, number(upper, decimals))
+
+
+def _signed(value: Any) -> str:
+    """A difference with its sign and four decimals."""
+    return f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
+    """Both ends of an interval as bare text, for tables so large that elements around each end would swell the page."""
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    if lower is None or upper is None:
+        return MISSING
+    if share:
+        return percent_range(lower, upper, digits(interval))
+    return f"{number(lower)}{DASH}{number(upper)}" if lower >= 0 else f"{number(lower)} to {number(upper)}"
+
+
+def _span(interval: Mapping[str, Any]) -> Markup:
+    """Both ends of an interval that may lie below 0, as words: a dash between would read as a minus."""
+    lower, upper = interval.get("lower"), interval.get("upper")
+    if finite(lower) is None or finite(upper) is None:
+        return Markup(MISSING)
+    return escape(f"{_signed(lower)} to {_signed(upper)}")
+
+
+FILTERS: dict[str, Any] = {
+    "apart": apart,
+    "capital": capital,
+    "measured": measured,
+    "sentence": sentence,
+    "signed_points": signed_points,
+    "short": short,
+    "basename": basename,
+    "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
+    "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
+    "range": _range,
+    "num": lambda value, decimals=3: _data(value, number(value, decimals)),
+    "num_range": _number_range,
+    "ends": _ends,
+    "span": _span,
+    "gap": lambda value: _data(value, _signed(value)),
+    "threshold": lambda value: _data(value, threshold(value)),
+    "cutoff": lambda value: _data(value, cutoff(value)),
+    "given": lambda value: _data(value, given(value)),
+    "p_value": lambda value: _data(value, p_value(value)),
+    "rows": lambda value: _data(value, rows_text(value)),
+}
+"""Filters of the templates, by name."""
 
 TEMPLATES = Path(__file__).with_name("templates")
 

@@ -59,7 +59,7 @@ class Failing:
     ----------
     rule : the rule. bound, reference : what the number is held against, and the number on the reference.
     place : `name`, and `start` and `end` of a chunk, or `by` and `slice` of a slice. rows : its rows.
-    interval : the estimate. chance : how likely it lies below the bound.
+    interval : the estimate, or the truth where labels decide. chance : how likely it lies below the bound.
     changed : p-value of the test that the outputs are distributed as on the reference (Holm); None without such a test.
     truth : the accuracy where labels are known.
     known_since : when an earlier run of the job raised it first, in ISO form; None for a new one.
@@ -104,7 +104,8 @@ class Failing:
             against = f"{100 * gap:.1f} points" if metric == "accuracy" else f"{gap:.3f}"
             against += " below the reference"
         sure = "the whole interval" if i.upper < self.bound else f"{percent(self.chance, 0)} likely"
-        return f"{self.place['name']}: {metric} {value} [{lower}, {upper}], {against} ({sure})"
+        by = " by labels" if self.truth == i else ""
+        return f"{self.place['name']}: {metric} {value} [{lower}, {upper}]{by}, {against} ({sure})"
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ class Part:
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
-    asked for besides the accuracy.
+    asked for besides the accuracy. Where labels decide, ``fell`` is by them, and ``fell_without_labels`` as it would be
+    without any (else None).
     """
 
     place: Mapping[str, Any]
@@ -96,6 +97,12 @@ class Part:
     fell: Fall | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
+    fell_without_labels: Fall | None = None
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether labels decide in the place of the estimate."""
+        return self.fell_without_labels is not None
 
     @property
     def name(self) -> str:
@@ -111,6 +118,7 @@ class Part:
             "estimates": [e.to_dict() for e in self.estimates],
             "truth": None if self.truth is None else self.truth.to_dict(),
             "fell": None if self.fell is None else self.fell.to_dict(),
+            **_without(self.fell_without_labels),
             "signs": plain(self.signs),
             **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
         }
@@ -146,6 +154,24 @@ class Estimation(Shown):
     fell: Fall | None = None
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
     alarms: Alarms | None = None
+    fell_without_labels: Fall | None = None
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether the labels of the target decide in the place of the estimate: `truth`, ``fell`` and ``alarms``.
+
+        So they do where all rows are labelled, and where the interval of the labelled ones is narrower than the
+        estimate's and nothing shows that they are no random sample.
+        """
+        return self.fell_without_labels is not None
+
+    @property
+    def truth(self) -> Interval | None:
+        """The accuracy on the labelled rows of the target, None without any."""
+        known = self.target.get("accuracy")
+        return (
+            None if known is None else Interval(**{n: known[n] for n in ("value", "lower", "upper", "level", "kind")})
+        )
 
     def __repr__(self) -> str:
         return summary_of_estimation(self)
@@ -170,7 +196,9 @@ class Estimation(Shown):
             "reference": plain(self.reference),
             "target": plain(self.target),
             "headline": self.headline.to_dict(),
+            "truth": self._truth(),
             "fell": None if self.fell is None else self.fell.to_dict(),
+            **_without(self.fell_without_labels),
             "alarms": None if self.alarms is None else self.alarms.to_dict(),
             "assume": self.assume,
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
@@ -196,25 +224,40 @@ class Estimation(Shown):
             out["chunks"] = [p.to_dict() for p in self.chunks]
         return out
 
+    def _truth(self) -> dict[str, Any] | None:
+        known = self.truth
+        labelled = {"labelled": self.target.get("labelled"), "decides": self.by_labels}
+        return None if known is None else {**known.to_dict(), **labelled}
+
+
+def _without(fell: Fall | None) -> dict[str, Any]:
+    return {} if fell is None else {"fell_without_labels": fell.to_dict()}
+
 
 def headline_lines(found: Estimation) -> list[str]:
     """The headline, what it rests on, how far to trust it, the kind of shift, the reference, and the truth if known."""
-    i, reference = found.headline.interval, found.reference
-    made = f"{percent(i.level, None)} {i.kind} interval, {found.headline.method}"
+    return _lines(found, brief=False)
+
+
+def _lines(found: Estimation, brief: bool) -> list[str]:
+    head, reference = found.headline, found.reference
+    made = f"{percent(head.interval.level, None)} {head.interval.kind} interval"
+    fell = [] if found.fell is None else [f"  {found.fell.sentence()}"]
+    known = [*_truth_lines(found), *fell] if found.by_labels else []
     lines = [
-        f"Estimated accuracy: {_ends(found.headline)}  ({made})",
-        f"  rests on: {found.headline.assumes}",
+        *known,
+        f"Estimated accuracy: {_ends(head)}  ({made if brief else f'{made}, {head.method}'})",
+        f"  rests on: {head.assumes.partition(' (')[0] if brief else head.assumes}",
         _trust(found),
     ]
-    if found.headline.bands:
-        lines.append(f"  {bands_sentence(found.headline)}")
-    if found.fell is not None:
-        lines.append(f"  {found.fell.sentence()}")
+    if head.bands and not brief:
+        lines.append(f"  {bands_sentence(head)}")
+    lines += [] if known else fell
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
         lines += [f"  {line}" for line in column_lines(found.diagnosis)]
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
-    return [*lines, *_truth_lines(found)]
+    return lines if known else [*lines, *_truth_lines(found)]
 
 
 def _truth_lines(found: Estimation) -> list[str]:
@@ -229,19 +272,7 @@ def _truth_lines(found: Estimation) -> list[str]:
 
 def brief_lines(found: Estimation) -> list[str]:
     """As `headline_lines`, but no more than a person reads at a glance: bands, cases and methods are left to -v."""
-    i, reference = found.headline.interval, found.reference
-    lines = [
-        f"Estimated accuracy: {_ends(found.headline)}  ({percent(i.level, None)} {i.kind} interval)",
-        f"  rests on: {found.headline.assumes.partition(' (')[0]}",
-        _trust(found),
-    ]
-    if found.fell is not None:
-        lines.append(f"  {found.fell.sentence()}")
-    if found.diagnosis is not None:
-        lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
-        lines += [f"  {line}" for line in column_lines(found.diagnosis)]
-    lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
-    return [*lines, *_truth_lines(found)]
+    return _lines(found, brief=True)
 
 
 def worst_parts(parts: Sequence[Part], most: int) -> tuple[Part, ...]:
@@ -301,7 +332,14 @@ def alarms_sentence(parts: Sequence[Part], title: str) -> str:
     return f"{some} fell by {points_or_more(fell[0].by_at_least)} (alarm)"
 
 
-def _ends(one: Headline | Estimate) -> str:
+def _true(part: Part, parts: Sequence[Part]) -> list[str]:
+    """The cell with the truth of a part, where one of them has labels."""
+    if not any(one.truth for one in parts):
+        return []
+    return [""] if part.truth is None else [_ends(part.truth)]
+
+
+def _ends(one: Headline | Estimate | Interval) -> str:
     return f"{percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]"
 
 
@@ -330,8 +368,9 @@ def summary_of_estimation(found: Estimation) -> str:
     )
     for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
         if parts:
-            rows = [[p.name, str(p.rows), _ends(p.headline), alarm_text(p.fell)] for p in parts]
-            lines.append(aligned([title, "rows", "accuracy", "fell"], rows))
+            rows = [[p.name, str(p.rows), _ends(p.headline), *_true(p, parts), alarm_text(p.fell)] for p in parts]
+            truth = ["truth"] if any(p.truth for p in parts) else []
+            lines.append(aligned([title, "rows", "accuracy", *truth, "fell"], rows))
             lines.append(alarms_sentence(parts, title))
     if found.alarms is not None:
         lines += found.alarms.lines()

@@ -30,7 +30,8 @@ class Axes:
     feature, absent where entries only count from 0. sizes : lengths of these axes. listed : axis ("class" among them)
     -> the order in which lists and arrays without names of their own are to be read; absent where only the columns of
     a file show an order, which says nothing about lists elsewhere. positions : whether labels and predictions are
-    positions among candidates, so that there are no classes.
+    positions among candidates, so that there are no classes. others : whether labels may be of classes that are none of
+    these, as those of a target may; rows of them are errors of the model.
     """
 
     classes: ClassNames | None = None
@@ -38,6 +39,7 @@ class Axes:
     sizes: Mapping[str, int] = field(default_factory=dict)
     listed: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     positions: bool = False
+    others: bool = False
 
     @staticmethod
     def given(classes: ClassNames | None) -> Axes | None:

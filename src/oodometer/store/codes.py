@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded
-from ..classes import ClassNames, class_of_truth, encode, truth_values
+from ..classes import ClassNames, class_of_truth, encode, label_codes, truth_values
 from ..errors import InputError
 from .cells import first_true, numbers_of, wrong_type
 from .lists import flat_list
@@ -73,16 +73,26 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
 
 
 def class_cells(
-    array: Any, column: str, classes: ClassNames | None, text: bool, width: int | None, per_row: int = 1
+    array: Any,
+    column: str,
+    classes: ClassNames | None,
+    text: bool,
+    width: int | None,
+    per_row: int = 1,
+    field: str = "",
+    others: bool = False,
 ) -> Coded:
-    """Classes as positions among those known."""
-    names = classes or ()
-    if pt.is_integer(array.type) and not array.null_count:
+    """Classes as positions among those known, those of a ``field``; with ``others`` labels may be of further ones."""
+    names: ClassNames = classes or ()
+    noted: dict[str, int] = {}
+    if pt.is_integer(array.type) and not array.null_count and not others:
         values: Any = numbers_of(array)
     else:
         values = dictionary(array, column, text, frozenset(map(str, names)), per_row)
+    if field == "label" and isinstance(values, Coded):
+        values, noted = label_codes(values, names, others)
     try:
-        return Coded(encode(values, names, column), names)
+        return Coded(encode(values, names, column, field), names, noted)
     except InputError as error:
         if error.row is not None:
             error.row = (error.row - 1) // per_row + 1

@@ -34,11 +34,18 @@ _CELLS: dict[Kind, Any] = {
 }
 
 
-def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None) -> Any:
-    """One field's array from a record batch; rows in errors count from the batch's start."""
+def field(
+    batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None, others: bool = False
+) -> Any:
+    """One field's array from a record batch; rows in errors count from the batch's start. ``others``: labels may be of
+    classes that are none of the known ones.
+    """
     columns = [plain(batch.column(name)) for name in feed.columns]
     if FIELDS[feed.field].truths:
         columns = [_without_truth(array) for array in columns]
+    if feed.kind == "class" and not feed.wide:
+        name, others = feed.columns[0], others and feed.field == "label"
+        return class_cells(columns[0], name, classes, text, width, field=feed.field, others=others)
     if not feed.wide:
         return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
     cells = [_CELLS[feed.kind](a, c, classes, text, None) for a, c in zip(columns, feed.columns, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
@@ -63,6 +64,9 @@ class InPlace:
             np.copyto(to, values)
         with self._lock:
             self._filled += len(batch)
+            if batch.noted:
+                piece._cache["noted"] = batch.noted
+                whole._cache["noted"] = dict(Counter(whole.noted) + Counter(batch.noted))
         return piece
 
     def whole(self) -> Predictions | None:

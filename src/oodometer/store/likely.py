@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..fields import FIELDS
 
-__all__ = ["likely_columns", "likely_remedy"]
+__all__ = ["likely_columns", "likely_remedy", "looks_like_probability"]
 
 _PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
@@ -43,6 +43,16 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
         if len(heads) == 1 and all(names) and len(set(names)) == len(names):
             out |= {c: f"prob_{name}" for c, name in zip(found, names, strict=True)}
     return out
+
+
+def looks_like_probability(column: str) -> bool:
+    """Whether a name that is none of ours is one that teams give a probability or a score.
+
+    >>> [looks_like_probability(name) for name in ("y_pred_proba", "p_yes", "score", "prediction", "score_of_bureau")]
+    [True, True, True, False, False]
+    """
+    low = column.strip().lower()
+    return column not in FIELDS and (_PROBABILITY.search(low) is not None or _SCORE.fullmatch(low) is not None)
 
 
 def likely_remedy(columns: Sequence[str]) -> str | None:

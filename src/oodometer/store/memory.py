@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames, encode_positions
+from ..classes import ClassNames, NewClassError, encode_positions
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
@@ -219,15 +219,15 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
     for name in (n for n, field in FIELDS.items() if field.cell == "class" and record.has(n)):
         codes: Array = getattr(record, name)
-        changes[name] = lookup[codes]
-        if (changes[name] == -2).any():
+        changes[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
+        if (changes[name] == -2).any() and not (axes.others and name == "label"):
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
-            raise InputError(
+            raise (NewClassError if name == "prediction" else InputError)(
                 f"one of the {len(classes)} known classes",
                 got=repr(own[codes[at]]),
                 file=record.source,
                 column=name,
-                remedy="use null where the class is unknown; a class that the reference never had cannot be judged",
+                remedy="give every class probabilities, those of classes that the model does not know 0",
                 row=record.first_row + int(at[-1]) + 1,
             )
     return replace(record, classes=classes, _cache={}, **changes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Coded
-from ..classes import ClassNames
+from ..classes import NO_ANSWER, ClassNames, is_missing_word
 from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
@@ -40,7 +40,7 @@ class Plan:
 
     ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
     feature once they are. ``positions`` says that labels and predictions are positions among candidates; ``encoding``
-    makes features of the user's own columns.
+    makes features of the user's own columns; ``others`` says that labels may be of classes that are none of these.
     """
 
     layout: Layout
@@ -52,6 +52,7 @@ class Plan:
     rows: int = 65_536
     positions: bool = False
     encoding: FeatureEncoding | None = None
+    others: bool = False
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -187,7 +188,7 @@ class TableReader(Reader):
             if plan.positions and FIELDS[feed.field].cell == "class":
                 arrays[feed.field] = decode.positions(batch, feed, self.text)
             else:
-                arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
+                arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width, plan.others)
             if plan.orders and not feed.wide:
                 arrays[feed.field] = _ordered(arrays[feed.field], feed.field, plan.orders)
         extra = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
@@ -267,10 +268,17 @@ def seen_classes(reader: Reader, layout: Layout) -> ClassNames | None:
     if not feeds:
         return None
     plan = Plan(layout, feeds, None)
+    of = {column: feed.field for feed in feeds for column in feed.columns}
     found: dict[Any, None] = {}
-    for _, _, coded in reader.coded(plan):
-        found.update(dict.fromkeys(coded.values))
+    labels: dict[Any, None] = {}
+    answered = True
+    for column, _, coded in reader.coded(plan):
+        (labels if of[column] == "label" else found).update(dict.fromkeys(coded.values))
+        answered &= of[column] != "prediction" or not bool((coded.codes < 0).any())
+    found |= {value: None for value in labels if value in found or not is_missing_word(value)}
     found.pop(None, None)
+    if not answered:
+        return (*sorted(map(str, found)), NO_ANSWER)
     numbers = {value: _is_number(value, reader.text) for value in found}
     if len(set(numbers.values())) > 1:
         raise _mixed(numbers, reader, plan)

@@ -279,7 +279,7 @@ class ReaderSource(Source):
         if classes is not None:
             layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
-        return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding)
+        return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
 
     def _has_positions(self, wanted: Axes) -> bool:
         """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of

@@ -113,7 +113,7 @@ def backtest(
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
-    return replace(found, reference=tells, warnings=(*said, *warnings, *found.warnings))
+    return replace(found, reference=tells, warnings=(*opener.notes, *said, *warnings, *found.warnings))
 
 
 def _too_few(rows: int, file: str) -> InputError:

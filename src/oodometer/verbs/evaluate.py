@@ -176,7 +176,8 @@ def evaluate(
             own = positive_class(source, positive)
             judged = source if threshold is None else DecidedSource(source, threshold, own)
             found = evaluate_source(in_name_order(judged), about_class(chosen, own), options)
-            done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*said, *found.warnings)))
+            notes = (line for line in opener.notes if line.startswith(f"{source.name}: "))
+            done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*notes, *said, *found.warnings)))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 

@@ -303,6 +303,8 @@ def _contents(reference: Any, options: EstimateOptions, where: str | Sequence[st
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
     fitted, _ = learn(sources, options)
+    fitted.warnings.extend(opener.notes)
     figures = reference_figures(fitted.plan, fitted.record, options.level)
-    how: dict[str, Any] = {"mapping": options.mapping, "threshold": options.threshold, "options": told_of_fit(options)}
+    how: dict[str, Any] = {"threshold": options.threshold, "options": told_of_fit(options)}
+    how["mapping"] = opener.mapping or None
     return Contents(fitted, figures, opener.axes, **how, encoding=sources[0].encoding, prior=shifts)

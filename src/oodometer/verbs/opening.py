@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..audits.keys import KEY
+from ..classes import NewClassError
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
+from ..fields import FIELDS
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from ..store.axes import name_order
+from ..store.columns import class_names
 from .fitted import FittedSource, is_fitted
+from .unread import unread_probabilities
 
-__all__ = ["Opener", "in_name_order", "positive_class", "renamings"]
+__all__ = ["Opener", "in_name_order", "positive_class", "renamings", "with_classes_of_both"]
 
 
 def in_name_order(source: Source) -> Source:
@@ -88,6 +92,24 @@ def _named_class(positive: str | None) -> str | None:
     return positive.rpartition("=")[2] if positive is not None and "=" in positive else None
 
 
+def with_classes_of_both(run: Callable[[Any, Any, Any], Any], reference: Any, target: Any, options: Any) -> Any:
+    """What ``run`` gives. Where classes are only told by the rows that have them, the target may predict one that the
+    reference never had, or hold no answer: then both are read again with the classes of both.
+    """
+    try:
+        return run(reference, target, options)
+    except NewClassError:
+        if options.classes is not None or is_fitted(reference) or isinstance(target, Source):
+            raise
+        opener = Opener(options.mapping, options.threshold, options.positive)
+        sources = [*opener.references(reference), opener.open(target)]
+        of_classes = {name for name, field in FIELDS.items() if field.of_classes}
+        if any(of_classes & set(source.fields) or source.classes is None for source in sources):
+            raise
+        names = {str(name) for source in sources for name in source.classes or ()}
+        return run(reference, target, replace(options, classes=name_order(class_names(sorted(names)))))
+
+
 class Opener:
     """Opens several sources with the same renamings; a renaming must find its column in at least one of them.
 
@@ -103,13 +125,14 @@ class Opener:
     def __init__(
         self, mapping: Mapping[str, str] | None, threshold: float | None = None, positive: str | None = None
     ) -> None:
-        self._mapping = dict(mapping or {})
+        self.mapping = dict(mapping or {})
         self._threshold = None if threshold is None else check_threshold(threshold)
         self._positive = positive
         self._decides_for: int | str | None = None
         self._used: set[str] = set()
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
+        self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
         self, reference: Any, classes: Sequence[int | str] | None = None, where: str | Sequence[str] | None = None
@@ -154,10 +177,10 @@ class Opener:
             )
         self._positive = kept.options.get("positive")
         self._threshold, self._axes = kept.threshold, source.axes
-        taken = {*self._mapping.values()}
+        taken = {*self.mapping.values()}
         before_now = {theirs: ours for theirs, ours in (kept.mapping or {}).items() if ours not in taken}
         self._used.update(before_now)
-        self._mapping = {**before_now, **self._mapping}
+        self.mapping = {**before_now, **self.mapping}
         return source
 
     @property
@@ -168,8 +191,10 @@ class Opener:
         return self._axes
 
     def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
-        """A source whose classes, models, views, judges and features are put in the references' order, by name."""
-        return self.open(data, extra_columns=extra_columns, axes=self.axes, where=where)
+        """A source whose classes, models, views, judges and features are put in the references' order, by name; its
+        labels may be of further classes.
+        """
+        return self.open(data, extra_columns=extra_columns, axes=replace(self.axes, others=True), where=where)
 
     def open(
         self,
@@ -182,7 +207,7 @@ class Opener:
         """The source, renamed as far as its columns go, with the axes of another one where they are given, and without
         the rows for which conditions do not hold.
         """
-        mapping = dict(self._mapping)
+        mapping = dict(self.mapping)
         while True:
             try:
                 source = as_source(
@@ -200,11 +225,17 @@ class Opener:
                 del mapping[error.column]
                 continue
             except MissingColumnsError as error:  # a mistyped renaming says more than that nothing is known
-                mistyped = [self._complaints[c] for c in self._mapping if c not in mapping and self._meant(c)]
+                mistyped = [self._complaints[c] for c in self.mapping if c not in mapping and self._meant(c)]
                 if mistyped:
                     raise mistyped[0] from error
                 raise
             self._used.update(mapping)
+            if axes is None and not isinstance(data, Source):
+                found, said = unread_probabilities(source, self.mapping)
+                self.notes += [one for one in said if one not in self.notes]
+                if found:
+                    self.mapping |= found
+                    return self.open(data, classes, extra_columns, axes, where)
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source

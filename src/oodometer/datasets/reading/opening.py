@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,72 @@ from ...errors import InputError, MissingExtraError
 from ...store.tables import open_table
 from ..base import Dataset, Modality
 from ..hub import hub_rows
+from ..images import file_stamp, image_files
 from .arrays import ArrayExamples
-from .base import Columns, Examples
+from .base import Batch, Columns, Examples, check_modality, decoded
 from .dialogues import DialogueExamples, Drawing
-from .folder import FolderExamples
-from .memory import DatasetExamples
 from .table import TableExamples
 
 __all__ = ["open_examples"]
+
+
+class FolderExamples(Examples):
+    """Images below a folder; the name of the subfolder is the label, the path inside the folder the id.
+
+    Beside subfolders, images in the folder itself are of unknown class.
+    """
+
+    labels_are_folders = True
+
+    def __init__(self, folder: Path, reads: Sequence[Modality]) -> None:
+        self.files = image_files(folder)
+        self.folder, self.name, self.file, self.rows = folder, str(folder), str(folder), len(self.files)
+        self.modality = "image"
+        check_modality("image", reads, str(folder))
+        self._labelled = any(one.parent != folder for one in self.files)
+
+    @property
+    def stamp(self) -> Any:
+        """Name, size and time of change of every image."""
+        return [[str(one.relative_to(self.folder)), *file_stamp(one)] for one in self.files]
+
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
+        """Images by name."""
+        for start in range(first * rows, len(self.files), rows):
+            files = self.files[start : start + rows]
+            names = [one.relative_to(self.folder).as_posix() for one in files]
+            pixels, there, skipped = decoded(files, names, skip, None, start)
+            homes = [files[i].parent for i in there]
+            labels = tuple(None if one == self.folder else one.relative_to(self.folder).as_posix() for one in homes)
+            data = Dataset(
+                self.name,
+                pixels,
+                labels if self._labelled else (),
+                ids=tuple(names[i] for i in there),
+                source=self.name,
+                modality="image",
+            )
+            yield Batch(data, start, skipped=skipped, read=len(files))
+
+
+class DatasetExamples(Examples):
+    """A data set as it is."""
+
+    def __init__(self, data: Dataset, reads: Sequence[Modality]) -> None:
+        self.data, self.name, self.rows, self.modality = data, data.name or "data", len(data), data.modality
+        check_modality(data.modality, reads, data.source or None)
+
+    @property
+    def stamp(self) -> Any:
+        """The fingerprint of the data set."""
+        return self.data.fingerprint
+
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
+        """Rows of the data set."""
+        for start in range(first * rows, len(self.data), rows):
+            part = self.data.take(range(start, min(start + rows, len(self.data))))
+            yield Batch(part, start, read=len(part))
+
 
 HUB = "hf:"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -16,17 +17,67 @@ from ..base import Answers, Progress, only_shift
 from ..hub import load_pretrained
 from ..text.encoder import TransformerClassifier, positions
 from ..text.first_token import read_first_token_only
+from ..text.views import with_words_dropped
 from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
-from .heads import HEADS, score_of_means, with_means
 from .pieces import Pairs, check_dialogues, encode_pairs, positions_of
-from .views import with_candidates_kept
 
 __all__ = ["ResponseRanker"]
+
+HEADS = ("first-token", "means")
+
+_SCALE = 10.0  # of the cosine that training starts from: sure enough to learn from, not so sure that it stops learning
+
+
+def with_means(encoder: Any) -> Any:
+    """An encoder with the head `score_of_means`; weights start at 10, so that the score is 10 times a cosine."""
+    torch = load_torch()
+    score = torch.nn.Linear(encoder.config.hidden_size, 1, bias=False)  # softmax takes a constant away again
+    torch.nn.init.constant_(score.weight, _SCALE)
+    dropout = torch.nn.Dropout(getattr(encoder.config, "hidden_dropout_prob", 0.1))
+    return torch.nn.ModuleDict({"encoder": encoder, "dropout": dropout, "score": score})
+
+
+def score_of_means(net: Any, hidden: Any, real: Any, types: Any) -> Any:
+    """s = sum_k w_k u_k v_k; u and v are the means of the hidden states of both parts, each of length 1.
+
+    hidden has the shape (pair, token, unit), ``real`` and ``types`` (pair, token); s (pair,).
+    """
+    functional = load_torch().nn.functional
+    hidden = net["dropout"](hidden)
+    context, reply = (
+        functional.normalize((hidden * part[..., None]).sum(1), dim=1)  # a sum points where the mean does
+        for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
+    )
+    return net["score"](context * reply)[:, 0]
+
+
+_END = "\x1e"  # between turns, as a word of its own
+
+
+def with_candidates_kept(dialogues: Sequence[Dialogue], seed: Sequence[int]) -> list[Dialogue]:
+    """Each dialogue with every word of its context left out by chance, as `with_words_dropped` does with a text.
+
+    The end of a turn counts as a word: where it is left out, two turns become one.
+
+    >>> said = Dialogue(("a b c d e f g h",), ("x", "y"))
+    >>> found = with_candidates_kept([said], (0, 0, 0))[0]
+    >>> found.candidates, len(found.context[0]) < len(said.context[0])
+    (('x', 'y'), True)
+    """
+    joined = [f" {_END} ".join(one.context) for one in dialogues]
+    shorter = with_words_dropped(joined, seed)
+    out = []
+    for one, text in zip(dialogues, shorter, strict=True):
+        assert isinstance(text, str)
+        turns = tuple(turn.strip() for turn in text.split(_END) if turn.strip())
+        out.append(replace(one, context=turns or one.context))
+    return out
+
 
 _ON_CPU, _ON_GPU = 2048, 65_536  # padded tokens of a batch: on a CPU its values are to stay in the caches
 

@@ -9,12 +9,13 @@ from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from ...arrays import Ragged
+from ...arrays import Array, Ragged
 from ...datasets import Dataset
-from ...errors import UsageError
+from ...errors import InputError, UsageError
 from ...predictions import Predictions
 from ..artifacts import WEIGHTS, Artifact, fingerprint
 from ..base import Progress
+from ..torch.batches import padded
 from ..torch.best import Best
 from ..torch.checkpoint import load_weights, read_tensors, weights, write_tensors
 from ..torch.library import choose_device
@@ -23,16 +24,142 @@ from ..torch.training import Hooks, LengthBatches, TrainingConfig, train
 from .beams import Beams
 from .codec import Codec, check_strings
 from .decoding import DecodingOptions, decode
-from .exact_match import Clean
-from .pairs import EncodedPairs, pairs_of, same_length
+from .exact_match import Clean, exact_match
 from .pretrained import build, load_config, load_tokenizer, load_weights_of, special_ids, stand_ins_of
-from .record import check_gold, record_of
-from .scoring import must_be_numbers, score
+from .scoring import IGNORED, must_be_numbers, score
 from .snapshots import SnapshotOptions
 from .stand_ins import StandIns, check_spelling
 from .start import new_net, new_tokens, pretrained_tokens
 
 __all__ = ["EncoderDecoder"]
+
+
+def record_of(
+    inputs: Sequence[str],
+    beams: Beams,
+    *,
+    gold: Sequence[str | None] | None = None,
+    clean: Clean | None = None,
+    ids: Sequence[int | str] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> Predictions:
+    """A record with ``input``, ``output``, ``confidence``, ``token_logprobs`` and, where gold is given, ``correct``.
+
+    The confidence is exp(sum of the token log-probabilities of the best beam). A gold of None leaves ``correct``
+    unknown. Columns: ``id``, ``gold`` and those of ``columns``.
+
+    >>> from oodometer.arrays import Ragged
+    >>> beams = Beams([["a"], ["b"]], np.zeros((2, 1)), Ragged.from_rows([[-0.5], [-1.0]]), 0)
+    >>> record = record_of(["x", "y"], beams, gold=["a", None])
+    >>> record.correct.tolist(), record.confidence.round(2).tolist()
+    ([1, -1], [0.61, 0.37])
+    """
+    kept = {name: _objects(values) for name, values in (columns or {}).items()}
+    fields: dict[str, Any] = {}
+    if ids is not None:
+        kept["id"] = _objects([str(one) for one in ids])
+    if gold is not None:
+        check_gold(inputs, gold)
+        pairs = [(one, true) for one, true in zip(beams.best, gold, strict=True) if true is not None]
+        correct = np.full(len(inputs), None, dtype=object)
+        known = np.fromiter((one is not None for one in gold), dtype=bool, count=len(gold))
+        correct[known] = exact_match([one for one, _ in pairs], [true for _, true in pairs], clean=clean)
+        fields["correct"] = correct
+        kept["gold"] = _objects(gold)
+    return Predictions.from_arrays(
+        input=_objects(inputs),
+        output=_objects(beams.best),
+        confidence=beams.confidence,
+        token_logprobs=beams.token_logprobs,
+        columns=kept,
+        **fields,
+    )
+
+
+def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
+    """One gold output an input, a string or None; `InputError` else."""
+    if len(gold) != len(inputs):
+        raise InputError(
+            f"{len(inputs)} gold outputs, one an input",
+            got=str(len(gold)),
+            remedy="align them by sample",
+            column="gold",
+        )
+    for row, one in enumerate(gold, 1):
+        if one is not None and not isinstance(one, str):
+            raise InputError(
+                "a string, or None where the gold output is unknown",
+                got=repr(one),
+                remedy="drop the row or fill the cell",
+                row=row,
+                column="gold",
+            )
+
+
+def _objects(values: Sequence[Any]) -> Any:
+    found = np.empty(len(values), dtype=object)
+    found[:] = list(values)
+    return found
+
+
+@final
+class EncodedPairs:
+    """Token ids of inputs and outputs."""
+
+    def __init__(self, codec: Codec, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self.padding = codec.padding
+        self.read, self.written = codec.read(inputs), codec.learnt(outputs)
+
+    @property
+    def lengths(self) -> Array:
+        """Tokens of each input and output, shape (sample, 2)."""
+        return np.stack([self.read.lengths, self.written.lengths], axis=1)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All numbers: they name the data in a fingerprint."""
+        return self.read.values, self.read.offsets, self.written.values, self.written.offsets
+
+    def loss(self, net: Any, batch: Array, device: str) -> Any:
+        """The mean cross-entropy of the output tokens of the pairs at some positions."""
+        torch = load_torch()
+        ids, real = padded(self.read, batch, self.padding)
+        labels, _ = padded(self.written, batch, IGNORED)
+        return net(
+            input_ids=torch.from_numpy(ids).to(device),
+            attention_mask=torch.from_numpy(real).to(device).long(),
+            labels=torch.from_numpy(labels).to(device),
+        ).loss
+
+
+def pairs_of(data: Any, outputs: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
+    """Inputs and outputs of a data set, or as given, checked.
+
+    >>> pairs_of(["a b"], ["A"])
+    (['a b'], ['A'])
+    >>> pairs_of(["a b"])
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset
+    """
+    if isinstance(data, Dataset):
+        data, outputs = data.inputs, data.targets if outputs is None else outputs
+    if outputs is None:
+        raise UsageError("expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset")
+    inputs, outputs = check_strings(data, "input"), check_strings(outputs, "output", filled=True)
+    same_length(inputs, outputs)
+    return inputs, outputs
+
+
+def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """`InputError` where there is not one output an input."""
+    if len(inputs) != len(outputs):
+        raise InputError(
+            f"{len(inputs)} outputs, one an input",
+            got=str(len(outputs)),
+            remedy="align them by sample",
+            column="output",
+        )
+
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more
 

@@ -20,16 +20,16 @@ __all__ = ["card"]
 
 def card(found: Estimation) -> Card:
     """The card."""
-    head = found.headline
+    head = found.headline if found.truth is None or not found.by_labels else found.truth
     slices = [_grid("slices", found.slices)] if found.slices else []
     chunks = [_grid("chunks", found.chunks)] if found.chunks else []
     reference = share_of(found.reference.get("accuracy"))
     columns = [] if found.diagnosis is None else columns_grid(found.diagnosis)
     return Card(
-        title="Estimated accuracy",
+        title="True accuracy" if found.by_labels else "Estimated accuracy",
         number=percent(head.value),
         interval=interval_text(head),
-        trust=head.trust,
+        trust=None if found.by_labels else found.headline.trust,
         lines=tuple(_lines(found)),
         points=tuple(_point(part) for part in found.chunks) if len(found.chunks) > 1 else (),
         line=reference,
@@ -42,7 +42,12 @@ def card(found: Estimation) -> Card:
 def _lines(found: Estimation) -> list[str]:
     head, reference, truth = found.headline, found.reference, found.target.get("accuracy")
     lines = []
-    if truth is not None:
+    if found.by_labels:
+        lines.append(f"On {found.target['labelled']:,} labelled rows")
+        lines.append(
+            f"Estimated without labels: {percent(head.value)} ({percent(head.lower)} to {percent(head.upper)})"
+        )
+    elif truth is not None:
         rows = f"{found.target['labelled']:,} labelled rows"
         lines.append(f"True accuracy: {percent(truth['value'])} ({' to '.join(numbers(truth)[1:])}) on {rows}")
     known = share_of(reference.get("accuracy"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
@@ -9,16 +10,92 @@ from typing import Any, final
 
 import numpy as np
 
+from ...arrays import Array
+from ...datasets.folder import data_folder
+from ...estimators.threshold import find_threshold, total_credit
+from ...verbs.estimate import estimate
+from ...version import __version__
 from ..base import Progress, Step, Workspace
+from ..kit.tables import rounded
 from .data import RunData
-from .estimators import study_estimators
-from .published import published_agreement
+from .errors import mean_and_spread
 from .run_config import RunConfig
-from .simplicity import TARGETS, ask_dominoes, folder_of, study_dominoes, train_dominoes
-from .study import FORM, VARIANTS, study_condition
-from .work import MODEL_FILES, Place, ask_all, load_members, train_member
+from .simplicity import TARGETS, ask_dominoes, folder_of, record_of, study_dominoes, train_dominoes
+from .study import FORM, VARIANTS, groups_of, study_condition
+from .work import MODEL_FILES, Place, ask_all, load_answers, load_members, train_member
 
 __all__ = ["TASKS", "steps_of"]
+
+_LEVEL = 0.9
+
+
+def study_estimators(
+    data: RunData, folder: str, names: Sequence[str], *, workspace: Workspace, progress: Progress
+) -> None:
+    """Error of every estimator by kind of shift, over the first models as bases; writes ``clean/estimators.json``."""
+    bases = range(data.config.bases)
+    validation = load_answers(workspace, folder, "validation")
+    group_of = {name: group for group, members in groups_of(names).items() for name in members}
+    errors: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    inside: dict[str, list[float]] = defaultdict(list)
+    widths: dict[str, list[float]] = defaultdict(list)
+    references = [record_of(validation, base) for base in bases]
+    for done, name in enumerate(names, 1):
+        answers = load_answers(workspace, folder, name)
+        for base, reference in zip(bases, references, strict=True):
+            truth = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
+            target = record_of(answers, base, labels=False)
+            found = estimate(reference, target, level=_LEVEL, target_accuracies=(), seed=data.config.seed)
+            said = {one.method: one.value for one in found.estimates}
+            head = found.headline.interval
+            for method, value in {"headline": head.value, **said}.items():
+                errors[method][group_of[name]][base].append(abs(value - truth))
+            inside[group_of[name]].append(float(head.lower <= truth <= head.upper))
+            widths[group_of[name]].append(head.upper - head.lower)
+        progress(done, len(names))
+    told: dict[str, Any] = {
+        method: {
+            group: mean_and_spread([sum(own) / len(own) for own in by_base.values()])
+            for group, by_base in groups.items()
+        }
+        for method, groups in errors.items()
+    }
+    intervals = {
+        group: {"coverage": sum(inside[group]) / len(inside[group]), "width": sum(widths[group]) / len(widths[group])}
+        for group in inside
+    }
+    result = {"form": FORM, "version": __version__, "level": _LEVEL, "methods": told, "intervals": intervals}
+    workspace.write_json("clean/estimators.json", rounded(result))
+
+
+_FILE = "outputs/cifar10_1_predictions.npz"
+_SETS = {"cifar10.1 v4": "v4", "cifar10.1 v6": "v6"}
+
+
+def published_agreement() -> dict[str, Any] | None:
+    """Error of agreement on CIFAR-10.1 for each published model, thresholds from the CIFAR-10 test set.
+
+    Read from ``outputs/cifar10_1_predictions.npz`` in the folder OODOMETER_DATA; None where it is not there.
+    """
+    folder = data_folder()
+    if folder is None or not (folder / _FILE).is_file():
+        return None
+    with np.load(folder / _FILE, allow_pickle=False) as held:
+        found: dict[str, Array] = {name: held[name] for name in held.files}
+    classes, labels = found["preds_original"], found["labels_original_test"]
+    out: dict[str, Any] = {"models": len(classes), "shifts": {}}
+    for name, key in _SETS.items():
+        there, truth = found[f"preds_{key}"], found[f"labels_{key}"]
+        errors = []
+        for base in range(len(classes)):
+            others = [i for i in range(len(classes)) if i != base]
+            scores = np.sort((classes[others] == classes[base]).mean(0))
+            fitted = find_threshold(scores, float((classes[base] == labels).sum()))
+            said = total_credit((there[others] == there[base]).mean(0), fitted) / len(truth)
+            errors.append(abs(said - float((there[base] == truth).mean())))
+        out["shifts"][name] = mean_and_spread(errors)
+    return out
+
 
 TASKS = ("clean", "measurement-noise", "under-sampling", "label-noise", "dominoes")
 _TRAIN, _ASK = 45.0, 30.0  # about how many seconds a step takes at the small scale; only the bar depends on it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arguments import checked
 from ...arrays import Array
+from ...audits.believed import Believed
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
 from ...audits.judge import Judgement, judge, refutes
 from ...audits.keys import KEY, target_key
@@ -20,12 +21,15 @@ from ...audits.power import Noticeable, noticeable
 from ...audits.proxy import Proxy, choose_proxy
 from ...audits.result import Audit
 from ...audits.sampling import SampledRows
+from ...audits.selection import unlike
 from ...audits.strata import Stratum, strata
 from ...audits.suggestion import Suggestion, suggest
-from ...audits.worksheet import Worksheet, write_worksheet
+from ...audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ...engines import Engine
-from ...errors import UsageError
+from ...errors import NotApplicable, UsageError
+from ...headline.falls import check_margin
 from ...headline.with_labels import with_labels
+from ...intervals import check_level
 from ...kernels import limited_to
 from ...passes.below_chance import label_warnings
 from ...passes.folding import Execution
@@ -35,15 +39,117 @@ from ...predictions import Predictions
 from ...results.estimation import Headline
 from ...runs import places_of_run
 from ...store import Source, refuse_clashes
+from ...store.where import parse_where
 from ..estimate import estimated
+from ..estimate.options import EstimateOptions
 from ..features import check_features, with_features
 from ..fitted import faults_of_fitted
-from ..opening import Opener, renamings
-from .options import AuditOptions
-from .target_rows import TargetRows, read_target
+from ..opening import Opener, renamings, with_classes_of_both
 
 __all__ = ["audit"]
 
+SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """The arguments of `audit` besides reference and target; `UsageError` for those that make no sense together."""
+
+    where: str | Sequence[str] | None = None
+    labels: Any = None
+    key: str | None = None
+    suggest: int = 0
+    suggest_by: str = "random"
+    out: str | os.PathLike[str] | None = None
+    level: float = 0.95
+    methods: Sequence[str] | None = None
+    classes: Sequence[int | str] | None = None
+    mapping: Mapping[str, str] | None = None
+    positive: str | None = None
+    threshold: float | None = None
+    features: str | Sequence[str] | None = None
+    margin: float = 0.01
+    expected_widths: bool = False
+    seed: int = 0
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        check_margin(self.margin)
+        parse_where(self.where)  # refused before the work
+        if self.suggest < 0:
+            raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
+        if self.suggest_by not in SUGGEST_BY:
+            raise UsageError(f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}")
+        if self.out is not None and not self.suggest:
+            raise UsageError("an output file is for suggested rows: say how many with --suggest")
+        if self.out is not None:
+            check_worksheet(self.out, self.key)
+
+    @property
+    def label_files(self) -> list[Any]:
+        """The labels that were given, file by file."""
+        if self.labels is None:
+            return []
+        return list(self.labels) if isinstance(self.labels, (list, tuple)) else [self.labels]
+
+    def of_estimate(self) -> EstimateOptions:
+        """What the label-free estimate is asked for."""
+        return EstimateOptions(methods=self.methods, level=self.level, seed=self.seed, execution=self.execution)
+
+
+_Kept = tuple[list[Array], list[Array], list[Array]]
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """Of every target row f and the predicted class, (sample,), and the labels that the target itself holds.
+
+    predicted : None where some batch tells no class. own : None where no label is known.
+    """
+
+    score: Array
+    predicted: Array | None
+    own: LabelledRows | None
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """The pass: f, predicted classes and verdicts of the batches of a part, in their order."""
+
+    proxy: Proxy
+
+    def __call__(self, part: Any) -> _Kept:
+        scores: list[Array] = []
+        classes: list[Array] = []
+        truths: list[Array] = []
+        for batch in part.batches():
+            scores.append(self.proxy(batch))
+            try:
+                classes.append(batch.predicted)
+                truths.append(batch.verdicts)
+            except NotApplicable:  # neither classes nor probabilities
+                unknown = np.full(len(batch), -1, dtype=np.int8)
+                truths.append(unknown if batch.correct is None else batch.correct)
+        return scores, classes, truths
+
+
+def _joined(a: _Kept, b: _Kept) -> _Kept:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def read_target(target: Source, proxy: Proxy, execution: Execution) -> TargetRows:
+    """What an audit keeps of the target's rows, read on any engine."""
+    scores, classes, truths = execution.fold(_RowsOf(proxy), target.parts(each=execution.each), _joined)
+    score, correct = np.concatenate(scores), np.concatenate(truths)
+    own = None
+    if (correct >= 0).any():
+        absent = np.full(len(score), np.nan)
+        own = LabelledRows(target.name, np.arange(len(score)), correct, absent, absent)
+    return TargetRows(score, np.concatenate(classes) if len(classes) == len(scores) else None, own)
+
+
+_UNLIKE = "the labelled rows stand for all rows, which a test speaks against"
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
@@ -137,7 +243,8 @@ progress :
     about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
     with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
         options = replace(options, execution=replace(options.execution, folder=folder))
-        return _audit(reference, target, options)
+        found: Audit = with_classes_of_both(_audit, reference, target, options)
+        return found
 
 
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
@@ -165,9 +272,15 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     homes, away = with_features(sources, target, options.features, [options.key])
     with limited_to(options.execution.workers):
         found = estimated(homes, away, options.of_estimate())
-    warnings = [w for w in found.warnings if "the target holds labels" not in w]
-    warnings += [line for part in parts for line in part.said]
+    warnings = [w for w in found.warnings if "the target holds labels" not in w and "do not decide" not in w]
+    warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)
+    biased = None if sampled is None else _selected(sampled, parts, rows)
+    if said is not None and biased is not None:
+        warnings.append(
+            f"the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact: {biased}"
+        )
+        said = replace(said, judgement=said.judgement.conditional(_UNLIKE))
     if said is not None:
         warnings += said.judgement.warnings
         if told:  # of the target's own labels the estimate has spoken
@@ -192,7 +305,10 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         explained=_explained(rows.score, learnt.slope),
         strata=_strata(rows.score, sampled, suggestion),
         expected_widths=expected,
-        believed=with_labels(found, sampled, rows.score, margin=options.margin),
+        not_random=biased,
+        believed=with_labels(found, sampled, rows.score, margin=options.margin)
+        if biased is None
+        else Believed(None, why="the labelled rows are no random sample of the target"),
     )
 
 
@@ -211,6 +327,31 @@ def _said(sampled: SampledRows, score: Array, slope: float, headline: Headline, 
     power = None if sampled.weighted else noticeable(len(sampled), len(score), *claim, level)
     judgement = judge(sampled, score, slope, level, options.seed)
     return _Said(sampled, judgement, refutes(sampled, score, slope, *claim, level), power)
+
+
+def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], rows: TargetRows) -> str | None:
+    """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled.
+
+    Rows that a suggestion drew with chances of their own carry these: they are not looked at.
+    """
+    chosen = sampled.row[sampled.share >= 1]
+    known = np.zeros(len(rows.score), dtype=bool)
+    known[chosen] = True
+    others = ~known
+    others[sampled.row] = False
+    if not others.any():
+        return None
+    cell = np.unique(rows.score, return_inverse=True)[1]
+    said = cell * 0 if rows.predicted is None else rows.predicted
+    labels = [part.label[np.isin(part.row, chosen)] for part in parts if part.label is not None]
+    label = np.concatenate(labels) if labels and rows.predicted is not None else np.zeros(0, dtype=np.int64)
+    counts = [
+        np.stack([np.bincount(codes[one], minlength=int(codes.max()) + 1) for one in (known, others)])
+        for codes in (cell, np.maximum(said, 0))
+    ]
+    classes = max(int(label.max(initial=0)) + 1, counts[1].shape[1])
+    said_of = np.pad(counts[1], ((0, 0), (0, classes - counts[1].shape[1])))
+    return unlike(counts[0], said_of, np.bincount(label[label >= 0], minlength=classes))
 
 
 def _of_labels(said: _Said | None) -> dict[str, Any]:

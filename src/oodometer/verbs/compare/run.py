@@ -14,6 +14,7 @@ import numpy as np
 
 from ...arguments import checked, several
 from ...audits.joining import labelled
+from ...diagnoses.column_drift import ColumnDrift
 from ...engines import Engine
 from ...errors import UsageError
 from ...kernels import limited_to
@@ -21,16 +22,17 @@ from ...metrics import didma, nidma
 from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS
 from ...passes.folding import Execution
+from ...passes.reference import read_reference
 from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import FIELDS
 from ...results import Interval
+from ...results.columns import ColumnChange
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
 from ...runs import places_of_run
 from ...store import Source
-from ..features import check_features
+from ..features import check_features, with_features
 from ..opening import Opener, in_name_order, renamings
-from .columns import moved_columns
 from .findings import findings_of
 from .model_comparison import Domain, difference_of, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
@@ -165,7 +167,7 @@ def compare(
         moved = moved_columns(homes, aways, targets, options)
         found = _compared(_titles(names, homes), homes, aways, targets, options)
     models = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
-    return replace(found, models=models, warnings=(*said, *found.warnings))
+    return replace(found, models=models, warnings=(*opener.notes, *said, *found.warnings))
 
 
 def _homes(
@@ -361,3 +363,37 @@ def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, 
         {"model": titles[i], "rank": int(ranks[i]), **found[i].to_dict(), **unknown}
         for i in np.argsort(-values, kind="stable")
     ]
+
+
+Moved = dict[str, tuple[ColumnChange, ...]]
+
+
+def moved_columns(
+    homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareOptions
+) -> list[Moved]:
+    """For each model: domain (out_of_domain, target) -> its columns, those that explain most of a change first.
+
+    Each model's columns are encoded as learnt on its rows in domain, and held against its accuracy there. Raises
+    `UsageError` where there is nothing that they could have moved to, and as `with_features`.
+    """
+    if options.features is None:
+        return [{} for _ in homes]
+    if not aways and not targets:
+        raise UsageError(
+            "--features tell which columns moved from the models' files to others; give --target or --out-of-domain "
+            "once for each model, or leave --features out"
+        )
+    key = row_key(options.key, homes)
+    found: list[Moved] = [{} for _ in homes]
+    for domain, others in (("out_of_domain", aways), ("target", targets)):
+        for moved, home, other in zip(found, homes, others, strict=False):
+            moved[domain] = _moved(home, other, options, key)
+    return found
+
+
+def _moved(home: Source, other: Source, options: CompareOptions, key: str | None) -> tuple[ColumnChange, ...]:
+    (near,), far = with_features([home], other, options.features, [key])
+    assert far is not None
+    drift = ColumnDrift(near.users, level=options.level).fit(read_reference(near).record)
+    state = drift.folded(far.batches(("features",)))
+    return () if state is None else drift.finish(state)

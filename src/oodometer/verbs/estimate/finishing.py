@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ... import plugins
+from ...audits.selection import of_state
 from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
+from ...headline.alarms import Watched, judge_alarms
 from ...headline.assumptions import headline_under, under_assumptions
-from ...headline.falls import chance_of_fall, judged
+from ...headline.falls import chance_by_labels, chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
 from ...headline.natural_headline import doubt_of, natural_headline, signs_of
 from ...headline.weighing import TrialWeighting
@@ -27,6 +29,7 @@ from ...passes.guarding import checked_estimate, unless_failed
 from ...passes.plan import EstimationPlan
 from ...passes.slicing import WHOLE, in_natural_order
 from ...results import Estimate, Interval, Skipped
+from ...results.alarms import Alarms
 from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
@@ -34,7 +37,6 @@ from ...results.metric import MetricEstimation
 from ...store import Source
 from ..features import about_features
 from ..fitted import Fitted
-from .alarms import raised_alarms
 from .metric_answers import MetricAnswers, check_metrics
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
@@ -51,7 +53,8 @@ class _Answer:
 
     headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
     how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
-    below one; metrics : what was asked besides it.
+    below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
+    (correct, rows), or None.
     """
 
     headline: Headline
@@ -61,6 +64,7 @@ class _Answer:
     changed: float | None
     chance: Callable[[float], float | None]
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
+    known: tuple[int, int] | None = None
 
 
 def finish(
@@ -84,10 +88,12 @@ def finish(
     warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, skipped, options, target.name)
     headline = answer.headline
     truth = _truth(whole, level)
-    sliced, cut = _parts(plan, state, options, answer_of)
-    fell = _falls([answer], options)[0]
+    sliced, cut = _parts(plan, state, options, answer_of, (fitted.counts[1], fitted.counts[0]))
     rows, correct = fitted.counts
-    whole_part = Part({"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics)
+    ((fell, without),) = _falls([answer], options, (correct, rows))
+    whole_part = Part(
+        {"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics, without
+    )
     alarms = raised_alarms(
         options, (whole_part, answer.chance), [(part, one.chance) for part, one in (*sliced, *cut)], correct / rows
     )
@@ -96,6 +102,11 @@ def finish(
         warnings.append(headline.why)
     if truth is not None and plan.labels is None:
         warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
+    selected = of_state(whole.get("labelled"))
+    if selected is not None and int(whole["truth"]["known"]) < int(whole["truth"]["rows"]):
+        warnings.append(
+            f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
+        )
     return Estimation(
         reference=_about_reference(fitted, level),
         target={
@@ -123,6 +134,7 @@ def finish(
         fell=fell,
         metrics=answer.metrics,
         alarms=alarms,
+        fell_without_labels=without,
     )
 
 
@@ -198,15 +210,42 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = asked.answers(by_metric, states, here, signs)
-        return _Answer(headline, assumptions, seen, fell, changed, chance, metrics)
+        known = _known(states, headline)
+        below = chance if known is None else partial(chance_by_labels, *known)
+        return _Answer(headline, assumptions, seen, fell, changed, below, metrics, known)
 
     return answer_of
 
 
-def _falls(answers: Sequence[_Answer], options: EstimateOptions) -> list[Fall]:
-    """Whether the accuracy fell, of parts that are looked at together."""
+def _known(states: Mapping[str, Any], headline: Headline) -> tuple[int, int] | None:
+    """The labelled rows, (correct, rows), where they decide: where all are labelled, or their own interval is the
+    narrower one and nothing shows that they are no random sample.
+    """
+    truth, counts = _truth(states, headline.interval.level), states["truth"]
+    if truth is None:
+        return None
+    correct, known = int(counts["correct"]), int(counts["known"])
+    narrower = truth.upper - truth.lower <= headline.upper - headline.lower
+    some = known == int(counts["rows"]) or (narrower and of_state(states.get("labelled")) is None)
+    return (correct, known) if some else None
+
+
+def _falls(
+    answers: Sequence[_Answer], options: EstimateOptions, reference: tuple[int, int]
+) -> list[tuple[Fall, Fall | None]]:
+    """Whether the accuracy fell, of parts that are looked at together; where labels decide, by them, and without."""
+    prior, margin = options.natural_shifts, options.margin
     chances, changes = [a.fell for a in answers], [a.changed for a in answers]
-    return judged(options.natural_shifts, options.margin, chances, changes, options.assume)
+    without = judged(prior, margin, chances, changes, options.assume)
+    if not any(a.known for a in answers):
+        return [(one, None) for one in without]
+    for i, a in enumerate(answers):
+        if a.known is not None:
+            below = chance_by_labels(*a.known, 0.0, reference)
+            chances[i], changes[i] = chance_by_labels(*a.known, -margin, reference), 2 * min(below, 1 - below)
+    rows = [None if a.known is None else a.known[1] for a in answers]
+    fell = judged(prior, margin, chances, changes, options.assume, rows)
+    return [(one, None if a.known is None else other) for one, other, a in zip(fell, without, answers, strict=True)]
 
 
 def _answers(
@@ -263,7 +302,7 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 
 
 def _parts(
-    plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines
+    plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines, reference: tuple[int, int]
 ) -> tuple[_Parts, _Parts]:
     """Slices in their natural order, or chunks in order of time or rows."""
     slices = in_natural_order([k for k in state if k[0] == "by"])
@@ -272,7 +311,8 @@ def _parts(
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
     fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
     cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
-    return _made_parts(plan, sliced, options, answer_of), _made_parts(plan, cut, options, answer_of)
+    made = partial(_made_parts, plan, options=options, answer_of=answer_of, reference=reference)
+    return made(sliced), made(cut)
 
 
 def _chunk_place(plan: EstimationPlan, number: int, states: Mapping[str, Any], fewest: float) -> Mapping[str, Any]:
@@ -287,6 +327,7 @@ def _made_parts(
     places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
     options: EstimateOptions,
     answer_of: _Headlines,
+    reference: tuple[int, int],
 ) -> _Parts:
     """The parts at these places and what is said of them; whether they fell is judged of all together."""
     said = [_part_estimates(plan, place, states) for place, states in places]
@@ -295,7 +336,7 @@ def _made_parts(
         answer_of(estimates, states, {} if metrics is None else metrics.estimates(states)[0])
         for estimates, (_, states) in zip(said, places, strict=True)
     ]
-    falls = _falls(answers, options)
+    falls = _falls(answers, options, reference)
     made = (
         Part(
             place,
@@ -306,8 +347,9 @@ def _made_parts(
             fell,
             {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
             answer.metrics,
+            without,
         )
-        for (place, states), estimates, answer, fell in zip(places, said, answers, falls, strict=True)
+        for (place, states), estimates, answer, (fell, without) in zip(places, said, answers, falls, strict=True)
     )
     return list(zip(made, answers, strict=True))
 
@@ -326,3 +368,43 @@ def _part_estimates(plan: EstimationPlan, place: Mapping[str, Any], states: Mapp
             remedy=remedy,
         )
     return estimates
+
+
+Chance = Callable[[float], float | None]  # how likely the accuracy lies below a bound
+
+
+def raised_alarms(
+    options: EstimateOptions, whole: tuple[Part, Chance], parts: Sequence[tuple[Part, Chance]], accuracy: float
+) -> Alarms | None:
+    """What the rules say; None where none was asked.
+
+    ``whole`` is the target, judged where it was not cut into ``parts``; ``accuracy`` is that of the reference.
+    """
+    rules = options.alarm_rules
+    if not rules:
+        return None
+    kind = "target" if not parts else "slice" if options.by is not None else "chunk"
+    references = {"accuracy": accuracy}
+    for name, one in whole[0].metrics.items():
+        if one.reference is not None:
+            references[name] = one.reference.value
+    watched = [_watched(part, chance) for part, chance in parts or [whole]]
+    return judge_alarms(rules, watched, references, kind=kind, when=options.when)
+
+
+def _watched(part: Part, chance: Chance) -> Watched:
+    """The target, a chunk or a slice as alarms see it."""
+    place: dict[str, Any] = {"name": part.name}
+    if "by" in part.place:
+        place |= {"by": part.place["by"], "slice": part.place["value"]}
+    else:
+        place |= {key: part.place[key] for key in ("start", "end") if key in part.place}
+    numbers = {"accuracy": part.headline.interval}
+    truths = {} if part.truth is None else {"accuracy": part.truth}
+    for name, one in part.metrics.items():
+        numbers[name] = one.headline.interval
+        truths |= {} if one.truth is None else {name: one.truth}
+    if part.by_labels:
+        numbers |= truths
+    changed = None if part.fell is None else part.fell.changed
+    return Watched(place, part.rows, numbers, {"accuracy": chance}, changed, truths)

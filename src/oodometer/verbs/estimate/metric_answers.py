@@ -106,7 +106,8 @@ class MetricAnswers:
         plan = self.plan
         if plan is None or COUNTS not in states:
             return {}
-        truth, out = plan.truth(states), {}
+        # rows of a class that the model does not know are missing from the counts of classes
+        truth, out = {} if states["truth"]["new"] else plan.truth(states), {}
         for metric in plan.metrics:
             said = by_metric.get(metric.name, ())
             settled = plan.settled(metric, predicted_of(states)) if said else None

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import checked
-from ...audits.joining import joined_truth
+from ...audits.joining import joined_truth, mostly_new
 from ...audits.keys import target_key
 from ...audits.labels import open_labels
+from ...classes import said_of_classes
 from ...engines import Engine
 from ...errors import InputError
 from ...kernels import later, limited_to
@@ -33,7 +34,7 @@ from ...store import Part, Source
 from ...store.base import rows_of
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource, faults_of_fitted
-from ..opening import Opener, renamings
+from ..opening import Opener, renamings, with_classes_of_both
 from . import learning
 from .finishing import finish, none_applies
 from .learning import learn
@@ -107,9 +108,10 @@ def estimate(
         only rows for which all hold are read. Columns are fields, your own, and those that folders name; signs are
         = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then.
     labels :
-        Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
-        estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
-        for each target row, in its order; places are refused where a column of ids says that they are others.
+        Truth of target rows (a file or a dict with `label` or `correct`, null where unknown). They feed no estimate;
+        where they decide (`Estimation.by_labels`), falls and alarms are of the truth. Joined by `id` where both hold
+        it, by a column `row` (target rows counted from 0), else one row for each target row, in its order; places are
+        refused where a column that both hold says that they are others.
     key :
         Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.
     target_accuracies :
@@ -224,6 +226,11 @@ def estimate(
 
 def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
     """The estimate, with options that are checked already; files or opened sources."""
+    found: Estimation = with_classes_of_both(_estimated, reference, target, options)
+    return found
+
+
+def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
     hearer = options.execution.progress
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
@@ -244,7 +251,7 @@ def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimati
         fitted, parts = learn(sources, options, target)
     else:
         fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS, options.execution.each)
-    fitted.warnings.extend(said)
+    fitted.warnings.extend([*opener.notes, *said])
     beginning = _first_batch(parts, fitted.plan.rows, target)
     fitted = _for_target(fitted, target, beginning, truth, options, rows_of(parts) or target.rows)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
@@ -269,10 +276,14 @@ def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Prediction
 
 def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list[str]:
     """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
-    known, correct = int(state[WHOLE]["truth"]["known"]), int(state[WHOLE]["truth"]["correct"])
+    whole = state[WHOLE]
+    known, correct, noted = int(whole["truth"]["known"]), int(whole["truth"]["correct"]), whole.get("noted", {})
+    if whole["truth"]["new"] > known / 2:
+        raise mostly_new(noted, target.classes, target.path)
     batches = target.batches(fields=FIELDS_NEEDED)
     labelled = batches if plan.labels is None else map(plan.with_labels, batches)
-    return label_warnings("the labelled target", labelled, correct / known) if known else []
+    said = said_of_classes(noted, "the target")
+    return said + (label_warnings("the labelled target", labelled, correct / known) if known else [])
 
 
 # ------------------------------------------------------------------------------------------ fitting

@@ -2,27 +2,276 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
+
+import numpy as np
 
 from ...arguments import CHECKS, checked, texts_or_one
-from ...engines import Engine, task_engine
-from ...results.stressing import StressCurve, StressedModel, StressPoint, StressTest
+from ...datasets import Dataset
+from ...engines import Engine, run_tasks, task_engine
+from ...errors import UsageError, WorkError
+from ...models.sent import forgetting
+from ...predictions import Predictions
+from ...results import Interval
+from ...results.estimation import Estimation, Headline
+from ...results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ...runs import Manifest, places_said, running
+from ...store import together, write_result
+from ...store.artifact_cache import checksum, read_artifact, write_artifact
+from ...store.spreadsheets import guarded
 from ...version import __version__
+from ..estimate import estimate
+from ..evaluate import evaluate
 from ..shift.inputs import ShiftInputs
 from ..shift.texts import filters_of
-from .asking import Answered, Asker, ModelRun, check_sent, open_models
+from .asking import KEY, Answered, Asker, ModelRun, check_sent, open_models
 from .conditions import ShiftedKind, shift_examples
-from .elsewhere import ask_elsewhere
 from .examples import Examples, read_examples
-from .folder import claim, write_results
-from .judging import Judge, Judged, point
 from .options import StressOptions
 
 __all__ = ["stress"]
+
+
+@final
+@dataclass(frozen=True)
+class Judged:
+    """What was found of one set of predictions: on all rows, on the common ones, and without labels."""
+
+    metrics: dict[str, Interval]
+    common_rows: int
+    common: dict[str, Interval]
+    headline: Headline
+    warnings: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Judge:
+    """Judges predictions of one run beside its own labelled reference."""
+
+    reference: Predictions
+    level: float
+    seed: int
+
+    def metrics(self, record: Predictions) -> dict[str, Interval]:
+        """Accuracy, Brier and ECE with their intervals, as `evaluate` gives them; empty where no truth is known."""
+        if not len(record) or not record.is_labelled or not len(record.known()):
+            return {}
+        return dict(evaluate(record, metrics=METRICS, level=self.level, seed=self.seed).metrics)
+
+    def estimate(self, record: Predictions) -> Estimation:
+        """The estimate from the reference and the predictions alone."""
+        return estimate(self.reference, record.without_labels(), level=self.level, seed=self.seed)
+
+    def judged(self, record: Predictions, common: Collection[int]) -> Judged:
+        """All of it; rows are matched by their numbers."""
+        same = _some(record, common)
+        found = self.estimate(record)
+        return Judged(self.metrics(record), len(same), self.metrics(same), found.headline, found.warnings)
+
+    def again(self, before: Judged, record: Predictions, common: Collection[int]) -> Judged:
+        """The same predictions with other common rows."""
+        same = _some(record, common)
+        return replace(before, common_rows=len(same), common=self.metrics(same))
+
+
+def _some(record: Predictions, numbers: Collection[int]) -> Predictions:
+    """The rows with these numbers."""
+    own = record.columns[KEY].astype(np.int64)
+    return record.take(np.isin(own, np.fromiter(numbers, np.int64, len(numbers))))
+
+
+def point(
+    severity: str | None,
+    rows: int,
+    answered: Sequence[Answered],
+    judged: Sequence[Judged],
+    *,
+    dropped: dict[str, int],
+    means: tuple[float | None, float | None] = (None, None),
+) -> StressPoint:
+    """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
+    if not judged:
+        return StressPoint(severity, rows, dropped, *means, (), 0, {}, 0, {})
+    first = judged[0]
+    return StressPoint(
+        severity=severity,
+        rows=rows,
+        dropped=dropped,
+        words=means[0],
+        targets=means[1],
+        predictions=tuple(one.path for one in answered),
+        truncated=answered[0].truncated,
+        metrics=first.metrics,
+        common_rows=first.common_rows,
+        common=first.common,
+        spread=_spread(judged, common=False),
+        common_spread=_spread(judged, common=True),
+        estimate=first.headline,
+    )
+
+
+def _spread(judged: Sequence[Judged], *, common: bool) -> dict[str, Spread]:
+    if len(judged) < 2:
+        return {}
+    found = [one.common if common else one.metrics for one in judged]
+    names = [name for name in METRICS if all(name in one for one in found)]
+    out = {name: Spread.of([one[name].value for one in found]) for name in names}
+    return out if common else out | {"estimate": Spread.of([one.headline.value for one in judged])}
+
+
+_JOB = "job.json"
+_RESULTS = ("stress.json", "stress.csv")
+
+
+def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bool) -> Path:
+    """Make the folder, or find it with what an earlier run of the same job has finished.
+
+    The job is the data, the rows of them, their labels and candidates and the seed; other models, kinds and severities
+    may join it. Raises `UsageError` where the place holds something else.
+    """
+    said = [options.column, dict(options.where), options.label, options.rows, options.seed, dialogues]
+    said += [options.candidates if dialogues else None]
+    job = checksum(json.dumps([[_stamp(one) for one in files if one is not None], said], default=str))
+    try:
+        if out.exists() and not out.is_dir():
+            raise UsageError(f"cannot write {out}: it is a file; name a folder")
+        link = next((one for name in (_JOB, *_RESULTS) if (one := out / name).is_symlink()), None)
+        if link is not None:
+            raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
+        if not out.resolve().parent.is_dir():
+            raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
+        if out.is_dir() and any(out.iterdir()) and ((out / _JOB).exists() is False or _job(out) != job):
+            raise UsageError(
+                f"cannot write {out}: it is not empty, and holds no results for these data, options and seed; choose "
+                "another place"
+            )
+        out.mkdir(exist_ok=True)
+        if not (out / _JOB).exists():
+            write_artifact(out / _JOB, "stress", job)
+    except OSError as error:
+        raise WorkError(f"cannot write {out}: {error.strerror or error}; choose another place") from error
+    return out
+
+
+def _job(out: Path) -> Any:
+    return read_artifact(out / _JOB, "stress")
+
+
+def _stamp(file: Any) -> Any:
+    about = os.stat(file)
+    return [os.path.realpath(file), about.st_size, about.st_mtime_ns]
+
+
+def write_results(home: Path, found: StressTest) -> None:
+    """Write ``stress.json`` and ``stress.csv``."""
+    with together():
+        write_result(home / "stress.json", json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(_heads())
+        table.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(found))
+        write_result(home / "stress.csv", text.getvalue())
+
+
+def _heads() -> list[str]:
+    ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
+    estimate = ["estimate", "estimate_lower", "estimate_upper", "estimate_kind", "estimate_method", "trust", "error"]
+    return ["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs", *ends, *estimate]
+
+
+def _rows(found: StressTest) -> Iterator[list[Any]]:
+    """Two rows for each point: on all rows that the severity has, and on those that all severities have."""
+    for model, curve, point in found.points():
+        place = [model.name, curve.kind, "" if point.severity is None else point.severity]
+        beside = [sum(point.dropped.values()), point.words, point.targets, max(1, len(point.predictions))]
+        subsets = (
+            ("all", point.rows, point.metrics, point.spread),
+            ("common", point.common_rows, point.common, point.common_spread),
+        )
+        for subset, rows, metrics, spreads in subsets:
+            numbers: list[Any] = []
+            for name in METRICS:
+                one, spread = metrics.get(name), spreads.get(name)
+                numbers += [None] * 3 if one is None else [one.value, one.lower, one.upper]
+                numbers += _of(spread)
+            head: list[Any] = [None] * 7
+            if subset == "all" and point.estimate is not None:
+                e = point.estimate
+                head = [e.value, e.lower, e.upper, e.kind, e.method, e.trust, point.error]
+            yield [*place, subset, rows, *beside, *numbers, *head]
+
+
+def _of(spread: Spread | None) -> list[Any]:
+    return [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
+
+
+@final
+@dataclass(frozen=True)
+class _Question:
+    """What a run of a model is asked about, under which name its answers are kept, and the numbers of the rows."""
+
+    run: ModelRun
+    stem: str
+    data: Dataset
+    numbers: Sequence[int]
+
+
+@final
+@dataclass(frozen=True)
+class _Task:
+    """Asks a run about a condition, on whatever machine, with one thread."""
+
+    asker: Asker
+    gpu: bool
+
+    def __call__(self, one: _Question) -> None:
+        assert one.run.sent is not None
+        with one.run.sent.opened() as model:
+            self.asker.ask(replace(one.run, classifier=model), one.stem, one.data, one.numbers)
+
+
+def ask_elsewhere(
+    engine: Engine,
+    asker: Asker,
+    runs: Sequence[ModelRun],
+    known: Examples,
+    shifted: Examples,
+    kinds: Sequence[ShiftedKind],
+) -> None:
+    """Ask what is not answered yet; answers are files in the asker's folder, where it finds them.
+
+    A task travels with the path of its model and the texts of its condition.
+    """
+    every = [_Question(run, *what) for run in runs for what in _questions(known, shifted, kinds)]
+    rest = [one for one in every if not asker.has(one.run, one.stem, one.data, one.numbers)]
+    sent = [replace(one, run=replace(one.run, classifier=None)) for one in rest]
+    asker.begin(len(every) - len(rest), sum(len(one.data) for one in every) - sum(len(one.data) for one in rest))
+    with forgetting():
+        gpu = any(one.run.sent is not None and one.run.sent.gpu for one in rest)
+        run_tasks(engine, _Task(asker.sent, gpu), sent, on_done=lambda one: asker.told(len(one.data)))
+    asker.be_quiet()
+
+
+def _questions(
+    known: Examples, shifted: Examples, kinds: Iterable[ShiftedKind]
+) -> Iterator[tuple[str, Dataset, Sequence[int]]]:
+    """Everything that each run is asked about, as `run.py` asks for it."""
+    yield "reference", *known.dataset()
+    yield "source", *shifted.dataset()
+    for kind in kinds:
+        for condition in kind.conditions:
+            for at, kept in enumerate(condition.different):
+                if kept:
+                    yield condition.stem(kind.shift, at), *shifted.dataset(kept)
+
 
 PathLike = str | os.PathLike[str]
 
