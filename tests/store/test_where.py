@@ -406,6 +406,13 @@ def test_a_column_is_not_compared_with_a_column(form: str, tmp_path: Path) -> No
         as_source(record, where="label = key")
 
 
+def test_numbers_above_those_with_a_sign(tmp_path: Path) -> None:
+    cells = pa.array([0, 1, 2**63, 2**64 - 1], pa.uint64())
+    path = write(pa.table({"confidence": np.full(4, 0.5), "u": cells}), tmp_path / "a.parquet")
+    for where, rows in (("u > 5", 2), (f"u = {2**64 - 1}", 1), (f"u >= {2**63}", 2), (f"u in (1, {2**63})", 2)):
+        assert as_source(path, where=where).read().rows == rows, where
+
+
 def test_classes_of_a_record_are_asked_by_name() -> None:
     record = Predictions.from_classes(["b", "a", "b"], label=["a", "a", "b"], classes=["b", "a"])
     assert as_source(record, where="label = a").read().rows == 2

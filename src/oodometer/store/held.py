@@ -182,7 +182,7 @@ def _scalar_of(value: Value, kind: Any, one: Condition) -> Any:
     if pt.is_floating(kind):
         return pa.scalar(float(number), kind)  # 0.7 of a column of 32 bits is its own 0.7
     try:
-        return pa.scalar(number)
+        return pa.scalar(number, kind if pt.is_uint64(kind) and isinstance(number, int) and number >= 0 else None)
     except (pa.ArrowException, OverflowError):
         raise _another(one, "numbers of 64 bits", value) from None
 
