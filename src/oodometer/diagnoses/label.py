@@ -86,7 +86,7 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     if refuted:
         says = f"no change of the class shares explains it (misfit {test.ratio:.1f} times what chance gives)"
     elif trusted:
-        says = "a change of the class shares explains what is seen"
+        says = "a change of the class shares explains what is seen (a change of the inputs may, too)"
     else:
         says = f"a change of the class shares fits, but so would most else (power {percent(power, 0)})"
     return Finding(
