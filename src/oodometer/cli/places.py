@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,7 +147,8 @@ def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
         several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
         named[place] += [(name, str(one)) for one in several]
     reads = [path for _, path in named[READ]]
-    pipe = next(((name, one) for name, one in named[READ] if Path(one).is_fifo() or Path(one).is_socket()), None)
+    there = ((name, one) for name, one in named[READ] if os.path.exists(one))  # a name may be too long to ask for
+    pipe = next(((name, one) for name, one in there if Path(one).is_fifo() or Path(one).is_socket()), None)
     if pipe is not None:  # nobody may ever write into it
         from ..errors import InputError
 
