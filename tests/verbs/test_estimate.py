@@ -364,22 +364,23 @@ def test_chunks_follow_each_other_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "rows"),
+    ("counts", "is_open"),
     [
-        ([40, 40, 40, 1], [40, 40, 41]),  # one leftover row
-        ([40, 40, 40, 19], [40, 40, 59]),
-        ([40, 40, 40, 20], [40, 40, 40, 20]),  # half the usual size is a chunk
-        ([40, 10], [50]),
-        ([40], [40]),
-        ([1], [1]),
-        ([3, 40, 40], [3, 40, 40]),  # only the last one is unfinished
+        ([40, 40, 40, 1], True),  # one leftover row
+        ([40, 40, 40, 19], True),
+        ([40, 40, 40, 20], False),  # half the usual size is a chunk
+        ([40, 10], True),
+        ([40], False),
+        ([1], False),
+        ([3, 40, 40], False),  # only the last one is unfinished
     ],
 )
-def test_a_short_last_chunk_joins_the_one_before(counts: list[int], rows: list[int]) -> None:
+def test_a_short_last_chunk_is_open_and_leaves_the_one_before_as_it_was(counts: list[int], is_open: bool) -> None:
     found = estimate(slim(REFERENCE), timed(counts), every="1d", methods=["source", "doc"])
-    assert [c.rows for c in found.chunks] == rows
+    assert [c.rows for c in found.chunks] == counts
+    assert found.chunks[-1].name.endswith("(so far)") == is_open
     assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D"))
-    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - rows[-1], sum(counts)), methods=["doc"])
+    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - counts[-1], sum(counts)), methods=["doc"])
     assert found.chunks[-1].estimates[1].value == pytest.approx(joined["doc"].value)
 
 
@@ -388,8 +389,8 @@ def test_hours_weeks_and_gaps() -> None:
     found = estimate(slim(REFERENCE), target, every="90m", methods=["source"])
     assert [c.place["start"] for c in found.chunks] == ["2026-01-05T00:00:00", "2026-01-05T03:00:00"]
     week = estimate(slim(REFERENCE), timed([20] * 9), every="1w", methods=["source"])
-    assert [c.rows for c in week.chunks] == [180]
-    assert as_json(week)["chunks"][0]["end"] == "2026-01-19"
+    assert [c.rows for c in week.chunks] == [140, 40]
+    assert as_json(week)["chunks"][1]["end"] == "2026-01-19"
 
 
 def test_wrong_cuts() -> None:

@@ -189,11 +189,12 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         states: Mapping[str, Any],
         by_metric: Mapping[str, Sequence[Estimate]],
         diagnosis: Diagnosis | None = None,
+        is_chunk: bool = False,
     ) -> _Answer:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
-        # a part's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
-        here = replace(evidence, shift_statistics=seen, diagnosis=diagnosis)
+        # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
+        here = replace(evidence, shift_statistics=seen, diagnosis=None if is_chunk else evidence.diagnosis)
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         natural = natural_headline(still, estimates, here, prior)
@@ -311,8 +312,8 @@ def _parts(
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
     fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
     cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
-    made = partial(_made_parts, plan, options=options, answer_of=answer_of, reference=reference)
-    return made(sliced), made(cut)
+    made = partial(_made_parts, plan, options=options, reference=reference)
+    return made(sliced, answer_of=answer_of), made(cut, answer_of=partial(answer_of, is_chunk=True))
 
 
 def _chunk_place(plan: EstimationPlan, number: int, states: Mapping[str, Any], fewest: float) -> Mapping[str, Any]:
