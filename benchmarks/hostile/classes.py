@@ -314,3 +314,12 @@ def _(kit: Kit, form: str) -> Call:
 def _(kit: Kit, form: str) -> Call:
     text = csv_text({k: [str(x).replace(".", ",") for x in v] for k, v in kit.target().items()}, ";")
     return kit.estimate(target=kit.path("t.csv", text))
+
+
+@trial(
+    VALUES, "whole numbers that are no classes", "prices, and predictions a little off", REFUSED, "regression", TABULAR
+)
+def _(kit: Kit, form: str) -> Call:
+    price = [1000 + 7 * (31 * i % 97) for i in range(200)]
+    columns = {"label": price, "prediction": [p + 7 * (i % 3) for i, p in enumerate(price)]}
+    return Call(["evaluate", str(kit.put(f"prices.{form}", columns))])
