@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,27 +25,51 @@ def test_without_disagreement_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize("pooled", [0, 500])
-def test_one_disagreement_of_ten_is_three_quarters(pooled: int) -> None:
+def test_one_disagreement_of_ten_is_two_thirds(pooled: int) -> None:
     truth = np.zeros(10, dtype=int)
     predicted = np.zeros((2, 10), dtype=int)
     predicted[1, 3] = 1
     pool = np.zeros((2, pooled), dtype=int)
     pool[0, : pooled // 20] = 1
     found = posterior(predicted, truth, pool)
-    assert found.p_better[0, 1] == pytest.approx(0.75)
-    assert found.p_best[0] == pytest.approx(0.75, abs=0.015)
+    assert found.p_better[0, 1] == pytest.approx(stats.beta(4, 3).sf(0.5))
+    assert found.p_best[0] == pytest.approx(stats.beta(4, 3).sf(0.5), abs=0.015)
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(3, 0), (4, 1), (2, 2), (0, 5)])
-def test_two_models_are_a_beta_with_a_uniform_prior(wins: int, losses: int) -> None:
+def test_two_models_are_a_beta(wins: int, losses: int) -> None:
     truth = np.zeros(12, dtype=int)
     predicted = np.zeros((2, 12), dtype=int)
     predicted[1, :wins] = 1
     predicted[0, wins : wins + losses] = 1
     found = posterior(predicted, truth)
-    assert found.p_better[0, 1] == pytest.approx(stats.beta(1 + wins, 1 + losses).sf(0.5))
+    assert found.p_better[0, 1] == pytest.approx(stats.beta(3 + wins, 3 + losses).sf(0.5))
     assert found.p_best[0] == pytest.approx(found.p_better[0, 1], abs=0.02)
     assert (found.wins[0, 1], found.wins[1, 0]) == (wins, losses)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(12, 4), (5, 0), (10, 3), (20, 11), (87, 62)])
+def test_two_models_promise_no_more_than_a_paired_test(wins: int, losses: int) -> None:
+    """With every row labelled P(a beats b) is near 1 - p of McNemar's one-sided test, below its mid-p form."""
+    predicted = np.zeros((2, wins + losses + 9), dtype=int)
+    predicted[1, :wins] = 1
+    predicted[0, wins : wins + losses] = 1
+    found = posterior(predicted, np.zeros(wins + losses + 9, dtype=int))
+    exact = 1 - stats.binomtest(wins, wins + losses, alternative="greater").pvalue
+    middle = exact + stats.binom(wins + losses, 0.5).pmf(wins) / 2
+    assert exact - 0.03 < found.p_better[0, 1] < middle
+    assert found.p_better[0, 1] == pytest.approx(exact, abs=0.03)
+    assert found.p_best[0] == pytest.approx(found.p_better[0, 1], abs=0.02)
+
+
+def test_rows_that_are_all_labelled_are_ordered_by_their_accuracy() -> None:
+    """Whoever has more right answers is first, however likely the odd model is to be the best."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        truth = rng.integers(0, 3, 30)
+        predicted = np.where(rng.random((5, 30)) < rng.uniform(0.3, 0.9, (5, 1)), truth, rng.integers(0, 3, (5, 30)))
+        right = (predicted == truth).sum(axis=1)
+        assert np.all(np.diff(right[list(posterior(predicted, truth, draws=50).order)]) <= 0)
 
 
 def test_no_labels_prefer_no_model_of_a_pair() -> None:
@@ -114,7 +139,7 @@ def test_probabilities_come_true() -> None:
     for _ in range(250):
         predicted, truth = _suite(rng, 4, 400)
         accuracy = (predicted == truth).mean(axis=1)
-        found = posterior(predicted[:, :10], truth[:10], predicted[:, 10:], draws=1000)
+        found = posterior(predicted[:, :10], truth[:10], predicted[:, 10:], draws=1000, prior=2)
         a, b = np.nonzero((found.p_better >= 0.5) & (accuracy[:, None] != accuracy))
         said += found.p_better[a, b].tolist()
         came += (accuracy[a] > accuracy[b]).tolist()
@@ -137,7 +162,7 @@ def test_labels_to_settle_by_hand() -> None:
     # a wins every disagreement so far, and all rows are disagreements
     truth = np.zeros(3, dtype=int)
     predicted = np.array([[0, 0, 0], [1, 1, 1]])
-    found = posterior(predicted, truth)
+    found = posterior(predicted, truth, prior=2)
     assert found.p_better[0, 1] == pytest.approx(15 / 16)
     now = labels_to_settle(found)
     # one more win settles (31/32), which comes with probability 4/5
@@ -169,7 +194,7 @@ def test_models_that_never_differ_are_never_settled() -> None:
 
 def test_settling_is_what_a_simulation_of_labels_gives() -> None:
     rng = np.random.default_rng(0)
-    start = posterior([[0, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0, 0])
+    start = posterior([[0, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0, 0], prior=2)
     found = labels_to_settle(start, 0.9)
     needed = []
     for _ in range(400):
@@ -184,6 +209,18 @@ def test_settling_is_what_a_simulation_of_labels_gives() -> None:
     assert abs(found.labels - np.median(needed)) <= 1
     assert found.upper is not None
     assert found.upper == pytest.approx(np.quantile(needed, 0.9), rel=0.4)
+
+
+def test_settling_begins_with_the_probability_that_is_said() -> None:
+    """Where other models told of a pair, imaginary wins make up for it: surer means fewer labels."""
+    two = posterior([[0] * 8, [0, 0, 0, 0, 1, 1, 1, 0]], [0] * 7 + [1])
+    needed = []
+    for p in (0.6, float(two.p_better[0, 1]), 0.9):
+        found = labels_to_settle(replace(two, p_better=np.array([[0.5, p], [1 - p, 0.5]])))
+        assert found.p == p
+        assert found.labels is not None
+        needed.append(found.labels)
+    assert needed[0] > needed[1] > needed[2] > 0
 
 
 def test_rows_to_label_first() -> None:
@@ -253,9 +290,9 @@ def test_settling_knows_that_both_may_be_wrong() -> None:
     """Ten classes: of 12 labelled disagreements two are won, ten are right for neither."""
     predicted = np.stack([np.zeros(12, dtype=int), np.ones(12, dtype=int)])
     truth = np.array([0, 0, *range(2, 10), 2, 3])
-    found = posterior(predicted, truth)
+    found = posterior(predicted, truth, prior=2)
     assert (found.neither[0, 1], found.wins[0, 1], found.classes) == (10, 2, 10)
-    now, binary = labels_to_settle(found), labels_to_settle(posterior(predicted[:, :2], truth[:2]))
+    now, binary = labels_to_settle(found), labels_to_settle(posterior(predicted[:, :2], truth[:2], prior=2))
     rng = np.random.default_rng(0)
     needed = []
     for _ in range(600):

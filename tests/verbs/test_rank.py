@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
-from oodometer.rankings import posterior
+from oodometer.rankings import posterior, posterior_by_pattern
 from oodometer.reports.charts.best_chances import title as chances
 from oodometer.reports.few_shot import sampled, sentence
 
@@ -56,7 +57,8 @@ def test_probabilities_are_those_of_the_posterior() -> None:
     truth = np.array([i % 2 for i in range(212)])
     says = np.stack([np.where(np.random.default_rng(s).random(212) < r, truth, 1 - truth)
                      for r, s in ((0.9, 1), (0.5, 2), (0.7, 3))])  # fmt: skip
-    alone = posterior(says[:, :12], truth[:12], says[:, 12:], seed=4)
+    rows = says[:, :12], truth[:12], says[:, 12:]
+    alone = posterior_by_pattern(posterior(*rows, seed=4), *rows, seed=4)
     assert {one.model: one.p_best for one in found.ranking} == dict(zip("abc", alone.p_best, strict=True))
     for pair in found.pairs:
         a, b = ("abc".index(name) for name in (pair.a, pair.b))
@@ -232,3 +234,80 @@ def test_what_the_table_never_has_is_not_listed_as_unused() -> None:
     other = {"id": [1, 2, 3, 4], "prediction": [1, 1, 0, 1]}
     found = oodometer.rank({"one": one, "other": other}, examples={"id": [1, 2], "label": [0, 1]})
     assert "confidence" not in {skipped.method for skipped in found.skipped}
+
+
+def test_files_of_candidates_and_of_correctness_alone(tmp_path: Path) -> None:
+    """What `predict` writes of logs: scores of candidates, rows of any length and in another order; or `correct`."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 3, 40)
+    rows_of = np.arange(40)
+    right = {"a": rows_of < 14, "b": (rows_of < 2) | ((rows_of >= 14) & (rows_of < 18))}
+    for name, hits in right.items():
+        said = np.where(hits, label, (label + 1) % 3)
+        scores = [[-1.0 + 0.9 * (k == one) for k in range(3 + row % 2)] for row, one in enumerate(said)]
+        mixed = rng.permutation(40).tolist()
+        rows = [{"id": f"q{row}", "label": int(label[row]), "candidate_scores": scores[row]} for row in mixed]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+        rows = [{"id": f"q{row}", "correct": bool(hits[row])} for row in mixed[::-1]]
+        (tmp_path / f"{name}_correct.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    for end in (".jsonl", "_correct.jsonl"):
+        found = oodometer.rank([tmp_path / f"b{end}", tmp_path / f"a{end}"])
+        assert [one.right for one in found.ranking] == [14, 6]
+        assert (found.pairs[0].only_a, found.pairs[0].only_b) == (12, 4)
+        assert found.pairs[0].p_a_better == pytest.approx(0.9608, abs=1e-3)
+        assert found.by_right == ((found.models[0],), (found.models[1],))
+    with (tmp_path / "a_correct.jsonl").open("a") as file, (tmp_path / "b_correct.jsonl").open("a") as other:
+        file.write('{"id": "more", "correct": null}\n')
+        other.write('{"id": "more", "correct": true}\n')
+    with pytest.raises(InputError, match="whether the answer is right"):
+        oodometer.rank([tmp_path / "b_correct.jsonl", tmp_path / "a_correct.jsonl"])
+
+
+def test_models_that_counting_leaves_tied_are_said() -> None:
+    truth = np.array([0, 1] * 10 + [0] * 100)
+    said = {f"m{k}": np.where(np.arange(120) % 20 == k, 1 - truth, truth) for k in range(5)}
+    said["worse"] = np.where(np.arange(120) % 4 == 0, 1 - truth, truth)
+    ids = [str(row) for row in range(120)]
+    labels = {"id": ids[:20], "label": truth[:20]}
+    found = oodometer.rank({name: {"id": ids, "prediction": of} for name, of in said.items()}, examples=labels)
+    assert set(found.open_among) == {f"m{k}" for k in range(5)}
+    assert found.to_dict()["by_right"][1] == ["worse"]
+    assert "counting alone leaves it open among 5 with 19 of 20 labelled rows right" in repr(found)
+    assert found.models[-1] == "worse"
+
+
+@pytest.mark.parametrize("column", ["passage", "group"])
+def test_rows_of_one_cluster_are_no_independent_rows(column: str) -> None:
+    """Passages of ten questions that stand or fall together: as sure as the passages make it, not as the rows."""
+    better = np.repeat(np.r_[np.ones(8), np.zeros(5)] > 0, 10)
+    files = {name: {"id": np.arange(130), "label": np.ones(130, int), "prediction": hit.astype(int),
+                    column: np.repeat(np.arange(13), 10)} for name, hit in (("a", better), ("b", ~better))}  # fmt: skip
+    alone = oodometer.rank(files)
+    found = oodometer.rank(files, cluster=column)
+    assert alone.pairs[0].p_a_better > 0.99
+    assert 0.65 < found.pairs[0].p_a_better < 0.85
+    assert found.ranking[0].p_best == pytest.approx(found.pairs[0].p_a_better, abs=0.02)
+    assert found.ranking[0].accuracy is not None
+    assert found.ranking[0].accuracy.width > 2 * alone.ranking[0].accuracy.width  # type: ignore[union-attr]
+    assert "13 clusters" in repr(found)
+    with pytest.raises(InputError, match="--cluster"):
+        oodometer.rank(files, cluster="nope")
+
+
+def test_epochs_of_a_question_are_a_cluster_by_themselves() -> None:
+    better = np.repeat(np.r_[np.ones(8), np.zeros(5)] > 0, 10)
+    ids = [f"q{row // 10}_epoch_{row % 10 + 1}" for row in range(130)]
+    files = {name: {"id": ids, "label": np.ones(130, int), "prediction": hit.astype(int)}
+             for name, hit in (("a", better), ("b", ~better))}  # fmt: skip
+    found = oodometer.rank(files)
+    assert 0.65 < found.pairs[0].p_a_better < 0.85
+    assert "ids repeat" in repr(found)
+
+
+def test_clusters_of_live_models_are_told_by_the_examples() -> None:
+    rows = {**texts(60), "passage": [row // 6 for row in range(60)]}
+    models = {"a": Words(0.9, 1), "b": Words(0.6, 2), "c": Words(0.5, 3)}
+    found = oodometer.rank(models, examples=rows, cluster="passage")
+    assert "rows of one passage depend on each other" in repr(found)
+    with pytest.raises(InputError, match="a column nope"):
+        oodometer.rank(models, examples=rows, cluster="nope")

@@ -78,6 +78,7 @@ def rank(
     positive: options.Positive = None,
     threshold: options.Threshold = None,
     classes: options.Classes = None,
+    cluster: options.Cluster = None,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Tokens of a text that are read, at most.")] = None,
     level: options.Level = 0.95,

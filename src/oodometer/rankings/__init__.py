@@ -17,7 +17,7 @@ from .baselines import (
     true_class_values,
 )
 from .by_factor import factor_methods
-from .chosen_rows import posterior_by_pattern
+from .by_pattern import posterior_by_pattern
 from .combination import labels_first, mean_evidence
 from .few_shot import FewShot, draw_rows, few_shot_evaluation
 from .learnt import LearntWeights, fit_weights, leave_one_out

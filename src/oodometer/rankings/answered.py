@@ -12,10 +12,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, UsageError
+from ..inference.clusters import cluster_keys
 from ..models.base import Classifier
 from ..predictions import Predictions
 
-__all__ = ["CHOSEN", "Answered", "check_different", "shown", "was_chosen"]
+__all__ = ["CHOSEN", "Answered", "check_different", "clusters_of", "shown", "was_chosen"]
 
 CHOSEN = "chosen"
 """The column that says of a labelled row that it is no random one, and why; `was_chosen` reads its cells."""
@@ -42,6 +43,8 @@ class Answered:
     models, and no accuracy is computed from them. None: none of them.
     references : labelled predictions on known ground, one a model; empty without any.
     id_column, label_column : of the labelled rows; None where they have no ids.
+    clusters : keys of the labelled rows that depend on each other, uint64, shape (labelled row,); None: none do.
+    cluster_column : that they are of.
     """
 
     names: tuple[str, ...]
@@ -59,6 +62,8 @@ class Answered:
     id_column: str | None = "id"
     label_column: str = "label"
     chosen: Array | None = None
+    clusters: Array | None = None
+    cluster_column: str = ""
 
     @property
     def classes(self) -> tuple[int | str, ...]:
@@ -114,6 +119,16 @@ class Answered:
                 remedy="name the column of the truth with --label, or label a few rows; ten already help",
                 file=self.sources[0],
             )
+
+
+def clusters_of(cells: Sequence[Any], asked: bool) -> Array | None:
+    """Keys of the clusters of labelled rows; of ids, which nobody asked for, None where none repeats.
+
+    >>> clusters_of(["a_epoch_1", "b_epoch_1"], False), len(set(clusters_of(["a_epoch_1", "a_epoch_2"], False)))
+    (None, 1)
+    """
+    keys = cluster_keys(list(cells))
+    return keys if asked or len(np.unique(keys)) < len(keys) else None
 
 
 def check_different(names: Sequence[str], models: Sequence[Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array
+from ..inference.clusters import Clusters, clustered_share
 from ..intervals import clopper_pearson
 from ..registry import find, names
 from ..results import Interval, Skipped
@@ -52,13 +53,17 @@ def _values(suite: Answered, numbers: Array | Sequence[float]) -> dict[str, floa
 
 
 def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
-    """Accuracy of each model on the labelled rows that were drawn at random, exact; empty without any."""
+    """Accuracy of each model on the random labelled rows, exact, in clusters as of so many rows as they are worth."""
     rows = len(suite.random)
-    right = suite.correct[:, suite.random].sum(axis=1).tolist() if rows else []
-    return {
-        name: Interval(k / rows, *clopper_pearson(k, rows, level), level, "exact")
-        for name, k in zip(suite.names, right, strict=False)
-    }
+    out = {}
+    for name, hit in zip(suite.names, suite.correct[:, suite.random], strict=True):
+        k = int(hit.sum())
+        if rows and suite.clusters is not None:
+            ends = clustered_share(Clusters.of(suite.clusters[suite.random], hit), rows, k / rows, level)
+            out[name] = Interval(k / rows, *ends, level, "asymptotic")
+        elif rows:
+            out[name] = Interval(k / rows, *clopper_pearson(k, rows, level), level, "exact")
+    return out
 
 
 def _accuracy(suite: Answered, level: float) -> Evidence:

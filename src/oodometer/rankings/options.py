@@ -46,6 +46,7 @@ class RankOptions:
     level: float
     seed: int
     engine: Engine | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         if check_level(self.level) <= 0.5:

@@ -6,13 +6,17 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import UsageError
+from ..inference.clusters import Clusters
+from ..passes.clustering import clusters_said
 from ..results import Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted
 from ..version import __version__
 from .answered import CHOSEN, Answered, shown
-from .chosen_rows import posterior_by_pattern
+from .by_pattern import posterior_by_pattern
 from .evidence import accuracies, gather
 from .explaining import Explained
 from .options import RankOptions
@@ -68,11 +72,12 @@ def outcome_of(
 
 
 def _posterior(suite: Answered, options: RankOptions) -> Posterior:
-    """From random rows by the wins of each pair; with chosen rows among them by pattern."""
+    """By pattern where a pool or chosen rows tell of patterns; else of the wins of each pair, as a paired test."""
     first = suite.labelled
     rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    found = posterior(*rows, models=suite.names, level=options.level, seed=options.seed)
-    return found if suite.chosen is None else posterior_by_pattern(found, *rows, seed=options.seed)
+    found = posterior(*rows, models=suite.names, level=options.level, seed=options.seed, clusters=suite.clusters)
+    known = suite.chosen is None and not suite.pool
+    return found if known else posterior_by_pattern(found, *rows, seed=options.seed)
 
 
 def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOptions) -> tuple[str, tuple[str, ...]]:
@@ -129,10 +134,14 @@ def _pairs(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[Mod
 
 
 def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
-    if suite.chosen is not None:
+    if suite.chosen is not None or suite.clusters is not None:
         a, b = found.leaders
         p = float(found.p_better[a, b])
-        why = "" if p >= options.level else "how many more labels would settle it is worked out for random rows alone"
+        why = (
+            ""
+            if p >= options.level
+            else "how many more labels would settle it is worked out for random, independent rows alone"
+        )
         names = suite.names[a], suite.names[b]
         return Settling(*names, p, options.level, 0 if p >= options.level else None, why=why)
     one = labels_to_settle(found, options.level, seed=options.seed)
@@ -156,6 +165,10 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
         out.append(
             f"{told} {'says' if suite.labelled == 1 else 'say'} next to nothing; label ten or more, drawn at random"
         )
+    if suite.clusters is not None:
+        asked = suite.cluster_column != (suite.id_column or "id")
+        sums = Clusters.of(suite.clusters, np.zeros(suite.labelled))
+        out.append(f"{clusters_said(sums, suite.cluster_column, asked)}; probabilities, too")
     chosen = suite.labelled - len(suite.random)
     if chosen:
         told = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {_were(chosen)} chosen by disagreement"

@@ -12,13 +12,14 @@ from ..arguments import check_seed
 from ..arrays import Array
 from ..attributions.asking import is_whole
 from ..errors import InputError, UsageError
+from ..inference.clusters import Clusters
 from ..intervals import check_level, clopper_pearson
 from ..results import Interval, plain
 from .patterns import Patterns, checked_classes, disagreements, patterns_of
 
 __all__ = ["Posterior", "posterior"]
 
-PRIOR = 2.0  # imaginary rows for each pair of models; with 2 the prior of a pair is uniform
+PRIOR = 6.0  # imaginary rows for each pair of models; 2 are a uniform prior, too bold (benchmarks/rank_suites.py)
 _DRAWS = 10_000
 _AT_ONCE = 4_000_000  # gamma numbers that are drawn at once
 _IN_ALL = 40_000_000  # beyond which there are fewer draws, though not fewer than _LEAST: some seconds
@@ -33,7 +34,7 @@ class Posterior:
     Parameters
     ----------
     models : their names.
-    order : positions of the models, the most likely best first.
+    order : positions of the models, the best first: by right answers, ties by the mean of P(better).
     p_best : probability that a model is the best, shape (model,); models that are equally good share it, and so do all
         where no label tells models apart.
     p_better : probability that a is more accurate than b, shape (model, model); a tie counts half.
@@ -45,6 +46,7 @@ class Posterior:
         that were drawn at random. Without a label: from 0 to 1.
     neither : labelled rows on which a and b differ and both are wrong, shape (model, model); always 0 with two classes.
     classes : how many classes occur, predicted or true.
+    worth : of a label in independent ones, the mean over pairs; 1 without clusters.
     """
 
     models: tuple[str, ...]
@@ -59,6 +61,7 @@ class Posterior:
     accuracy: tuple[Interval, ...]
     neither: Array
     classes: int
+    worth: float = 1.0
 
     @property
     def leaders(self) -> tuple[int, int]:
@@ -100,6 +103,7 @@ def posterior(
     draws: int = _DRAWS,
     level: float = 0.95,
     seed: int = 0,
+    clusters: Array | None = None,
 ) -> Posterior:
     """P(best) and P(a beats b): two models differ in accuracy only on rows on which they disagree.
 
@@ -111,12 +115,14 @@ def posterior(
     The prior g prefers no model of a pair: each row of pool and labelled rows carries k prior / (2 D), D the
     disagreements of that pair of models that disagrees there and does so least often, shared evenly among the k classes
     that the models predict for it. So every pair that ever disagrees has at least ``prior`` imaginary rows, half for
-    either side, and two models have exactly that many: with the default 2 every share of won disagreements is equally
-    likely beforehand. Of more than two models the one that stands alone most often varies most, and would be the
-    likeliest best one by the prior alone. So where no label tells models apart, all that differ share P(best) evenly.
+    either side, and two models have exactly that many. With 2 every share of won disagreements is equally likely
+    beforehand, which promises 10 points more than it keeps on suites of public data; with the default 6 it is near one
+    half, and P(a beats b) at most 1 - p of McNemar's one-sided test with its mid-p. Of more than two models the one
+    that stands alone most often varies most, and would be the likeliest best one by the prior alone. So where no label
+    tells models apart, all that differ share P(best) evenly.
 
     What is assumed: labelled rows were drawn at random (for a pair it suffices: at random among its disagreements);
-    the prior. Where models are known to be nearly equal, it is too bold. Nothing is read off confidence.
+    the prior. Nothing is read off confidence. With a pool and three models or more `posterior_by_pattern` knows more.
 
     Parameters
     ----------
@@ -134,6 +140,9 @@ def posterior(
         Draws behind P(best), at least one; fewer than asked, but 1,000, for many thousands of cells.
     level :
         Of the intervals of accuracy.
+    clusters :
+        Keys of rows that depend on each other, uint64, shape (row,) as ``truth``. Labels of a pair then count by its
+        design effect, as many as independent ones that make its paired difference as uncertain (`inference.clusters`).
 
     Raises `UsageError` for fewer than two models, other shapes, or a prior, draws or a seed that are none, `InputError`
     for no classes.
@@ -141,7 +150,7 @@ def posterior(
 
     >>> found = posterior([[1, 1, 0], [1, 0, 0]], [1, 1, 0])  # one disagreement, won by the first
     >>> round(float(found.p_better[0, 1]), 4), found.accuracy[0].kind
-    (0.75, 'exact')
+    (0.6562, 'exact')
     """
     level, seed = check_level(level), check_seed(seed)
     check_prior(prior)
@@ -162,13 +171,21 @@ def posterior(
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
     before = (right * weight[0]) @ ~right.T
+    worth = np.ones(wins.shape)
+    if clusters is not None:
+        keys = clusters[known >= 0]
+        for a, b in zip(*np.nonzero(wins + wins.T), strict=True):
+            worth[a, b] = 1 / Clusters.of(keys, (1.0 + hit[a] - hit[b]) / 2).effect(level)
+    apart = wins + wins.T > 0
+    mean_worth = float(worth[apart].mean()) if apart.any() else 1.0
+    weight[1] *= mean_worth
     p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed) if wins.any() else _even(patterns)
-    p_better = _p_better(before, wins, patterns.pairs)
+    p_better = _p_better(before, wins * worth, patterns.pairs)
     hits = hit.sum(axis=1)
     mean_better = p_better.sum(axis=1)
     return Posterior(
         models=names,
-        order=tuple(sorted(range(len(names)), key=lambda i: (-p_best[i], -mean_better[i], -hits[i], i))),
+        order=tuple(sorted(range(len(names)), key=lambda i: (-hits[i], -mean_better[i], i))),
         p_best=p_best,
         p_better=p_better,
         wins=wins,
@@ -179,6 +196,7 @@ def posterior(
         accuracy=tuple(_accuracy(int(k), len(true), level) for k in hits),
         neither=disagreements(labelled) - wins - wins.T,
         classes=len(np.union1d(everything, true)),
+        worth=mean_worth,
     )
 
 

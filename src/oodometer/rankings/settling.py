@@ -61,7 +61,8 @@ def labels_to_settle(
     """How many more labels would make P(a beats b), or P(b beats a), exceed a level.
 
     2,000 futures are drawn: q, the share of disagreements that a wins, from Beta(s + w_ab, s + w_ba) (as in
-    `posterior`), then wins one by one until Beta's tail passes the level after T rows on which one of them is right.
+    `posterior`; imaginary wins of one side are added until it gives P(a beats b), where other models told of it), then
+    wins one by one until Beta's tail passes the level after T rows on which one of them is right.
     With two classes every disagreement is such a row; with more, both may be wrong, and the share that decides is drawn
     from r ~ Beta(1 + w_ab + w_ba, 1 + labelled disagreements without a winner). That takes T + NegativeBinomial(T, r)
     disagreements, and T + NegativeBinomial(T, d r) random rows, d the share of rows on which the models disagree.
@@ -80,10 +81,10 @@ def labels_to_settle(
     Raises `UsageError` for a level of at most 0.5, a pair that is none and a seed that is none.
 
     >>> from .posterior import posterior
-    >>> two = posterior([[1] * 10 + [0] * 4, [1] * 10 + [1] * 4], [1] * 10 + [0] * 4)  # four disagreements, all won
+    >>> two = posterior([[1] * 10 + [0] * 6, [1] * 16], [1] * 10 + [0] * 6)  # six disagreements, all won
     >>> now = labels_to_settle(two)
     >>> round(now.p, 3), now.labels
-    (0.969, 0)
+    (0.967, 0)
     """
     if check_level(level) <= 0.5:
         raise UsageError(f"expected a level above 0.5 such as 0.95, got {level}")
@@ -96,12 +97,11 @@ def labels_to_settle(
     if rate == 0:
         why = "the two models never differ on these rows: no label of them would tell"
         return Settling(*names, level, p, None, None, None, None, rate, why)
-    side = float(found.prior[a, b])
     wins, losses = int(found.wins[a, b]), int(found.wins[b, a])
     if max(p, 1 - p) >= level:
         return Settling(*names, level, p, 0, 0, 0, 0, rate)
     rng = np.random.default_rng([seed, 0x5E7])
-    needed = _decisive(side, wins, losses, level, rng)
+    needed = _decisive(*_sides(float(found.prior[a, b]), wins, losses, p), level, rng)
     decides = np.ones(_PATHS)
     if found.classes > 2:
         decides = rng.beta(1 + wins + losses, 1 + int(found.neither[a, b]), _PATHS)
@@ -163,17 +163,28 @@ def _until(needed: Array, share: Array, rng: np.random.Generator) -> Array:
     return out
 
 
-def _decisive(side: float, wins: int, losses: int, level: float, rng: np.random.Generator) -> Array:
+def _sides(side: float, wins: int, losses: int, p: float) -> tuple[float, float]:
+    """Both counts of the Beta distribution of the share that a wins, with P(share > 1/2) = p."""
+    from scipy.special import betainc, btdtria, btdtrib
+
+    for_a, for_b = side + wins, side + losses
+    if betainc(for_b, for_a, 0.5) < p:
+        for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
+    else:
+        for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
+    return for_a, for_b
+
+
+def _decisive(for_a: float, for_b: float, level: float, rng: np.random.Generator) -> Array:
     """Further decisive rows that settle in each future, float64, shape (future,); infinite beyond `_MOST`."""
-    share = rng.beta(side + wins, side + losses, _PATHS)
+    share = rng.beta(for_a, for_b, _PATHS)
     total = np.full(_PATHS, np.inf)
     won = np.zeros(_PATHS, dtype=np.int64)
-    bounds = _bounds(side, wins + losses, level)
+    enough_a, enough_b = _bounds(for_a, for_b, level), _bounds(for_b, for_a, level)
     alive = np.arange(_PATHS)
     for step in range(1, _MOST + 1):
         won[alive] += rng.random(len(alive)) < share[alive]
-        for_a, m = wins + won[alive], wins + losses + step
-        done = (for_a >= bounds[step]) | (m - for_a >= bounds[step])
+        done = (won[alive] >= enough_a[step]) | (step - won[alive] >= enough_b[step])
         total[alive[done]] = step
         alive = alive[~done]
         if not len(alive):
@@ -181,15 +192,15 @@ def _decisive(side: float, wins: int, losses: int, level: float, rng: np.random.
     return total
 
 
-def _bounds(side: float, so_far: int, level: float) -> Array:
-    """The fewest wins among so_far + step disagreements with P(Beta > 1/2) >= level, for each step from 0 on."""
+def _bounds(mine: float, other: float, level: float) -> Array:
+    """The fewest wins among so many further rows with P(Beta > 1/2) >= level, for each number of rows from 0 on."""
     from scipy.special import betainc
 
-    total = so_far + np.arange(_MOST + 1)
-    low, high = total // 2, total + 1  # more than all: not to be reached
-    for _ in range(math.ceil(math.log2(_MOST + so_far + 2)) + 1):
+    total = np.arange(_MOST + 1)
+    low, high = np.zeros_like(total), total + 1  # more than all: not to be reached
+    for _ in range(math.ceil(math.log2(_MOST + 2)) + 1):
         middle = (low + high) // 2
-        enough = betainc(side + total - np.minimum(middle, total), side + middle, 0.5) >= level
+        enough = betainc(other + total - np.minimum(middle, total), mine + middle, 0.5) >= level
         enough &= middle <= total
         open_ = low < high
         high = np.where(open_ & (enough | (middle > total)), middle, high)

@@ -245,6 +245,17 @@ class FewShotRanking(Shown):
         first = self.likeliest.model
         return all(abs(one.p_a_better - 0.5) < _EVEN for one in self.pairs if first in (one.a, one.b))
 
+    @property
+    def by_right(self) -> tuple[tuple[str, ...], ...]:
+        """The plain order: models by their right answers on the random labelled rows, those with as many together."""
+        counts = sorted({one.right for one in self.ranking}, reverse=True)
+        return tuple(tuple(one.model for one in self.ranking if one.right == count) for count in counts)
+
+    @property
+    def open_among(self) -> tuple[str, ...]:
+        """Models that share the most right answers, which labels do not separate; empty where one has the most."""
+        return self.by_right[0] if self.labelled > self.chosen and len(self.by_right[0]) > 1 else ()
+
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {
@@ -262,6 +273,8 @@ class FewShotRanking(Shown):
             "decided_by": self.decided_by,
             "likeliest": self.likeliest.model,
             "open": self.open,
+            "open_among": list(self.open_among),
+            "by_right": [list(some) for some in self.by_right],
             "ranking": [self._row(one) for one in self.ranking],
             "pairs": [one.to_dict() for one in self.pairs],
             "evidence": [one.to_dict(self.models) for one in self.evidence],
@@ -303,13 +316,23 @@ class FewShotRanking(Shown):
             lines.append("which is the best is open: the labelled rows favour no model over the others")
         else:
             lines.append(f"most likely the best: {likeliest.model}, {percent(likeliest.p_best, 0)} sure")
+        if self.labelled > self.chosen:
+            lines.append(self._counted())
+        if first is not likeliest:
+            order = "the combined order" if self.decided_by == "combined" else "the order, better than most others"
+            lines.append(f"first in {order}: {first.model}, of which P(best) is {percent(first.p_best, 0)}")
         if self.decided_by == "combined":
-            if first is not likeliest:
-                lines.append(
-                    f"first in the combined order: {first.model}, of which P(best) is {percent(first.p_best, 0)}"
-                )
             lines.append("the order is the combined one: factors and estimates decide where labels are close")
         return lines
+
+    def _counted(self) -> str:
+        """What counting right answers says, in a sentence."""
+        top, rows = self.by_right[0], self.labelled - self.chosen
+        right = f"{max(one.right for one in self.ranking):,} of {counted(rows, 'labelled row')}"
+        if len(top) == 1:
+            return f"counting alone: {top[0]} is first with {right} right"
+        names = ", ".join(top[:5]) + (", ..." if len(top) > 5 else "")
+        return f"counting alone leaves it open among {len(top)} with {right} right: {names}"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Columns and rows of a table: one row a model, with its accuracy on the labelled rows."""

@@ -21,7 +21,7 @@ from ...models.opening import open_classifier
 from ...models.outside.base import OutsideClassifier
 from ...models.sent import SentModel
 from ...predictions import Predictions
-from ...rankings.answered import Answered, shown
+from ...rankings.answered import Answered, clusters_of, shown
 from ...rankings.asking import AT_ONCE, ask_all
 from ...rankings.attributing import Means
 from ...rankings.options import RankOptions
@@ -50,7 +50,7 @@ def ask_models(
     opened = [_opened(model, options) for _, model in models]
     sources = [said_model(model) for _, model in models]
     _check_used(models, opened, options)
-    given = read_rows(data["examples"], opened, sources, options.columns, label=True)
+    given = read_rows(data["examples"], opened, sources, options.columns, label=True, cluster=options.cluster)
     classes = _classes(opened, sources, given)
     pool, known_ground = (
         None if one is None else _like(given, one, opened, sources, options.columns, label=label)
@@ -69,6 +69,7 @@ def ask_models(
     records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
     records = [_decided(one, options) for one in records]
     chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
+    cells = given.clusters if options.cluster else given.ids if given.named else ()
     texts = {id(rows): rows.texts for rows, _ in picked}
     return Answered(
         names=tuple(names),
@@ -82,6 +83,8 @@ def ask_models(
         chosen=np.array(chosen) if any(chosen) else None,
         id_column=(options.columns.id or "id") if given.named else None,
         label_column=options.columns.label or "label",
+        clusters=clusters_of([cells[row] for row in known], options.cluster is not None) if cells else None,
+        cluster_column=options.cluster or options.columns.id or "id",
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},

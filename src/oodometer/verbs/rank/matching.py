@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...errors import InputError, UsageError
 from ...models.labels import matched
 from ...persistence import ENDING
 from ...predictions import Predictions
-from ...rankings.answered import CHOSEN, Answered, shown, was_chosen
+from ...rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ...rankings.options import RankOptions
 from ...store import Axes, Source
 from ...store.keys import key_array, key_cells
@@ -27,6 +28,7 @@ __all__ = ["are_files", "match_files"]
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 _NEEDED = ("probabilities", "prediction", "label")
+_ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
 
 
 def are_files(models: Sequence[tuple[str, Any]]) -> bool:
@@ -84,6 +86,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         chosen = chosen if told is None else told
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
+    cells: Sequence[Any] = mine if options.cluster in (None, key) else _cluster_cells(records[0], options.cluster)
     if not len(known):
         raise InputError(
             "labelled rows",
@@ -102,7 +105,15 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], opener),
+        clusters=clusters_of([cells[row] for row in known], options.cluster is not None),
+        cluster_column=options.cluster or key,
     )
+
+
+def _cluster_cells(record: Predictions, column: str | None) -> Sequence[Any]:
+    """Cells of the column of clusters, which the reader may keep as a field."""
+    cells = record.columns[column] if column in record.columns else getattr(record, str(column))
+    return list(np.asarray(cells).tolist())
 
 
 def _references(references: Any, like: Predictions, opener: Opener) -> tuple[Predictions, ...]:
@@ -141,18 +152,64 @@ def _read(
                 "`oodometer predict` keeps it",
                 file=name,
             )
-        if "candidate_scores" in source.fields or not {"probabilities", "logits", "prediction"} & set(source.fields):
+        if not {*_ANSWERS, "correct"} & set(source.fields):
             raise InputError(
-                "probabilities, logits or predicted classes",
+                "probabilities, logits, scores of candidates, predicted classes or correctness",
                 got=f"{shown(source.fields, 12) or 'none of them'}",
                 remedy="write them with `oodometer predict`, or rename columns with --map theirs=ours",
                 file=name,
             )
-        extra = (key, CHOSEN) if source.holds(CHOSEN) and key != CHOSEN else (key,)
+        if options.cluster is not None and not source.holds(options.cluster):
+            raise InputError(
+                f"a column {options.cluster} that tells which rows depend on each other",
+                got=f"the columns {shown(source.columns, 12)}",
+                remedy="name a column of the files with --cluster, or leave it out",
+                file=name,
+            )
+        extra = tuple(dict.fromkeys((key, *(one for one in (CHOSEN, options.cluster) if one and source.holds(one)))))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check(elsewhere)
+    for fields in (("candidate_scores", "prediction", "label"), ("correct",)):
+        if all(fields[0] in one.fields for one in sources) and (
+            fields[0] == "candidate_scores" or not all(set(_ANSWERS) & set(one.fields) for one in sources)
+        ):
+            read = [one.read([name for name in fields if name in one.fields]) for one in sources]
+            return _of_candidates(read) if fields[0] == "candidate_scores" else _of_correctness(read, named)
     sources = _one_order(sources, named, options)
     return [one.read(_fields(one)) for one in sources]
+
+
+def _of_candidates(records: Sequence[Predictions]) -> list[Predictions]:
+    """Positions among candidates as classes; there are as many as the longest row has."""
+    most = max(int(code.max()) for one in records for code in (one.predicted, one.label) if code is not None)
+    classes = tuple(range(max(most + 1, 2)))
+    return [
+        replace(one, classes=classes, prediction=one.predicted, candidate_scores=None, confidence=None, _cache={})
+        for one in records
+    ]
+
+
+def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> list[Predictions]:
+    """Where only correctness is known, as with free answers: the classes are wrong and right, and the truth is right.
+
+    Raises `InputError` where it is not known of a row: how often models disagree there is not known either.
+    """
+    out = []
+    for record, name in zip(records, names, strict=True):
+        known = np.asarray(record.correct, dtype=np.float64)
+        absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
+        if len(absent):
+            raise InputError(
+                "whether the answer is right, as there are no classes",
+                got="an empty cell",
+                remedy="leave the row out of all files, or give predictions in a column prediction",
+                file=name,
+                row=int(absent[0]) + 1,
+                column="correct",
+            )
+        right = known.astype(np.int32)
+        out.append(replace(record, classes=("wrong", "right"), prediction=right, label=np.ones_like(right), _cache={}))
+    return out
 
 
 def _fields(source: Source) -> list[str]:

@@ -10,7 +10,7 @@ from ...datasets import Dataset
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...models.base import Classifier
-from ...rankings.answered import CHOSEN, was_chosen
+from ...rankings.answered import CHOSEN, shown, was_chosen
 
 __all__ = ["Rows", "new_rows", "read_rows", "row_ids"]
 
@@ -24,7 +24,7 @@ class Rows:
 
     parts : inputs, texts in one part. targets : of all rows, empty without labels. ids : of all rows, their numbers
     where they are not ``named``. inputs : columns that were read. chosen : whether a row was chosen to be labelled,
-    empty where nothing says so.
+    empty where nothing says so. clusters : cells of the column of clusters that was asked for.
     """
 
     parts: tuple[Dataset, ...]
@@ -35,6 +35,7 @@ class Rows:
     modality: str
     inputs: tuple[str, ...]
     chosen: tuple[bool, ...] = ()
+    clusters: tuple[Any, ...] = ()
 
     @property
     def texts(self) -> tuple[Any, ...]:
@@ -43,7 +44,13 @@ class Rows:
 
 
 def read_rows(
-    data: Any, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns, *, label: bool
+    data: Any,
+    opened: Sequence[Classifier],
+    sources: Sequence[str],
+    columns: Columns,
+    *,
+    label: bool,
+    cluster: str | None = None,
 ) -> Rows:
     """All rows of a file, in batches for images and tables, in one part for texts."""
     examples = open_examples(data, opened[0].reads, columns)
@@ -51,6 +58,15 @@ def read_rows(
     held = getattr(getattr(examples, "table", None), "columns", ())
     key = getattr(examples, "id", None) if held else None
     more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in held else ()
+    if cluster is not None:
+        if cluster not in held:
+            raise InputError(
+                f"a column {cluster} that tells which rows depend on each other",
+                got=shown(tuple(held), 12) or "no columns",
+                remedy="name one of the examples with --cluster, or leave it out",
+                file=examples.file or examples.name,
+            )
+        more = (*more, *(() if cluster in (*more, *named, key) else (cluster,)))
     if more or key:
         examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
     _check_reads(examples, opened, sources, columns)
@@ -75,6 +91,7 @@ def read_rows(
         examples.modality,
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
         tuple(was_chosen(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
+        ids if cluster == key and key else tuple(one for batch in batches for one in batch.columns.get(cluster, ())),
     )
 
 

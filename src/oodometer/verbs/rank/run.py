@@ -64,6 +64,7 @@ def rank(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    cluster: str | None = None,
     classes: Sequence[int | str] | None = None,
     gives: str | None = None,
     max_length: int | None = None,
@@ -102,6 +103,9 @@ def rank(
         Columns and models, as in `predict` and `evaluate`.
     threshold :
         From which probability on all models, which know two classes, decide for the positive one, as in `evaluate`.
+    cluster :
+        Column of the labelled rows whose equal cells mark rows that depend on each other, as in `evaluate`; by default
+        the ids, where these are of epochs. Probabilities and intervals are then those of clusters.
     engine, workers :
         Attributions as tasks of one thread, one a model and a group of texts: "processes", "ray", "spark"; how many at
         a time. Models are then named by their paths. By default one after another, in this process, with its threads.
@@ -115,8 +119,10 @@ def rank(
     argv, progress :
         A command line to note in the result; called with (steps done, steps).
 
-    P(a beats b) and P(best) are those of `oodometer.rankings.posterior`: two models differ in accuracy only where they
-    disagree. Raises `InputError` for models or data that cannot be used, `UsageError` for a call that makes no sense.
+    P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
+    of `posterior`: two models differ in accuracy only where they disagree. The order is by the mean of P(a beats b),
+    without a pool by right answers. Raises `InputError` for models or data that cannot be used, `UsageError` for a call
+    that makes no sense.
     Source: Singhal et al. (2022) for the task, the baselines and the factors.
 
     >>> import numpy as np
@@ -124,7 +130,7 @@ def rank(
     >>> rows = {"text": ["AH", "oh", "NO", "yes"], "label": [1, 0, 1, 0]}
     >>> found = rank({"loud": loud, "deaf": lambda texts: loud(texts)[:, ::-1]}, examples=rows, classes=[0, 1])
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
-    (('loud', 'deaf'), 0.969, 4)
+    (('loud', 'deaf'), 0.91, 4)
     """
     options = RankOptions(
         columns=Columns(as_names(inputs), label, id),
@@ -145,6 +151,7 @@ def rank(
         level=level,
         seed=seed,
         engine=task_engine(engine, workers),
+        cluster=cluster,
     )
     named = named_models(models)
     check_different([name for name, _ in named], [model for _, model in named])

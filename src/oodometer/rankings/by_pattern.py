@@ -1,4 +1,4 @@
-"""Chosen rows: P(best) and P(a beats b) where labelled rows were chosen by what the models say, not at random."""
+"""By pattern: P(best) and P(a beats b) of three models or more; which models say the same of a row tells the most."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import numpy as np
 from ..arguments import check_seed
 from ..arrays import Array
 from .patterns import checked_classes
-from .posterior import PRIOR, Posterior, check_prior, checked_truth
+from .posterior import Posterior, checked_truth
 
 __all__ = ["posterior_by_pattern"]
 
-_SPREAD = 1.0  # standard deviation of what all models share, and of the weight of "none is right", in logs
-_TIED = 6.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
+# Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py).
+_OWN, _SCALE = 0.85, 0.6  # of a strength, and of the log of that number: models may be nearly equal or far apart
+_SHARED, _NONE = 0.3, 1.0  # of what all models share, and of the weight of "none is right"
+_TIED = 12.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
+_BOLD = (6, 16)  # P(best) is tempered by (labels + 6) / (labels + 16): the best models are often nearly equal
 _CHAINS = 1000
 _WARM, _MORE = 12, 8  # steps on the way to the labels, and with them
 _DRAWS = 4000
@@ -24,15 +27,10 @@ _IN_ALL = 20_000_000  # beyond which there are fewer draws, though not fewer tha
 _LEAST = 400
 
 
-def posterior_by_pattern(
-    found: Posterior, predicted: Any, truth: Any, pool: Any = None, *, prior: float = PRIOR, seed: int = 0
-) -> Posterior:
-    """The posterior with P(best) and P(a beats b) that hold for rows chosen by disagreement.
+def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any = None, *, seed: int = 0) -> Posterior:
+    """The posterior of three models or more, random rows or chosen ones; the order is by the mean of P(better).
 
-    Of three models, rows on which one stands against two are worth most and are chosen first; there the one is wrong
-    more often than where it differs from one alone. Counting their labels as those of random rows turns orders round.
-    A pattern k says which models say the same of a row, whatever they say: it splits the models into groups g. Within
-    one, a choice by disagreement is random, so that
+    A pattern k says which models say the same of a row, whatever they say: it splits the models into groups g. Then
 
         accuracy_a - accuracy_b = sum_k pi_k (theta_k,g(a) - theta_k,g(b)),
 
@@ -43,26 +41,29 @@ def posterior_by_pattern(
         q_k,g proportional to prod_(m in g) e_m,   q_k,none proportional to e_0 (0 where a pattern has all classes).
 
     That is exact with c infinite where models err independently and wrong classes are equally likely, e_m being the
-    odds that m is right times the number of wrong classes; c = 6 rows lets every pattern depart from it. Beforehand
-    log e_m is the sum of a part of each model, normal with variance trigamma(prior / 2), and of one that all share,
-    normal with variance 1, as log e_0 is: two models alone would win any share of their disagreements with much the
-    same chance. They are drawn by elliptical slice sampling (1,000 chains that are led to the labels in 20 steps);
-    probabilities are shares of up to 4,000 draws.
+    odds that m is right times the number of wrong classes; c = 12 rows lets every pattern depart from it. Beforehand
+    log e_m is the sum of a part of each model, normal with standard deviation s, and of one that all share, normal with
+    0.3; log e_0 is standard normal, and log s normal around log 0.85 with 0.6. So no model is preferred, but labels on
+    which most models are right teach that a model that stands alone is seldom right, and others the opposite. They are
+    drawn by elliptical slice sampling (1,000 chains that are led to the labels in 20 steps); probabilities are shares
+    of up to 4,000 draws. The best of several models are often nearly equal, which the prior does not know, so that
+    shares of n labels promise too much: P(best) is proportional to share^t, t = (n + 6) / (n + 16).
+
+    Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
+    models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
+    than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
     Two models differ in one pattern alone, in which all their disagreements are alike: ``found`` is returned as it is,
-    and also where no label tells models apart.
+    and also without a label.
 
-    What is assumed: rows were chosen by which models agree on them, and at random among rows that are alike in this;
-    and the prior above. Tried with 3 and 5 models of 2, 5 and 10 classes, independent and shared mistakes, 25 random
-    rows, 10 random and 20 chosen, and 15 chosen (360 suites): of pairs with a probability from 0.6 to 0.8, from 0.8 to
-    0.95 and above, 75, 93 and more than 99 % were in that order. Where models are known to be nearly equal, it is too
-    bold, as `posterior` is.
+    What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
+    are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
 
     Parameters
     ----------
     found :
         What `posterior` gave for the same rows; its counts and intervals are kept.
-    predicted, truth, pool, prior :
+    predicted, truth, pool :
         As there; all rows together are a random sample, as the pool that rows were chosen from is one.
     seed :
         Of the draws.
@@ -79,7 +80,6 @@ def posterior_by_pattern(
     >>> bool(careful.p_better[0, 1] > plain.p_better[0, 1] + 0.05)
     True
     """
-    check_prior(prior)
     seed = check_seed(seed)
     asked = checked_classes(predicted, "predictions", len(found.models))
     known = checked_truth(truth, asked.shape[1])
@@ -88,18 +88,22 @@ def posterior_by_pattern(
     same = found.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < 3 or not found.wins.any():
+    if len(alone) < 3 or not (known >= 0).any():
         return found
     cells = _cells(everything[alone], known[known >= 0])
+    cells = cells._replace(seen=cells.seen * found.worth)  # in clusters labels are worth less than independent ones
     rng = np.random.default_rng([seed, 0xC405])
-    scores = _scores(cells, _strengths(cells, prior, rng), rng)
+    scores = _scores(cells, _strengths(cells, rng), rng)
     ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])
     place = np.searchsorted(alone, first)
     p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(place, place)]
     best = np.bincount(scores.argmax(axis=1), minlength=len(alone)) / len(scores)
+    labels = found.labels * found.worth
+    best = np.maximum(best, 0.5 / len(scores)) ** ((labels + _BOLD[0]) / (labels + _BOLD[1]))
+    best /= best.sum()
     p_best = best[place] / same.sum(axis=1)
     mean = p_better.sum(axis=1)
-    order = tuple(sorted(range(len(asked)), key=lambda i: (-p_best[i], -mean[i], i)))
+    order = tuple(sorted(range(len(asked)), key=lambda i: (-mean[i], -p_best[i], i)))
     return replace(found, order=order, p_best=p_best, p_better=p_better)
 
 
@@ -128,8 +132,6 @@ def _cells(predicted: Array, true: Array) -> _Cells:
     won = np.where(hit.any(axis=0), hit.argmax(axis=0), none)
     seen = np.zeros((len(patterns), none + 1))
     np.add.at(seen, (which.ravel()[: len(true)], won), 1)
-    apart = (patterns != patterns[:, :1]).any(axis=1)
-    patterns, counts, seen = patterns[apart], counts[apart], seen[apart]
     there = np.zeros(seen.shape, dtype=bool)
     np.put_along_axis(there, patterns, True, axis=1)
     there[:, none] = there.sum(axis=1) < len(np.union1d(predicted, true))
@@ -138,9 +140,9 @@ def _cells(predicted: Array, true: Array) -> _Cells:
     return _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
 
 
-def _strengths(cells: _Cells, prior: float, rng: np.random.Generator) -> Array:
+def _strengths(cells: _Cells, rng: np.random.Generator) -> Array:
     """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1)."""
-    from scipy.special import gammaln, polygamma
+    from scipy.special import gammaln
 
     with_labels = np.flatnonzero(np.add.reduceat(cells.seen, cells.begins) > 0)
     some = np.isin(cells.of, with_labels)
@@ -148,20 +150,19 @@ def _strengths(cells: _Cells, prior: float, rng: np.random.Generator) -> Array:
     told = _Cells(cells.right[some], np.flatnonzero(np.diff(of, prepend=-1)), of, cells.seen[some], cells.counts)
     labelled = told.seen > 0
     models = cells.right.shape[1]
-    own = np.sqrt(float(polygamma(1, prior / 2)))
 
-    def drawn() -> Array:
-        out = rng.standard_normal((_CHAINS, models + 1)) * np.r_[np.full(models, own), _SPREAD]
-        out[:, :models] += _SPREAD * rng.standard_normal((_CHAINS, 1))
-        return np.asarray(out)
+    def logs(state: Array) -> Array:
+        """From standard normal numbers: of each model, shared, none, scale."""
+        own, shared, none, scale = np.split(state, [models, models + 1, models + 2], axis=1)
+        return np.concatenate([_OWN * np.exp(_SCALE * scale) * own + _SHARED * shared, _NONE * none], axis=1)
 
-    def log_likelihood(strengths: Array) -> Array:
-        side = _TIED * np.maximum(_expected(told, strengths)[:, labelled], 1e-300)
+    def log_likelihood(state: Array) -> Array:
+        side = _TIED * np.maximum(_expected(told, logs(state))[:, labelled], 1e-300)
         return np.asarray((gammaln(side + told.seen[labelled]) - gammaln(side)).sum(axis=1))
 
-    state = drawn()
+    state = rng.standard_normal((_CHAINS, models + 3))
     for heat in np.r_[np.linspace(1 / _WARM, 1, _WARM), np.ones(_MORE)]:
-        other = drawn()
+        other = rng.standard_normal(state.shape)
         least = heat * log_likelihood(state) + np.log(rng.random(_CHAINS))
         angle = rng.uniform(0, 2 * np.pi, _CHAINS)
         low, high = angle - 2 * np.pi, angle.copy()
@@ -177,7 +178,7 @@ def _strengths(cells: _Cells, prior: float, rng: np.random.Generator) -> Array:
             high[open_] = np.where(below, high[open_], angle[open_])
             angle[open_] = rng.uniform(low[open_], high[open_])
         state = moved
-    return state
+    return logs(state)
 
 
 def _expected(cells: _Cells, strengths: Array) -> Array:

@@ -1,14 +1,18 @@
-"""Chosen rows: labels of rows chosen by disagreement turn no order round, and their probabilities come true."""
+"""By pattern: chosen rows turn no order round, probabilities come true, and no model wins by being odd."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import oodometer
 from oodometer.arrays import Array
 from oodometer.errors import UsageError
 from oodometer.rankings import Posterior, posterior, rows_to_label
-from oodometer.rankings.chosen_rows import posterior_by_pattern
+from oodometer.rankings.by_pattern import posterior_by_pattern
 
 
 def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2) -> tuple[Array, Array]:
@@ -123,8 +127,6 @@ def test_without_labels_no_model_is_preferred() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     says = [[1, 0], [0, 0], [0, 1]]
     plain = posterior(says, [1, 0])
-    with pytest.raises(UsageError, match="prior above 0"):
-        posterior_by_pattern(plain, says, [1, 0], prior=-1)
     with pytest.raises(UsageError, match="the true class of each of 2 rows"):
         posterior_by_pattern(plain, says, [1, 0, 0])
     with pytest.raises(UsageError, match="seed"):
@@ -156,3 +158,45 @@ def test_models_that_never_differ_share() -> None:
     assert found.p_best[0] == found.p_best[1]
     same = posterior([[1], [1]], [1])
     assert posterior_by_pattern(same, [[1], [1]], [1]) is same
+
+
+def test_the_odd_model_does_not_win_by_being_uncertain() -> None:
+    """Seven models agree nearly always, one seldom; on the labelled rows all are as often right."""
+    truth = np.zeros(1010, dtype=int)
+    rng = np.random.default_rng(0)
+    said = (rng.random(1010) < 0.15) ^ (rng.random((8, 1010)) < np.r_[np.full(7, 0.02), 0.3][:, None])
+    said = said.astype(int)
+    said[:, :10] = 0
+    said[:, 8], said[:7, 9] = 1, 1
+    said[7, 3] = 1
+    rows = said[:, :10], truth[:10], said[:, 10:]
+    found = posterior_by_pattern(posterior(*rows), *rows)
+    right = (rows[0] == 0).sum(axis=1)
+    assert len(set(right.tolist())) == 1
+    assert found.order[-1] == 7
+    assert found.p_better[7, :7].max() < 0.4
+    assert found.p_best[7] < 0.3
+
+
+def test_the_benchmark_ranks_as_the_verb_does() -> None:
+    from benchmarks.rank_suites import ranked
+
+    said, truth = suite(np.random.default_rng(2), 200, 4)
+    ids = [str(row) for row in range(200)]
+    models = {f"m{k}": {"id": ids, "prediction": of} for k, of in enumerate(said)}
+    found = oodometer.rank(models, examples={"id": ids[:10], "label": truth[:10]})
+    alone = ranked(said[:, :10], truth[:10], said[:, 10:])
+    assert list(found.models) == [f"m{k}" for k in alone.order]
+    assert {one.model: one.p_best for one in found.ranking} == {f"m{k}": p for k, p in enumerate(alone.p_best)}
+
+
+def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
+    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    for group, cells in kept["orders"].items():
+        mean, _, high = cells["rank"]["beside counting"]
+        assert mean > 0, group
+        assert high > 0, group
+    for rows in (kept["calibration"]["all made suites"][name] for name in ("pair", "best")):
+        assert all(abs(one["said"] - one["true"]) < 5 for one in rows)
+    mean, low, _ = kept["further"]["all made suites"]["suggested less random"]
+    assert low <= 0, mean

@@ -1,0 +1,331 @@
+"""How well `rank` orders models of known order from ten labels, beside counting; writes results/rank_suites.*.
+
+    python -m benchmarks.rank_suites                  # 40 draws a suite, about 15 minutes of processor time
+    python -m benchmarks.rank_suites --constants      # other constants of the prior, whole sources left out: as long
+
+Needs $OODOMETER_DATA: suites of models that we trained (suites/*.npz), and published models of CIFAR-10.1 and
+ImageNetV2 (outputs), of which 5 or 10 are drawn. Of each suite ten labelled rows are drawn at random, and up to 1,000
+others without labels. The orders: right answers of the ten; the order of before, by P(best) of `posterior` with its
+uniform prior; ours, by the calls that the verb makes (`ranked`; a test compares them); right answers with ties by
+agreement with the plurality, and by reference accuracy; the plain sum of the three. Pairs of equal truth are left out,
+ties count one half; regret is that of the first model (the mean of those tied for it) in points of accuracy. Then ten
+further labels, suggested or random. Intervals: 95 %, Student's t over the suites of a group.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oodometer.inference.clusters import student_quantile
+from oodometer.rankings import Posterior, agreement_values, by_pattern, posterior, posterior_by_pattern, rows_to_label
+
+HOME = Path(__file__).parent / "results"
+ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")
+LABELS, POOL, MORE = 10, 1000, 10
+CONSTANTS: dict[str, dict[str, float]] = {  # of the prior of `by_pattern`
+    "shipped": {},
+    "models alike": {"_OWN": 0.5},
+    "models apart": {"_OWN": 1.3},
+    "less shared": {"_SHARED": 0.15},
+    "more shared": {"_SHARED": 1.0},
+    "one scale": {"_SCALE": 0.1},
+    "patterns free": {"_TIED": 6.0},
+    "patterns tied": {"_TIED": 25.0},
+}
+
+
+class Suite(NamedTuple):
+    """Models asked about the same rows: predicted classes (model, row), truth (row,), accuracy where they were made."""
+
+    name: str
+    kind: str
+    source: str
+    predicted: np.ndarray
+    truth: np.ndarray
+    reference: np.ndarray
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """Of each model on all rows."""
+        return (self.predicted == self.truth).mean(axis=1)
+
+
+def suites(data: Path) -> Iterator[Suite]:
+    """Suites that were made, then draws of published models."""
+    for path in sorted((data / "suites").glob("*.npz")):
+        with np.load(path) as file:
+            here, there = file["target_probabilities"].argmax(axis=2), file["reference_probabilities"].argmax(axis=2)
+            reference = (there == file["reference_labels"]).mean(axis=1)
+            kind, source = path.stem.split("_")[0], str(file["source"])
+            yield Suite(path.stem, kind, source, here, file["target_labels"].astype(int), reference)
+    rng = np.random.default_rng(7)
+    with np.load(data / "outputs" / "cifar10_1_predictions.npz") as file:
+        known = (file["preds_original"] == file["labels_original_test"]).mean(axis=1)
+        sets = [("cifar10.1", v, file[f"preds_{v}"], file[f"labels_{v}"], known) for v in ("v4", "v6")]
+    with np.load(data / "outputs" / "imagenetv2_top1.npz") as file:
+        old = "imagenet-validation-original"
+        known = (file[f"P_{old}"] == file[f"y_{old}"]).mean(axis=1)
+        names = ("imagenetv2-a-44", "imagenetv2-b-33", "imagenetv2-c-12")
+        sets += [("imagenetv2", v, file[f"P_{v}"], file[f"y_{v}"], known) for v in names]
+    for (source, version, said, truth, known), models, number in itertools.product(sets, (5, 10), range(3)):
+        some = rng.choice(len(said), models, replace=False)
+        name = f"{source}_{version}_{models}_{number}"
+        yield Suite(name, "published", source, said[some].astype(int), truth.astype(int), known[some])
+
+
+def ranked(labelled: np.ndarray, truth: np.ndarray, pool: np.ndarray) -> Posterior:
+    """What the verb does with predicted classes of labelled rows and a pool."""
+    return posterior_by_pattern(posterior(labelled, truth, pool, draws=1), labelled, truth, pool)
+
+
+def drawn(suite: Suite, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labelled rows, and the pool."""
+    rng = np.random.default_rng([draw, *suite.name.encode()])
+    rows = rng.permutation(len(suite.truth))[: LABELS + POOL]
+    return rows[:LABELS], rows[LABELS:]
+
+
+def places(order: tuple[int, ...]) -> np.ndarray:
+    """A score of each model, larger for a better place."""
+    return -np.argsort(order).astype(float)
+
+
+def pairs_right(score: np.ndarray, accuracy: np.ndarray) -> float:
+    """Share of pairs of different accuracy in the right order, ties one half."""
+    a, b = np.triu_indices(len(score), 1)
+    gap, truth = score[a] - score[b], accuracy[a] - accuracy[b]
+    return float(np.where(np.abs(gap) < 1e-9, 0.5, np.sign(gap) == np.sign(truth))[truth != 0].mean())
+
+
+def regret(score: np.ndarray, accuracy: np.ndarray) -> float:
+    """Points of accuracy that the first model lacks to the best."""
+    return float(100 * (accuracy.max() - accuracy[score > score.max() - 1e-9].mean()))
+
+
+def said(found: Posterior, accuracy: np.ndarray) -> dict[str, list[list[float]]]:
+    """(probability, whether it is so): of each model the best, of the likelier side of each pair."""
+    best = accuracy == accuracy.max()
+    sides = []
+    for a, b in itertools.combinations(range(len(accuracy)), 2):
+        p = float(found.p_better[a, b])
+        if accuracy[a] != accuracy[b]:
+            sides.append([max(p, 1 - p), 0.5 if p == 0.5 else float((p > 0.5) == (accuracy[a] > accuracy[b]))])
+    return {"best": [[float(p), float(t)] for p, t in zip(found.p_best, best / best.sum(), strict=True)], "pair": sides}
+
+
+def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
+    """All orders of one suite, mean over the draws; probabilities with what is true; further labels."""
+    accuracy = suite.accuracy
+    orders: dict[str, list[list[float]]] = {name: [] for name in ORDERS}
+    kept: dict[str, list[list[float]]] = {"best": [], "pair": [], "best before": [], "pair before": []}
+    more: list[list[float]] = []
+    for draw in range(draws):
+        rows, rest = drawn(suite, draw)
+        labelled, truth, pool = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
+        right = (labelled == truth).mean(axis=1)
+        before, found = posterior(labelled, truth, pool, prior=2.0, draws=2000), ranked(labelled, truth, pool)
+        agreement = agreement_values(pool)[0].mean(axis=1)
+        scores = (
+            right,
+            before.p_best,
+            places(found.order),
+            right + agreement / (2 * LABELS),
+            right + suite.reference / (2 * LABELS),
+            right + agreement + suite.reference,
+        )
+        for name, score in zip(ORDERS, scores, strict=True):
+            orders[name].append([pairs_right(score, accuracy), regret(score, accuracy)])
+        for name, value in said(found, accuracy).items():
+            kept[name] += value
+        for name, value in said(before, accuracy).items():
+            kept[f"{name} before"] += value
+        if draw < further:
+            first = rows_to_label(pool, found.p_best, MORE, seed=draw)
+            both = []
+            for some in (first, np.arange(MORE)):
+                left = np.setdiff1d(np.arange(len(rest)), some)
+                known = np.r_[rows, rest[some]]
+                after = ranked(suite.predicted[:, known], suite.truth[known], pool[:, left])
+                both.append(regret(places(after.order), accuracy))
+            more.append(both)
+    return {
+        "suite": suite.name,
+        "kind": suite.kind,
+        "source": suite.source,
+        "orders": {name: np.mean(values, axis=0).round(5).tolist() for name, values in orders.items()},
+        "said": kept,
+        "further": np.mean(more, axis=0).round(4).tolist() if more else None,
+    }
+
+
+def mean_interval(values: Any) -> list[float]:
+    """Mean and both ends of Student's interval."""
+    values = np.asarray(values, dtype=float)
+    half = 0.0
+    if len(values) > 1:
+        half = float(student_quantile(0.95, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return [round(float(one), 3) for one in (values.mean(), values.mean() - half, values.mean() + half)]
+
+
+def groups_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Group -> its suites: those that were made, kinds, and sources of several suites."""
+    out = {"all made suites": [one for one in results if one["kind"] != "published"]}
+    for what in ("kind", "source"):
+        for name in sorted({one[what] for one in results}):
+            some = [one for one in results if one[what] == name]
+            if len(some) > 1:
+                out[f"{what} {name}"] = some
+    return out
+
+
+def tenths(values: Any, least: int = 100) -> list[dict[str, float]]:
+    """Said and true of each tenth that holds at least so many cases."""
+    numbers = np.asarray(values)
+    at = np.minimum((10 * numbers[:, 0]).astype(int), 9)
+    return [
+        {"from": t / 10, "cases": int((at == t).sum()), "said": float(s), "true": float(v)}
+        for t in range(10)
+        if (at == t).sum() >= least
+        for s, v in [100 * numbers[at == t].mean(axis=0)]
+    ]
+
+
+def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Differences from counting by group, calibration, what further labels were worth."""
+    orders: dict[str, Any] = {}
+    further: dict[str, Any] = {}
+    for group, some in groups_of(results).items():
+        plain = np.array([one["orders"][ORDERS[0]] for one in some])
+        orders[group] = {"suites": len(some)}
+        for name in ORDERS:
+            own = np.array([one["orders"][name] for one in some])
+            orders[group][name] = {
+                "pairs": round(100 * float(own[:, 0].mean()), 2),
+                "regret": round(float(own[:, 1].mean()), 2),
+                "beside counting": mean_interval(100 * (own - plain)[:, 0]),
+            }
+        if all(one["further"] for one in some):
+            gaps = [one["further"][0] - one["further"][1] for one in some]
+            further[group] = {"suites": len(some), "suggested less random": mean_interval(gaps)}
+    calibration = {}
+    for group, some in (("made and published", results), *groups_of(results).items()):
+        if "source" not in group:
+            names = ("pair", "best", "pair before", "best before")
+            calibration[group] = {
+                name: tenths([one for suite in some for one in suite["said"][name]]) for name in names
+            }
+    return {"orders": orders, "calibration": calibration, "further": further}
+
+
+def markdown(found: Mapping[str, Any], command: str) -> str:
+    """The page."""
+    lines = ["# Orders of models from ten labels", "", f"`{command}`. Pairs rightly ordered in %, in brackets the mean"]
+    lines += [
+        "difference from counting the right answers with its 95 % interval over suites; regret of the first model."
+    ]
+    lines += ["", "| group | suites | " + " | ".join(ORDERS) + " |", "|---|---:|" + "---:|" * len(ORDERS)]
+    for group, cells in found["orders"].items():
+        line = f"| {group} | {cells['suites']} |"
+        for name in ORDERS:
+            one = cells[name]
+            mean, low, high = one["beside counting"]
+            gap = "" if name == ORDERS[0] else f" ({mean:+.1f} [{low:+.1f}, {high:+.1f}])"
+            line += f" {one['pairs']:.1f}{gap}, {one['regret']:.2f} |"
+        lines.append(line)
+    lines += ["", "## What was said, and what was true", "", "Tenths that hold at least 100 cases, in %."]
+    for group, kinds in found["calibration"].items():
+        lines += ["", f"### {group}", "", "| of | tenth from | cases | said | true | difference |"]
+        lines.append("|---|---:|---:|---:|---:|---:|")
+        for name, rows in kinds.items():
+            lines += [
+                f"| P({name}) | {one['from']:.1f} | {one['cases']:,} | {one['said']:.1f} | {one['true']:.1f} | "
+                f"{one['said'] - one['true']:+.1f} |"
+                for one in rows
+            ]
+    lines += ["", "## Ten further labels: suggested rows less random rows, regret in points", ""]
+    lines += ["| group | suites | mean | 95 % |", "|---|---:|---:|---:|"]
+    for group, one in found["further"].items():
+        mean, low, high = one["suggested less random"]
+        lines.append(f"| {group} | {one['suites']} | {mean:+.2f} | [{low:+.2f}, {high:+.2f}] |")
+    if "constants" in found:
+        lines += ["", "## Constants of the prior, whole sources left out", "", found["constants"]["about"], ""]
+        lines += ["| constants | log loss of pairs | pairs rightly ordered | sources that choose them |"]
+        lines.append("|---|---:|---:|---:|")
+        for name, one in found["constants"]["settings"].items():
+            lines.append(f"| {name} | {one['loss']:.4f} | {one['pairs']:.1f} | {one['chosen']} |")
+    return "\n".join(lines) + "\n"
+
+
+def constants(every: list[Suite], draws: int) -> dict[str, Any]:
+    """Each setting of the prior on all suites; the best of all other sources, for each source."""
+    sources = sorted({one.source for one in every})
+    loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
+    shipped = {name: getattr(by_pattern, name) for name in ("_OWN", "_SCALE", "_SHARED", "_TIED")}
+    for number, changed in enumerate(CONSTANTS.values()):
+        for name, value in {**shipped, **changed}.items():
+            setattr(by_pattern, name, value)
+        for at, source in enumerate(sources):
+            values, right = [], []
+            for suite in (one for one in every if one.source == source):
+                for draw in range(draws):
+                    rows, rest = drawn(suite, draw)
+                    known = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
+                    found = ranked(*known)
+                    right.append(pairs_right(places(found.order), suite.accuracy))
+                    p, true = np.array(said(found, suite.accuracy)["pair"]).T
+                    p = np.clip(p, 1e-3, 1 - 1e-3)
+                    values.append(-(true * np.log(p) + (1 - true) * np.log(1 - p)).mean())
+            loss[number, at], pairs[number, at] = np.mean(values), 100 * np.mean(right)
+    for name, value in shipped.items():
+        setattr(by_pattern, name, value)
+    best = [int(np.delete(loss, at, axis=1).mean(axis=1).argmin()) for at in range(len(sources))]
+    left = loss[best, range(len(sources))].mean(), pairs[best, range(len(sources))].mean()
+    about = (
+        f"{draws} draws a suite, {len(sources)} sources of one weight each. Constants that are chosen on all other "
+        f"sources have a log loss of {left[0]:.4f} and order {left[1]:.1f} % of pairs on the source left out."
+    )
+    settings = {
+        name: {"loss": loss[i].mean(), "pairs": pairs[i].mean(), "chosen": best.count(i), "by_source": loss[i].tolist()}
+        for i, name in enumerate(CONSTANTS)
+    }
+    return {"about": about, "sources": sources, "settings": settings}
+
+
+def main() -> None:
+    """Run, write, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--further", type=int, default=10, help="draws with ten further labels")
+    parser.add_argument("--constants", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="each n-th suite alone, for a quick look; nothing is kept")
+    asked = parser.parse_args()
+    every = list(suites(Path(os.environ["OODOMETER_DATA"])))[:: asked.every]
+    path = HOME / "rank_suites.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if asked.constants:
+        kept["constants"] = constants(every, asked.draws)
+    else:
+        results = []
+        for suite in every:
+            results.append(of_suite(suite, asked.draws, min(asked.further, asked.draws)))
+            print(suite.name, results[-1]["orders"]["rank"], flush=True)
+        by_suite = [{key: value for key, value in one.items() if key != "said"} for one in results]
+        command = f"python -m benchmarks.rank_suites --draws {asked.draws} --further {asked.further}"
+        kept = {**kept, "command": command, **summary(results), "suites": by_suite}
+    text = markdown(kept, kept["command"]) if "orders" in kept else ""
+    if asked.every == 1:
+        path.write_text(json.dumps(kept, indent=1) + "\n")
+        (HOME / "rank_suites.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
