@@ -86,7 +86,9 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         chosen = chosen if told is None else told
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
-    cells: Sequence[Any] = mine if options.cluster in (None, key) else _cluster_cells(records[0], options.cluster)
+    cells: Sequence[Any] = mine
+    if options.cluster not in (None, key):
+        cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
     if not len(known):
         raise InputError(
             "labelled rows",
@@ -105,15 +107,9 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], opener),
-        clusters=clusters_of([cells[row] for row in known], options.cluster is not None),
+        clusters=clusters_of([cells[row] for row in known.tolist()], options.cluster is not None),
         cluster_column=options.cluster or key,
     )
-
-
-def _cluster_cells(record: Predictions, column: str | None) -> Sequence[Any]:
-    """Cells of the column of clusters, which the reader may keep as a field."""
-    cells = record.columns[column] if column in record.columns else getattr(record, str(column))
-    return list(np.asarray(cells).tolist())
 
 
 def _references(references: Any, like: Predictions, opener: Opener) -> tuple[Predictions, ...]:

@@ -91,7 +91,9 @@ def read_rows(
         examples.modality,
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
         tuple(was_chosen(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
-        ids if cluster == key and key else tuple(one for batch in batches for one in batch.columns.get(cluster, ())),
+        ids
+        if cluster == key and key
+        else tuple(one for batch in batches for one in batch.columns.get(cluster or "", ())),
     )
 
 
