@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ def _posterior(suite: Answered, options: RankOptions) -> Posterior:
     """By pattern where a pool or chosen rows tell of patterns; else of the wins of each pair, as a paired test."""
     first = suite.labelled
     rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    found = posterior(*rows, models=suite.names, level=options.level, seed=options.seed, clusters=suite.clusters)
+    found = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
+    found = replace(found, models=suite.names)
     known = suite.chosen is None and not suite.pool
     return found if known else posterior_by_pattern(found, *rows, seed=options.seed)
 

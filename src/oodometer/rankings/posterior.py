@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -33,7 +32,7 @@ class Posterior:
 
     Parameters
     ----------
-    models : their names.
+    models : their names, by default m1, m2, ...
     order : positions of the models, the best first: by right answers, ties by the mean of P(better).
     p_best : probability that a model is the best, shape (model,); models that are equally good share it, and so do all
         where no label tells models apart.
@@ -98,7 +97,6 @@ def posterior(
     truth: Any,
     pool: Any = None,
     *,
-    models: Sequence[str] | None = None,
     prior: float = PRIOR,
     draws: int = _DRAWS,
     level: float = 0.95,
@@ -132,8 +130,6 @@ def posterior(
         Position of the true class of each, shape (row,); -1 where unknown, and the row counts as unlabelled.
     pool :
         The same for unlabelled rows, shape (model, row); without them the labelled rows' own patterns serve.
-    models :
-        Names; by default m1, m2, ...
     prior :
         Imaginary rows of a pair, a finite number above 0.
     draws, seed :
@@ -159,9 +155,6 @@ def posterior(
     asked = checked_classes(predicted, "predictions")
     known = checked_truth(truth, asked.shape[1])
     rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
-    names = tuple(f"m{i + 1}" for i in range(len(asked))) if models is None else tuple(models)
-    if len(names) != len(asked):
-        raise UsageError(f"expected {len(asked)} names of models, got {len(names)}")
     everything = np.concatenate([asked, rest], axis=1)
     if not everything.size:
         raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
@@ -184,8 +177,8 @@ def posterior(
     hits = hit.sum(axis=1)
     mean_better = p_better.sum(axis=1)
     return Posterior(
-        models=names,
-        order=tuple(sorted(range(len(names)), key=lambda i: (-hits[i], -mean_better[i], i))),
+        models=tuple(f"m{i + 1}" for i in range(len(asked))),
+        order=tuple(sorted(range(len(asked)), key=lambda i: (-hits[i], -mean_better[i], i))),
         p_best=p_best,
         p_better=p_better,
         wins=wins,
