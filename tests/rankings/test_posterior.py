@@ -77,8 +77,6 @@ def test_no_labels_prefer_no_model_of_a_pair() -> None:
     found = posterior(pool[:, :0], np.zeros(0, dtype=int), pool)
     assert np.allclose(found.p_better, 0.5)
     assert found.p_best.sum() == pytest.approx(1)
-    assert (found.accuracy[0].lower, found.accuracy[0].upper) == (0, 1)
-    assert found.to_dict()["ranking"][0]["accuracy"] is None
 
 
 def test_equal_models_share_and_rows_of_unknown_truth_are_pool() -> None:
@@ -101,9 +99,6 @@ def test_many_labels_are_certain_and_the_order_of_models_does_not_matter() -> No
     turned = posterior(predicted[::-1], truth)
     assert np.allclose(turned.p_better, found.p_better[::-1, ::-1])
     assert np.allclose(found.p_better + found.p_better.T, 1)
-    assert found.accuracy[0].kind == "exact"
-    low, high = stats.binomtest(int((predicted[0] == truth).sum()), 400).proportion_ci(0.95)
-    assert (found.accuracy[0].lower, found.accuracy[0].upper) == pytest.approx((low, high))
 
 
 def test_the_best_of_all_is_at_most_as_likely_as_the_better_of_two() -> None:
@@ -121,7 +116,6 @@ def test_a_label_that_no_model_predicts_tells_nothing() -> None:
     predicted = np.array([[0, 1, 0], [0, 0, 1]])
     found = posterior(predicted, [2, 2, 2])
     assert found.p_better[0, 1] == pytest.approx(0.5)
-    assert found.accuracy[0].value == 0
 
 
 def _suite(rng: np.random.Generator, models: int, rows: int) -> tuple[Array, Array]:
@@ -188,7 +182,6 @@ def test_models_that_never_differ_are_never_settled() -> None:
     same = posterior(np.zeros((2, 5), dtype=int), np.zeros(5, dtype=int), np.ones((2, 50), dtype=int))
     found = labels_to_settle(same)
     assert found.labels is None
-    assert found.why is not None
     assert "never differ" in found.why
 
 
@@ -217,7 +210,7 @@ def test_settling_begins_with_the_probability_that_is_said() -> None:
     needed = []
     for p in (0.6, float(two.p_better[0, 1]), 0.9):
         found = labels_to_settle(replace(two, p_better=np.array([[0.5, p], [1 - p, 0.5]])))
-        assert found.p == p
+        assert found.p_better == p
         assert found.labels is not None
         needed.append(found.labels)
     assert needed[0] > needed[1] > needed[2] > 0

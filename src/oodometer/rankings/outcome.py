@@ -146,18 +146,7 @@ def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settli
         )
         names = suite.names[a], suite.names[b]
         return Settling(*names, p, options.level, 0 if p >= options.level else None, why=why)
-    one = labels_to_settle(found, options.level, seed=options.seed)
-    return Settling(
-        best=one.a,
-        runner_up=one.b,
-        p_better=one.p,
-        level=options.level,
-        labels=one.labels,
-        lower=one.lower,
-        upper=one.upper,
-        chosen=one.chosen,
-        why=one.why or "",
-    )
+    return labels_to_settle(found, options.level, seed=options.seed)
 
 
 def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:

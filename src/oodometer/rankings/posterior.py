@@ -12,8 +12,7 @@ from ..arrays import Array
 from ..attributions.asking import is_whole
 from ..errors import InputError, UsageError
 from ..inference.clusters import Clusters
-from ..intervals import check_level, clopper_pearson
-from ..results import Interval, plain
+from ..intervals import check_level
 from .patterns import Patterns, checked_classes, disagreements, patterns_of
 
 __all__ = ["Posterior", "posterior"]
@@ -41,8 +40,6 @@ class Posterior:
     prior : imaginary rows on which a is right and b is wrong, shape (model, model), as many as the other way round.
     disagreement : share of all rows on which a and b differ, shape (model, model).
     labels : number of labelled rows. pool : number of unlabelled rows.
-    accuracy : accuracy of each model on the labelled rows with Clopper and Pearson's exact interval; it holds for rows
-        that were drawn at random. Without a label: from 0 to 1.
     neither : labelled rows on which a and b differ and both are wrong, shape (model, model); always 0 with two classes.
     classes : how many classes occur, predicted or true.
     worth : of a label in independent ones, the mean over pairs; 1 without clusters.
@@ -57,7 +54,6 @@ class Posterior:
     disagreement: Array
     labels: int
     pool: int
-    accuracy: tuple[Interval, ...]
     neither: Array
     classes: int
     worth: float = 1.0
@@ -66,30 +62,6 @@ class Posterior:
     def leaders(self) -> tuple[int, int]:
         """Positions of the model that is most likely the best and of the next."""
         return self.order[0], self.order[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        ranking = [
-            {
-                "model": self.models[i],
-                "p_best": plain(self.p_best[i]),
-                "accuracy": self.accuracy[i].to_dict() if self.labels else None,
-            }
-            for i in self.order
-        ]
-        pairs = [
-            {
-                "a": self.models[a],
-                "b": self.models[b],
-                "p_a_better": plain(self.p_better[a, b]),
-                "a_right_b_wrong": int(self.wins[a, b]),
-                "b_right_a_wrong": int(self.wins[b, a]),
-                "disagreement": plain(self.disagreement[a, b]),
-            }
-            for place, a in enumerate(self.order)
-            for b in self.order[place + 1 :]
-        ]
-        return {"ranking": ranking, "pairs": pairs, "labels": self.labels, "pool": self.pool}
 
 
 def posterior(
@@ -135,7 +107,7 @@ def posterior(
     draws, seed :
         Draws behind P(best), at least one; fewer than asked, but 1,000, for many thousands of cells.
     level :
-        Of the intervals of accuracy.
+        Of design effects.
     clusters :
         Keys of rows that depend on each other, uint64, shape (row,) as ``truth``. Labels of a pair then count by its
         design effect, as many as independent ones that make its paired difference as uncertain (`inference.clusters`).
@@ -145,11 +117,13 @@ def posterior(
     Source: Rubin (1981) for Dirichlet weights of rows, whose sums they are.
 
     >>> found = posterior([[1, 1, 0], [1, 0, 0]], [1, 1, 0])  # one disagreement, won by the first
-    >>> round(float(found.p_better[0, 1]), 4), found.accuracy[0].kind
-    (0.6562, 'exact')
+    >>> round(float(found.p_better[0, 1]), 4)
+    0.6562
     """
     level, seed = check_level(level), check_seed(seed)
-    check_prior(prior)
+    number = isinstance(prior, int | float | np.integer | np.floating) and not isinstance(prior, bool)
+    if not (number and 0 < float(prior) < np.inf):
+        raise UsageError(f"expected a finite prior above 0, got {prior!r}")
     if not is_whole(draws, 1):
         raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
     asked = checked_classes(predicted, "predictions")
@@ -186,18 +160,10 @@ def posterior(
         disagreement=patterns.pairs / patterns.rows,
         labels=len(true),
         pool=patterns.rows - len(true),
-        accuracy=tuple(_accuracy(int(k), len(true), level) for k in hits),
         neither=disagreements(labelled) - wins - wins.T,
         classes=len(np.union1d(everything, true)),
         worth=mean_worth,
     )
-
-
-def check_prior(prior: object) -> None:
-    """Raise `UsageError` for a prior that is no finite number above 0."""
-    number = isinstance(prior, int | float | np.integer | np.floating) and not isinstance(prior, bool)
-    if not (number and 0 < float(prior) < np.inf):  # type: ignore[arg-type]
-        raise UsageError(f"expected a finite prior above 0, got {prior!r}")
 
 
 def checked_truth(truth: object, rows: int) -> Array:
@@ -271,9 +237,3 @@ def _even(patterns: Patterns) -> Array:
     """One share for each model that differs from the others; models that never differ divide theirs."""
     members = (patterns.pairs == 0).sum(axis=1)
     return np.asarray(1 / members / (1 / members).sum())
-
-
-def _accuracy(right: int, rows: int, level: float) -> Interval:
-    low, high = clopper_pearson(right, rows, level)
-    value = right / rows if rows else 0.5
-    return Interval(value, min(low, value), max(high, value), level, "exact")

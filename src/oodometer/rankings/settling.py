@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ..arrays import Array
 from ..attributions.asking import is_whole
 from ..errors import UsageError
 from ..intervals import check_level
+from ..results.ranking import Settling
 from .patterns import checked_classes
 from .posterior import Posterior
 
@@ -20,39 +20,6 @@ __all__ = ["Settling", "labels_to_settle", "rows_to_label"]
 
 _PATHS = 2000
 _MOST = 2000  # further rows that only one of the two gets right, which are looked ahead
-
-
-@final
-@dataclass(frozen=True)
-class Settling:
-    """How many more labels would settle which of two models is better.
-
-    Parameters
-    ----------
-    a, b : their names, the leading one first.
-    level : P(a beats b) or P(b beats a) that counts as settled. p : P(a beats b) now.
-    labels : median number of further labels of rows drawn at random; None where it is beyond what is looked ahead, or
-        where the models never differ.
-    lower, upper : that number in the luckiest and the unluckiest tenth of futures; None as above.
-    chosen : median number of labels where only rows are labelled on which a and b disagree.
-    disagreement : share of rows on which they do.
-    why : what to know where there is no number.
-    """
-
-    a: str
-    b: str
-    level: float
-    p: float
-    labels: int | None
-    lower: int | None
-    upper: int | None
-    chosen: int | None
-    disagreement: float
-    why: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def labels_to_settle(
@@ -83,7 +50,7 @@ def labels_to_settle(
     >>> from .posterior import posterior
     >>> two = posterior([[1] * 10 + [0] * 6, [1] * 16], [1] * 10 + [0] * 6)  # six disagreements, all won
     >>> now = labels_to_settle(two)
-    >>> round(now.p, 3), now.labels
+    >>> round(now.p_better, 3), now.labels
     (0.967, 0)
     """
     if check_level(level) <= 0.5:
@@ -96,10 +63,10 @@ def labels_to_settle(
     names = (found.models[a], found.models[b])
     if rate == 0:
         why = "the two models never differ on these rows: no label of them would tell"
-        return Settling(*names, level, p, None, None, None, None, rate, why)
+        return Settling(*names, p, level, None, why=why)
     wins, losses = int(found.wins[a, b]), int(found.wins[b, a])
     if max(p, 1 - p) >= level:
-        return Settling(*names, level, p, 0, 0, 0, 0, rate)
+        return Settling(*names, p, level, 0, 0, 0, 0)
     rng = np.random.default_rng([seed, 0x5E7])
     needed = _decisive(*_sides(float(found.prior[a, b]), wins, losses, p), level, rng)
     decides = np.ones(_PATHS)
@@ -108,10 +75,8 @@ def labels_to_settle(
     chosen, rows = _until(needed, decides, rng), _until(needed, rate * decides, rng)
     low, middle, high = (_whole(np.quantile(rows, q, method="higher")) for q in (0.1, 0.5, 0.9))
     ahead = int(_MOST / (rate * np.median(decides)))
-    beyond = None if middle is not None else f"more than {ahead} labels in at least half of all futures"
-    return Settling(
-        *names, level, p, middle, low, high, _whole(np.quantile(chosen, 0.5, method="higher")), rate, beyond
-    )
+    beyond = "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
+    return Settling(*names, p, level, middle, low, high, _whole(np.quantile(chosen, 0.5, method="higher")), beyond)
 
 
 def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:

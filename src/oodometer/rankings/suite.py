@@ -45,11 +45,6 @@ class Suite:
         """Positions of the rows whose truth is known."""
         return np.flatnonzero(self.truth >= 0)
 
-    @property
-    def never_predicted(self) -> tuple[int, ...]:
-        """Classes that some row has and no model predicts anywhere: on those rows all models are wrong."""
-        return tuple(sorted(set(self.truth[self.truth >= 0].tolist()) - set(np.unique(self.predicted).tolist())))
-
 
 def suite_of(records: Mapping[str, Predictions]) -> Suite:
     """Records of the same rows by several models, as one suite.
