@@ -121,8 +121,7 @@ def posterior(
     0.6562
     """
     level, seed = check_level(level), check_seed(seed)
-    number = isinstance(prior, int | float | np.integer | np.floating) and not isinstance(prior, bool)
-    if not (number and 0 < float(prior) < np.inf):
+    if isinstance(prior, bool | str) or not 0 < prior < np.inf:
         raise UsageError(f"expected a finite prior above 0, got {prior!r}")
     if not is_whole(draws, 1):
         raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
