@@ -76,8 +76,9 @@ def test_names_are_shown_and_are_no_markup(made: dict[str, Any]) -> None:
 def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
     found = made["estimate"]
     words = Tags(found._repr_html_()).words
-    assert f"{100 * found.headline.value:.1f} %" in words
-    assert f"trust: {found.headline.trust}" in words
+    assert f"{100 * found.truth.value:.1f} %" in words  # all rows are labelled: the estimate stands beside the truth
+    assert any(f"Estimated without labels: {100 * found.headline.value:.1f} %" in one for one in words)
+    assert any(one.startswith(f"Trust {found.headline.trust}") for one in words)
     assert any(found.headline.assumes in one for one in words)
     card = card_of(found)
     assert [point.value for point in card.points] == [part.headline.value for part in found.chunks]
