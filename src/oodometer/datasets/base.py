@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError
+from .images import LateImages
 
 __all__ = ["Dataset", "Dialogue", "Modality", "Row", "Table", "split_by_group", "stratified"]
 
@@ -143,7 +144,8 @@ class Dataset:
         places = list(places)
 
         def taken(values: Any) -> Any:
-            return values[places] if isinstance(values, (np.ndarray, Table)) else tuple(values[i] for i in places)
+            whole = isinstance(values, (np.ndarray, Table, LateImages))
+            return values[places] if whole else tuple(values[i] for i in places)
 
         told = {what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))}
         fields: dict[str, Any] = {"inputs": taken(self.inputs), **told}

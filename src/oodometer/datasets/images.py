@@ -4,24 +4,69 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError
 
-__all__ = ["ENDINGS", "decode_image", "file_stamp", "image_files", "no_images"]
+__all__ = ["ENDINGS", "HELD", "LateImages", "decode_image", "file_stamp", "image_files", "no_images"]
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
+HELD = (
+    2**29
+)  # bytes of pixels that are in memory at once; images that do not fit are decoded again when it is their turn
 _ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
 
 
 class _UnknownRangeError(ValueError):
     """Pixels that do not say what is black and what is white."""
+
+
+@final
+class LateImages(Sequence[Any]):
+    """Images that do not fit into memory together: one is made when it is asked for, and kept by nobody.
+
+    ``makers`` give the images, uint8 (height, width, 3); ``sizes`` are their bytes.
+
+    >>> two = LateImages([lambda: np.zeros((1, 2, 3), np.uint8), lambda: np.ones((4, 4, 3), np.uint8)], [6, 48])
+    >>> len(two), two[1].shape, [one.max() for one in two[::-1]], [len(part) for part in two.parts(50)]
+    (2, (4, 4, 3), [np.uint8(1), np.uint8(0)], [1, 1])
+    """
+
+    def __init__(self, makers: Sequence[Callable[[], Array]], sizes: Sequence[int]) -> None:
+        self._makers, self.sizes = tuple(makers), tuple(sizes)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """The image at a place; of a slice or a list of places, such a sequence of them."""
+        if isinstance(rows, (int, np.integer)):
+            return self._makers[rows]()
+        places = range(len(self))[rows] if isinstance(rows, slice) else rows
+        return LateImages([self._makers[i] for i in places], [self.sizes[i] for i in places])
+
+    def changed(self, change: Callable[[Array, int], Array]) -> LateImages:
+        """The same through a function of an image and its place, which keeps its shape."""
+        makers = [partial(lambda make, i: change(make(), i), make, i) for i, make in enumerate(self._makers)]
+        return LateImages(makers, self.sizes)
+
+    def parts(self, most: int = HELD) -> Iterator[LateImages]:
+        """Consecutive images that take at most so many bytes together, or one alone."""
+        first, total = 0, 0
+        for place, size in enumerate(self.sizes):
+            if place > first and total + size > most:
+                yield self[first:place]
+                first, total = place, 0
+            total += size
+        if first < len(self):
+            yield self[first:]
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -104,7 +149,7 @@ def decode_image(image: Any) -> Array:
     except _UnknownRangeError:
         raise
     except Image.DecompressionBombError as error:
-        raise ValueError("more pixels than are safe to decode") from error
+        raise ValueError(f"more pixels than are safe to decode ({str(error).partition(',')[0]})") from error
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"
         raise ValueError(f"{reason} ({type(error).__name__})") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError
 from ..base import Dataset, Modality
-from ..images import decode_image
+from ..images import HELD, LateImages, decode_image
 
 __all__ = [
     "IMAGES",
@@ -113,27 +114,37 @@ def check_modality(modality: Modality, reads: Sequence[Modality], file: str | No
 def decoded(
     images: Sequence[Any], names: Sequence[str], skip: bool, file: str | None, first: int
 ) -> tuple[Any, list[int], tuple[tuple[str, str], ...]]:
-    """Pixels of images, positions of those that decode, and the others with the reason."""
-    found, there, skipped = [], [], []
+    """Pixels of images, positions of those that decode, and the others with the reason.
+
+    Those that do not fit into `HELD` bytes are only looked at here, and decoded again when they are asked for.
+    """
+    makers: list[Callable[[], Array]] = []
+    sizes, there, skipped, found, total = [], [], [], [], 0
     for place, image in enumerate(images):
         try:
-            found.append(decode_image(image))
+            pixels = decode_image(image)
         except ValueError as error:
             if not skip:
                 in_file = {"file": str(image)} if file is None else {"file": file, "row": first + place + 1}
                 raise InputError(
                     "an image",
                     got=str(error),
-                    remedy="mend it, or leave such images out with --on-error skip",
+                    remedy="mend it, make it smaller if it has too many pixels, or leave such images out with "
+                    "--on-error skip",
                     **in_file,
                 ) from error
             skipped.append((names[place], str(error)))
         else:
             there.append(place)
-    pixels: Any = tuple(found)
-    if found and len({one.shape for one in found}) == 1:
-        pixels = np.stack(found)
-    return pixels, there, tuple(skipped)
+            total += pixels.nbytes
+            sizes.append(pixels.nbytes)
+            if total <= HELD:
+                found.append(pixels)
+            makers.append(partial(np.asarray, pixels) if total <= HELD else partial(decode_image, image))
+    if total > HELD:
+        return LateImages(makers, sizes), there, tuple(skipped)
+    same = found and len({one.shape for one in found}) == 1
+    return np.stack(found) if same else tuple(found), there, tuple(skipped)
 
 
 def objects(cells: list[Any]) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...datasets.images import LateImages
 from ..torch.batches import sorted_batches
 from ..torch.classifier import TorchClassifier
 from ..torch.library import choose_device
@@ -66,10 +67,11 @@ class ImageClassifier(TorchClassifier):
 
     def _asking_batches(self, encoded: Images) -> list[Array]:
         """On a processor batches of so many pixels as stay in its cache; elsewhere twice those of training."""
-        if choose_device(self.device) != "cpu":
+        late = isinstance(encoded.pixels, LateImages)
+        if choose_device(self.device) != "cpu" and not late:
             return super()._asking_batches(encoded)
-        height, width = encoded.at(np.zeros(1, dtype=np.int64))[0].shape[:2]
-        return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, _PIXELS // (height * width))))
+        bytes_of_one = max(encoded.pixels.sizes) if late else encoded.at(np.zeros(1, dtype=np.int64))[0].nbytes
+        return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, 3 * _PIXELS // bytes_of_one)))
 
     def _tensors(self, encoded: Images, batch: Array, device: str) -> tuple[Any]:
         return (self._tensor(encoded.at(batch), device),)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...datasets.images import no_images
+from ...datasets.images import LateImages, no_images
 from ...errors import MissingExtraError
 
 __all__ = ["augmented", "check_images", "in_one_size"]
@@ -17,11 +17,14 @@ __all__ = ["augmented", "check_images", "in_one_size"]
 def check_images(images: Any) -> Any:
     """Images as a uint8 array (sample, height, width, 3), or as a list of arrays (height, width, 3) of several sizes.
 
-    Grey images are repeated in the three channels. Raises `InputError` for none at all, and for what is no image.
+    Grey images are repeated in the three channels; `LateImages` stay what they are. Raises `InputError` for none at
+    all, and for what is no image.
 
     >>> check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape
     (2, 4, 4, 3)
     """
+    if isinstance(images, LateImages):
+        return images
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.dtype != np.uint8 or images.ndim not in (3, 4) or images.shape[-1] not in (images.shape[-1], 3):
             raise no_images(f"{images.dtype} of shape {images.shape}")
@@ -65,6 +68,8 @@ def augmented(images: Any, seed: Sequence[int]) -> Any:
     not matter how the images are batched. Source: He et al. (2016), the augmentation of CIFAR-10.
     """
     whole, view, first = seed
+    if isinstance(images, LateImages):
+        return images.changed(lambda one, row: _moved(one, np.random.default_rng((whole, view, first + row))))
     out = [_moved(one, np.random.default_rng((whole, view, row))) for row, one in enumerate(images, first)]
     return np.stack(out) if isinstance(images, np.ndarray) else out
 

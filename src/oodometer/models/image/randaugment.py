@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...datasets.images import LateImages
 from ...errors import UsageError
 from . import operations as operate
 from .pixels import check_images
@@ -100,6 +101,10 @@ def randaugment(
     """
     _check(operations, magnitude, spread)
     images = check_images(images)
+    if isinstance(images, LateImages):
+        whole, view, first = seed
+        how = operations, magnitude, spread
+        return images.changed(lambda one, row: randaugment(one[None], (whole, view, first + row), *how)[0])
     drawn = _draws(len(images), seed, operations)
     share = np.clip(magnitude + spread * drawn[1], 0, 10) / 10
     kinds, side = drawn[0].astype(np.int64), np.where(drawn[2] < 0.5, -1.0, 1.0)

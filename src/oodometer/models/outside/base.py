@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Array, as_numpy
 from ...datasets import Dataset, Table
 from ...datasets.base import Modality
+from ...datasets.images import HELD, LateImages
 from ...errors import InputError, OodometerError, UsageError, WorkError
 from ..base import Answers, Classifier, Progress, Request, only_shift
 from ..image.pixels import augmented, check_images
@@ -76,12 +77,15 @@ class OutsideClassifier(Classifier):
         return Answers(self.classes, probabilities=found, views=seen)
 
     def _all(self, inputs: Any, progress: Progress | None) -> Array:
-        parts, rows = [], len(inputs)
+        parts, rows, stop = [], len(inputs), 0
         most = TABLE_ROWS if isinstance(inputs, Table) else ROWS
-        for start in range(0, rows, most):
-            stop = min(start + most, rows)
+        some = (inputs[start : start + most] for start in range(0, rows, most))
+        if isinstance(inputs, LateImages):
+            some = (check_images(list(late)) for part in some for late in part.parts(HELD // 4))
+        for given in some:
+            start, stop = stop, stop + len(given)
             try:
-                outputs = self._outputs(inputs[start:stop])
+                outputs = self._outputs(given)
             except OodometerError:
                 raise
             except (Exception, SystemExit) as error:  # somebody else's code, which is not to end the program either
