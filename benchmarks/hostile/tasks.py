@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import struct
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,7 @@ import numpy as np
 
 from .base import REFUSED, Call, Kit, Outcome, trial
 
-TASKS = "Tasks on engines"
+TASKS, MODELS = "Tasks on engines", "Models and images of others"
 LISTENS_NOT = "127.0.0.1:9"
 
 
@@ -92,3 +96,59 @@ def _(kit: Kit, form: str) -> Call:
         return np.full((len(texts), 2), 0.5)
 
     return Call(lambda: oodometer.predict(answer, rows, out=out, classes=[0, 1], workers=2))
+
+
+def _asked(kit: Kit, model: str, data: Path | None = None) -> Call:
+    """`predict` of a model about two texts, or other data; nothing may be written."""
+    rows, out = kit.path("texts.csv", "text\na\nb\n"), kit.path("p.csv")
+    return Call(
+        ["predict", model, str(data or rows), "--out", str(out)],
+        check=lambda found: "something was written" if out.exists() or kit.path("ran").exists() else None,
+    )
+
+
+def _model(kit: Kit, config: dict[str, Any]) -> str:
+    home = kit.path("model")
+    home.mkdir(exist_ok=True)
+    (home / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"], **config}))
+    (home / "pytorch_model.bin").write_bytes(b"a pickle")
+    (home / "theirs.py").write_text(f"open({str(kit.path('ran'))!r}, 'w')\nclass Theirs: ...\n")
+    vocabulary = {word: i for i, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"))}
+    pieces = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
+    (home / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": pieces}))
+    return str(home)
+
+
+@trial(MODELS, "a model that brings code along", "`auto_map` in config.json, `theirs.py`", REFUSED, "auto_map")
+def _(kit: Kit, form: str) -> Call:
+    return _asked(kit, _model(kit, {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}}))
+
+
+@trial(MODELS, "pickled weights alone", "`pytorch_model.bin`", REFUSED, ("pytorch_model.bin", "safetensors"))
+def _(kit: Kit, form: str) -> Call:
+    return _asked(kit, _model(kit, {"model_type": "bert"}))
+
+
+@trial(MODELS, "a mistyped folder of a model", "`./modle`", REFUSED, ("no such folder", "hub:NAME"))
+def _(kit: Kit, form: str) -> Call:
+    return _asked(kit, str(kit.path("modle")))
+
+
+@trial(MODELS, "a function that ends the program", "`sys.exit(0)` in it", REFUSED, "SystemExit")
+def _(kit: Kit, form: str) -> Call:
+    name = f"ends_{kit.folder.name.replace('-', '_')}"
+    kit.path(f"{name}.py", "import sys\ndef model(): sys.exit(0)\n")
+    sys.path.append(str(kit.folder))
+    return _asked(kit, f"{name}:model")
+
+
+@trial(MODELS, "an image of too many pixels", "a PNG of 30,000 x 30,000", REFUSED, ("more pixels", "make it smaller"))
+def _(kit: Kit, form: str) -> Call:
+    chunks = b"IHDR" + struct.pack(">IIBBBBB", 30_000, 30_000, 8, 0, 0, 0, 0), b"IDAT"
+    photos = kit.path("photos")
+    photos.mkdir(exist_ok=True)
+    packed = [struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks]
+    (photos / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(packed))
+    kit.path("lights.py", "def answers(images): return [[0.5, 0.5]] * len(images)\n")
+    sys.path.append(str(kit.folder))
+    return _asked(kit, "lights:answers", photos)

@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,8 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--remote-debugging-pipe",
 ]  # fmt: skip
+
+PATIENCE = 120  # seconds without a word after which chromium is given up
 
 
 def _pipe() -> tuple[int, int]:
@@ -52,6 +55,8 @@ class Browser:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self.buffer:
+            if not select.select([self.back], [], [], PATIENCE)[0]:
+                raise TimeoutError(f"chromium says nothing for {PATIENCE} s")
             block = os.read(self.back, 1 << 16)
             if not block:
                 raise RuntimeError("chromium ended")
@@ -73,6 +78,16 @@ class Browser:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
             self.events.append(answer)
+
+    def wait(self, method: str, **params: Any) -> None:
+        """Until an event of this kind with these parameters has come, however long the page takes."""
+        seen = 0
+        while True:
+            for event in self.events[seen:]:
+                if event.get("method") == method and params.items() <= event["params"].items():
+                    return
+            seen = len(self.events)
+            self.events.append(self._read())
 
     def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
         """Open a file and wait until its charts stand still."""
