@@ -36,18 +36,23 @@ ON_TARGET = votes(TARGET, REFERENCE)
 
 
 def test_judges_alone_say_what_the_reference_says_of_them() -> None:
-    found = estimate(outputs(500, 0.95, 2, confident=False), outputs(500, 0.6, 3, confident=False)).headline
-    assert (found.method, found.trust, found.interval.kind) == ("votes", "low", "empirical")
-    assert "on the reference the accuracy" in found.why
-    assert "lies between their bounds" in found.why
-    assert "cannot be seen" in found.why
+    """Corrected by their errors on the reference; the interval spans the judges' bounds, too."""
+    target = outputs(500, 0.6, 3, confident=False)
+    found = estimate(outputs(500, 0.95, 2, confident=False), target.without_labels())
+    head = found.headline
+    assert (head.method, head.trust, head.interval.kind) == ("votes-corrected", "low", "empirical")
+    assert head.interval.value == found["votes-corrected"].value == pytest.approx(target.accuracy, abs=0.1)
+    assert head.lower <= min(found["votes"].lower, found["votes-corrected"].lower)
+    assert "as they are the votes say" in head.why
+    assert "cannot be seen" in head.why
 
 
 def test_judges_that_failed_on_the_reference_are_not_trusted() -> None:
     lenient = outputs(500, 0.5, 2, confident=False, specificity=0.02)
     found = estimate(lenient, outputs(500, 0.6, 3, confident=False))
-    assert (found.headline.method, found.headline.trust) == ("votes", "none")
-    assert "by more than chance" in found.headline.why
+    assert (found.headline.method, found.headline.trust) == ("votes-corrected", "none")
+    assert (found.headline.lower, found.headline.upper) == (0, 1)
+    assert "did not carry over" in found.headline.why
     assert any("fail alike" in text for text in found["votes"].warnings)
 
 
@@ -93,7 +98,7 @@ def test_judges_that_failed_before_are_not_heard() -> None:
 def test_in_the_whole_verb() -> None:
     """Confidence moves too little under the shift; the judges' bounds hold the truth."""
     found = estimate(REFERENCE, TARGET.without_labels())
-    assert found.headline.method.startswith("votes, against backtest: ")
+    assert found.headline.method.startswith("votes-corrected, against backtest: ")
     assert found.headline.interval.lower <= TARGET.accuracy <= found.headline.interval.upper
     assert abs(found.headline.interval.value - TARGET.accuracy) < 0.05
     assert found.headline.why in found.warnings

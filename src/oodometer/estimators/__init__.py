@@ -32,6 +32,7 @@ from .agreement import Agreement
 from .aline import ALineD, ALineS
 from .smoothness import Smoothness
 from .votes import VotingBounds
+from .votes_corrected import CorrectedVotes
 from .max_prob import MaxProb
 from .max_prob_oracle import OracleBounds, max_prob_oracle
 from .risk_coverage import RiskCoverage
@@ -53,6 +54,7 @@ __all__ = [
     "AverageThresholdedConfidence",
     "AverageThresholdedEntropy",
     "ClasswiseThreshold",
+    "CorrectedVotes",
     "DifferenceOfConfidence",
     "DisagreementDifference",
     "DisagreementDiscrepancy",

@@ -138,7 +138,7 @@ class VotingBounds(Estimator):
             details["reference"] = plain(self._seen)
             warnings += [_refuted(self._seen)] if self._seen["refuted"] else []
         if judges == 1:
-            warnings.append("one judge makes no bounds: the interval covers chance in the rows and nothing else")
+            warnings.append("one judge makes no bounds: its verdicts are taken at their word, errors and all")
         return self._estimate(
             state,
             (low + high) / 2,

@@ -122,6 +122,8 @@ def judged(
 def _why(prior: NaturalShifts, margin: float, verdict: FallVerdict, chance: float | None, assume: str) -> str:
     if chance is None:
         return "the accuracy of the reference, or what the outputs say, is not known"
+    if assume == "judges":
+        return "by the judges' error rates on the reference"
     if assume != "natural":
         return "under the assumption that was chosen"
     if verdict == "cannot say":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import numpy as np
 
 from ..diagnoses import Diagnosis
+from ..estimators.votes_corrected import said_of_rates
 from ..intervals import clopper_pearson
 from ..registry import known, those
 from ..results import Estimate, Interval, percent
@@ -46,7 +47,8 @@ def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline
     Where the diagnosis finds inputs unlike the reference's and other models were asked, the methods that need no
     overlap answer. Else, with trials, methods are weighed by their errors on simulated targets like this one
     (`TrialWeighting`); without, the middle of different kinds of estimate answers, with the span of all of them.
-    Judges (`votes`) that held on the reference and contradict the number on the target are heard instead.
+    Judges (`votes-corrected`, `votes`) that held on the reference and contradict the number on the target are heard
+    instead.
     `natural_headline` then says what natural shifts make of the number.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
@@ -57,7 +59,7 @@ def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline
     if not by_name:
         return None
     made = _from_estimates(by_name, evidence)
-    return _with_judges(made, by_name.get("votes"), evidence.level)
+    return _with_judges(made, by_name, evidence.level)
 
 
 def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Headline:
@@ -145,6 +147,9 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     chosen = groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
     if not chosen:
         rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
+        judged = _of_judges(by_name, level)
+        if judged is not None:
+            return judged
         chosen = [next((e for e in rest if e.method == "votes"), rest[0])]
     if len(chosen) == 1:
         return _alone(chosen[0])
@@ -186,7 +191,9 @@ def _alone(only: Estimate) -> Headline:
     trust = "none" if only.method == "source" else "low"
     why = "it rests on one method and its assumption; nothing here checks that assumption"
     seen = only.details.get("reference") if only.method.partition(":")[0] == "votes" else None
-    if seen is not None and seen["refuted"]:
+    if only.method == "votes" and only.details.get("judges") == 1:
+        trust, why = "none", f"{only.warnings[-1]}; label some rows that it judged"
+    elif seen is not None and seen["refuted"]:
         trust, why = "none", f"{only.warnings[0]}; label some target rows"
     elif seen is not None:
         side = "between" if seen["inside"] else "outside, by no more than chance,"
@@ -198,14 +205,58 @@ def _alone(only: Estimate) -> Headline:
     return Headline(only.interval, only.method, only.assumes, trust, why)
 
 
-def _with_judges(made: Headline, votes: Estimate | None, level: float) -> Headline:
+def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None:
+    """What judges say once their errors on the reference are taken out of their votes; None where these are unknown.
+
+    Of several judges the voting bounds are another hypothesis, that they do not all fail alike: where the reference
+    does not refute it the interval spans both, and where the votes refute the error rates the bounds are all there is.
+    """
+    corrected, votes = by_name.get("votes-corrected"), by_name.get("votes")
+    if corrected is None:
+        return None
+    seen = None if votes is None else votes.details.get("reference")
+    bounded = votes is not None and votes.details.get("judges", 1) > 1 and seen is not None and not seen["refuted"]
+    if corrected.details["refuted"]:
+        if bounded:
+            assert votes is not None
+            return replace(_alone(votes), trust="none", why=f"{corrected.warnings[0]}; the judges' bounds are left")
+        return Headline(corrected.interval, corrected.method, corrected.assumes, "none", corrected.warnings[0])
+    why = f"{said_of_rates(corrected.details)}; whether they err so on the target cannot be seen"
+    made = Headline(corrected.interval, corrected.method, corrected.assumes, "low", why)
+    if not bounded:
+        return made
+    assert votes is not None
+    at = corrected.interval
+    span = Interval(at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical")
+    assumes = f"{corrected.assumes}, or {votes.assumes}"
+    return replace(made, interval=span, assumes=assumes)
+
+
+def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:
     """The headline, or what judges say instead where it lies outside their bounds and these held on the reference.
 
     Confidence under shift fails in one direction and is not seen to; judges look at the outputs themselves. On six of
     the seven tasks of Yao and Koller (2024) outside the training distribution, their mean erred less than confidence.
     """
+    votes, corrected = by_name.get("votes"), by_name.get("votes-corrected")
     seen = None if votes is None else votes.details.get("reference")
-    if votes is None or seen is None or seen["refuted"] or made.method == votes.method:
+    if made.method.startswith("votes"):
+        return made
+    if corrected is not None and not corrected.details["refuted"]:
+        at = _of_judges(by_name, level)
+        assert at is not None
+        if at.lower <= made.interval.value <= at.upper:
+            return made
+        apart = abs(made.interval.value - at.value) > _ALARMING_SPREAD
+        return Headline(
+            Interval(at.value, min(made.lower, at.lower), max(made.upper, at.upper), level, "empirical"),
+            f"votes-corrected, against {made.method}",
+            "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
+            "none" if apart else "low",
+            f"{said_of_rates(corrected.details)}, which makes {percent(at.value)}, and the other methods say "
+            f"{percent(made.value)}: one side fails; label some target rows",
+        )
+    if votes is None or seen is None or seen["refuted"] or votes.details.get("judges") == 1:
         return made
     if votes.lower <= made.interval.value <= votes.upper:
         return made

@@ -15,7 +15,7 @@ from .headline import Evidence, beyond_overlap, confidence_middle
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 from .trimmed_mean import trimmed_mean_share
 
-__all__ = ["doubt_of", "natural_headline", "provenance", "signs_of", "spanning", "trust_of"]
+__all__ = ["doubt_of", "judges_alone", "natural_headline", "provenance", "signs_of", "spanning", "trust_of"]
 
 HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
 HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
@@ -35,9 +35,11 @@ def natural_headline(
     The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); where the
     diagnosis is label shift and no other model was asked, of that number and of the estimate under label shift, which
     counts the more the larger the reference is. The prior shrinks its rises, stretches its falls, and gives the
-    interval and the bands. ``still`` is given back as it is where the accuracy of the reference is not known, and with
-    bands where judges spoke.
+    interval and the bands. ``still`` is given back as it is where the accuracy of the reference is not known, and where
+    judges alone spoke, of whom public shifts know nothing; with bands where judges spoke against a confidence.
     """
+    if judges_alone(still):
+        return still
     prior = packaged_prior() if prior is None else prior
     by_name = {e.method: e for e in estimates}
     signs = signs_of(still, by_name, evidence)
@@ -49,12 +51,21 @@ def natural_headline(
         for name, asked in (("half", 0.5), ("nine_in_ten", 0.9))
     }
     bands = {"unchanged": still.interval, **ends}
-    if "votes" in by_name and still.method.startswith("votes"):
+    if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
     trust, why = trust_of(prior, signs, doubt_of(signs, evidence))
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
     return Headline(interval, still.method, assumes, trust, why, bands)
+
+
+def judges_alone(headline: Headline) -> bool:
+    """Whether nothing but votes of judges was there to go by: no public case says how these turn out.
+
+    >>> judges_alone(Headline(Interval(0.5, 0.4, 0.6, 0.95, "conditional"), "votes-corrected", "", "low", ""))
+    True
+    """
+    return headline.method in ("votes", "votes-corrected")
 
 
 def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidence) -> ShiftSigns | None:

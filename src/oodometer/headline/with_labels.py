@@ -14,7 +14,7 @@ from ..results.estimation import Estimation, Headline
 from ..results.fall import Fall
 from .falls import verdict_of
 from .headline import Evidence
-from .natural_headline import signs_of
+from .natural_headline import judges_alone, signs_of
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 
 __all__ = ["signs_of_result", "with_labels"]
@@ -59,6 +59,9 @@ def with_labels(
     prior = packaged_prior() if prior is None else prior
     if sampled is None:
         return Believed(None, why="there is no label yet: until then the label-free estimate is what to believe")
+    if judges_alone(found.headline):
+        why = "of the target only judges' votes are known, and no public shift tells how these turn out"
+        return Believed(None, why=f"{why}: go by the audited accuracy")
     signs = signs_of_result(found)
     if signs is None:
         return Believed(None, why="the accuracy on the reference is not known, from which natural shifts are told")

@@ -19,7 +19,7 @@ from ...headline.alarms import Watched, judge_alarms
 from ...headline.assumptions import headline_under, under_assumptions
 from ...headline.falls import chance_by_labels, chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
-from ...headline.natural_headline import doubt_of, natural_headline, signs_of
+from ...headline.natural_headline import doubt_of, judges_alone, natural_headline, signs_of
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
@@ -201,7 +201,8 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         headline = headline_under(options.assume, natural, assumptions)
         signs = signs_of(still, {e.method: e for e in estimates}, here)
-        assumed = None if natural_only else headline.interval
+        judged_alone = judges_alone(still)
+        assumed = headline.interval if judged_alone or not natural_only else None
 
         def chance(bound: float) -> float | None:
             return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source)
@@ -237,7 +238,9 @@ def _falls(
     """Whether the accuracy fell, of parts that are looked at together; where labels decide, by them, and without."""
     prior, margin = options.natural_shifts, options.margin
     chances, changes = [a.fell for a in answers], [a.changed for a in answers]
-    without = judged(prior, margin, chances, changes, options.assume)
+    alone = options.assume == "natural" and any(judges_alone(a.headline) for a in answers)
+    assume = "judges" if alone else options.assume
+    without = judged(prior, margin, chances, changes, assume)
     if not any(a.known for a in answers):
         return [(one, None) for one in without]
     for i, a in enumerate(answers):
@@ -245,7 +248,7 @@ def _falls(
             below = chance_by_labels(*a.known, 0.0, reference)
             chances[i], changes[i] = chance_by_labels(*a.known, -margin, reference), 2 * min(below, 1 - below)
     rows = [None if a.known is None else a.known[1] for a in answers]
-    fell = judged(prior, margin, chances, changes, options.assume, rows)
+    fell = judged(prior, margin, chances, changes, assume, rows)
     return [(one, None if a.known is None else other) for one, other, a in zip(fell, without, answers, strict=True)]
 
 
