@@ -138,6 +138,9 @@ def test_votes_that_nobody_checked_deserve_no_trust() -> None:
     head = estimate(reference[["correct"]], target, methods=["votes"]).headline
     assert head.trust == "none"
     assert "taken at their word" in head.why
+    fell = estimate(reference[["correct"]], target, methods=["votes"]).fell
+    assert fell is not None
+    assert fell.verdict == "cannot say"
 
 
 def test_an_audit_does_not_quote_public_shifts() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, NotApplicable
-from ..intervals import normal_quantile
+from ..inference.clusters import student_quantile
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
@@ -36,8 +36,9 @@ class CorrectedVotes(Estimator):
     its rate of false alarms f, and a = (share accepted - f) / (s - f) is Rogan and Gladen's estimate. Up to four
     judges are read jointly (2^n patterns of votes) where 10 right and 10 wrong reference rows a pattern are there, else
     by the number that say Correct. The interval holds every a that the likelihood of reference and target together does
-    not refute (its profile lies within z^2 / 2 of the highest), so it knows of the chance in the judges' error rates,
-    too, and lies in [0, 1]; the value is the median of the profile, taken as a density.
+    not refute (its profile lies within t^2 / 2 of the highest, t Student's quantile for as many rows as the rarer kind
+    has), so it knows of the chance in the judges' error rates, too, and lies in [0, 1]; the value is the median of the
+    profile, taken as a density.
 
     What must carry over is the judges' error rates, on right and on wrong outputs apart; the accuracy may change.
     Where the votes on the target fit no mixture (p < 0.01) they did not, and where the judges tell right from wrong no
@@ -112,7 +113,8 @@ class CorrectedVotes(Estimator):
         p_chance = float(chdtrc(size - 1, _same(table)))
         weight = np.exp(logs - logs.max())
         value = float(np.interp(0.5, np.cumsum(weight) / weight.sum(), shares))
-        inside = shares[2 * (logs.max() - logs) <= normal_quantile(self.level) ** 2]
+        reach = student_quantile(self.level, float(table.sum(axis=1).min()) - 1)
+        inside = shares[2 * (logs.max() - logs) <= reach**2]
         lower, upper = float(inside[0]), float(inside[-1])
         accepted = state["majority"] / state["rows"]
         warnings = []
