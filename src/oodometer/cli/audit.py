@@ -37,6 +37,7 @@ def audit(
         places.READ,
     ] = None,
     key: options.Key = None,
+    cluster: options.Cluster = None,
     level: options.Level = 0.95,
     suggest: Annotated[int, typer.Option(help="Draw so many unlabelled rows to label next.")] = 0,
     suggest_by: Annotated[
@@ -90,6 +91,7 @@ def audit(
             where=where or None,
             labels=labels or None,
             key=key,
+            cluster=cluster,
             suggest=suggest,
             suggest_by=suggest_by,
             out=out,

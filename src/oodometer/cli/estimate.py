@@ -51,6 +51,7 @@ def estimate(
             help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows."
         ),
     ] = None,
+    cluster: options.Cluster = None,
     where: options.Where = None,
     labels: Annotated[
         str | None,
@@ -121,6 +122,7 @@ def estimate(
                 level=level,
                 by=by,
                 every=every,
+                cluster=cluster,
                 where=where or None,
                 labels=labels,
                 key=key,

@@ -40,6 +40,7 @@ from ...results.estimation import Headline
 from ...runs import places_of_run
 from ...store import Source, refuse_clashes
 from ...store.where import parse_where
+from ..clusters import clustered_labels
 from ..estimate import estimated
 from ..estimate.options import EstimateOptions
 from ..features import check_features, with_features
@@ -58,6 +59,7 @@ class AuditOptions:
     where: str | Sequence[str] | None = None
     labels: Any = None
     key: str | None = None
+    cluster: str | None = None
     suggest: int = 0
     suggest_by: str = "random"
     out: str | os.PathLike[str] | None = None
@@ -95,7 +97,9 @@ class AuditOptions:
 
     def of_estimate(self) -> EstimateOptions:
         """What the label-free estimate is asked for."""
-        return EstimateOptions(methods=self.methods, level=self.level, seed=self.seed, execution=self.execution)
+        return EstimateOptions(
+            methods=self.methods, level=self.level, cluster=self.cluster, seed=self.seed, execution=self.execution
+        )
 
 
 _Kept = tuple[list[Array], list[Array], list[Array]]
@@ -161,6 +165,7 @@ def audit(
     where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
+    cluster: str | None = None,
     suggest: int = 0,
     suggest_by: str = "random",
     out: str | os.PathLike[str] | None = None,
@@ -193,6 +198,9 @@ progress :
         default the target's own labels.
     key :
         Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.
+    cluster :
+        Column of the target whose equal cells mark rows that depend on each other, by default `id` where ids repeat:
+        the interval is that of whole clusters drawn at random, and no longer exact.
     suggest, out :
         How many rows to label next, and the file to write them to, with the columns of the target and an empty `label`
         last: .csv, safe to open in a spreadsheet, .parquet, .jsonl, or .html, one page to label them on in any browser.
@@ -224,6 +232,7 @@ progress :
         where=where,
         labels=labels,
         key=key,
+        cluster=cluster,
         suggest=suggest,
         suggest_by=suggest_by,
         out=out,
@@ -274,8 +283,16 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         found = estimated(homes, away, options.of_estimate())
     warnings = [w for w in found.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
-    said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)
     biased = None if sampled is None else _selected(sampled, parts, rows)
+    clustered = None if sampled is None else clustered_labels(sampled, target, options.cluster, options.level)
+    counted = sampled if clustered is None else clustered[0]
+    said = None if counted is None else _said(counted, rows.score, learnt.slope, found.headline, options)
+    if said is not None and sampled is not None and clustered is not None:
+        worth, audited, line = clustered
+        warnings.append(line)
+        judgement = replace(said.judgement, estimate=audited, label_only=audited, intervals=(audited,))
+        judgement = replace(judgement, effective_labels=float(len(worth)))
+        said = replace(said, sampled=sampled, judgement=judgement)
     if said is not None and biased is not None:
         warnings.append(
             f"the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact: {biased}"
@@ -306,7 +323,7 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         strata=_strata(rows.score, sampled, suggestion),
         expected_widths=expected,
         not_random=biased,
-        believed=with_labels(found, sampled, rows.score, margin=options.margin)
+        believed=with_labels(found, counted, rows.score, margin=options.margin)
         if biased is None
         else Believed(None, why="the labelled rows are no random sample of the target"),
     )

@@ -44,6 +44,7 @@ class EstimateOptions:
     methods: Sequence[str] | None = None
     level: float = 0.95
     by: str | None = None
+    cluster: str | None = None
     every: str | None = None
     where: str | Sequence[str] | None = None
     labels: Any = None

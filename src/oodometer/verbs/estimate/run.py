@@ -32,6 +32,7 @@ from ...results.estimation import Estimation
 from ...runs import places_of_run
 from ...store import Part, Source
 from ...store.base import rows_of
+from ..clusters import in_clusters
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource, faults_of_fitted
 from ..opening import Opener, renamings, with_classes_of_both
@@ -58,6 +59,7 @@ def estimate(
     level: float = 0.95,
     by: str | None = None,
     every: str | None = None,
+    cluster: str | None = None,
     where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
@@ -103,6 +105,9 @@ def estimate(
     by, every :
         Column to slice the target by; or chunks along the column `time`: ``"month"`` (day, week, quarter, year: those
         of the calendar, UTC), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not both.
+    cluster :
+        Column of both files whose equal cells mark rows that depend on each other: intervals are widened by the design
+        effect of either sample. By default `id`, where ids repeat among at most 200,000 rows.
     where :
         Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < 0.9"]``:
         only rows for which all hold are read. Columns are fields, your own, and those that folders name; signs are
@@ -188,6 +193,7 @@ def estimate(
         level=level,
         by=by,
         every=every,
+        cluster=cluster,
         where=where,
         labels=labels,
         key=key,
@@ -261,7 +267,8 @@ def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimat
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
     fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
     enter_phase(hearer, "weighing")
-    return finish(fitted, state, figures, target, options)
+    found = finish(fitted, state, figures, target, options)
+    return in_clusters(found, sources, target, options.cluster)
 
 
 # ------------------------------------------------------------------------------------------ reading
