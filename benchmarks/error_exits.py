@@ -114,7 +114,8 @@ def end(folder: Path, command: str, arguments: str, seconds: float) -> str:
     if done.returncode < 0 or done.returncode > 128:
         return f"signal {-done.returncode if done.returncode < 0 else done.returncode - 128}"
     said = done.stderr.decode(errors="replace")
-    if "Traceback" in said or not said.startswith("oodometer: "):
+    last = said.strip().rpartition("\n")[2]  # a slow run tells before how far it is
+    if "Traceback" in said or not last.startswith("oodometer: "):
         return f"exit {done.returncode} with {said[-200:].strip()!r}"
     return f"exit {done.returncode}"
 
