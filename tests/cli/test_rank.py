@@ -413,10 +413,13 @@ def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.Ca
 def test_suggested_rows_have_the_columns_of_the_examples(home: Path) -> None:
     ten = [{"key": row["id"], "text": row["text"], "truth": row["label"]} for row in texts(0, 20)]
     pool = [{"key": row["id"], "text": row["text"]} for row in texts(20, 60)]
+    counted = [{"id": i, "text": row["text"], "label": row["label"]} for i, row in enumerate(texts(0, 20))]
+    counted_pool = [{"id": i, "text": row["text"]} for i, row in enumerate(texts(20, 60), 20)]
     bare = [{"text": row["text"], "label": row["label"]} for row in texts(0, 20)]
     bare_pool = [{"text": row["text"]} for row in texts(20, 60)]
     for rows, more, named, label in (
         (ten, pool, ("--id", "key", "--label", "truth"), "truth"),
+        (counted, counted_pool, (), "label"),
         (bare, bare_pool, (), "label"),
     ):
         Path("ten.jsonl").write_text(lines(rows))

@@ -42,7 +42,7 @@ class Answered:
     chosen : which labelled rows were chosen, not drawn at random, bool, shape (labelled row,): they may decide between
     models, and no accuracy is computed from them. None: none of them.
     references : labelled predictions on known ground, one a model; empty without any.
-    id_column, label_column : of the labelled rows; None where they have no ids.
+    id_column, label_column : of the labelled rows; None where they have no ids. numbered : ids are whole numbers.
     clusters : keys of the labelled rows that depend on each other, uint64, shape (labelled row,); None: none do.
     cluster_column : that they are of.
     """
@@ -60,6 +60,7 @@ class Answered:
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()
     id_column: str | None = "id"
+    numbered: bool = False
     label_column: str = "label"
     chosen: Array | None = None
     clusters: Array | None = None

@@ -60,6 +60,7 @@ def outcome_of(
         data=data,
         columns=suite.columns,
         id_column=suite.id_column,
+        numbered=suite.numbered,
         label_column=suite.label_column,
         suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),

@@ -195,7 +195,7 @@ class FewShotRanking(Shown):
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at.
     labelled, pool : numbers of rows. modality : of the rows. classes : that the models tell apart.
     decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood;
-    id_column, label_column : ids (None: nowhere) and labels of the labelled rows.
+    id_column, label_column : ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers.
     suggested : (id, text or None) of pool rows to label next. examples : attributions. attribution : how they were
     made. left_out : reason -> rows. chosen : labelled rows that are no random ones.
     """
@@ -215,6 +215,7 @@ class FewShotRanking(Shown):
     data: Mapping[str, str | None]
     columns: tuple[str, ...] = ()
     id_column: str | None = "id"
+    numbered: bool = False
     label_column: str = "label"
     suggested: tuple[tuple[str, Any], ...] = ()
     examples: tuple[ExplainedExample, ...] = ()

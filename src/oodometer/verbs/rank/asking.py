@@ -82,6 +82,7 @@ def ask_models(
         columns=given.inputs,
         chosen=np.array(chosen) if any(chosen) else None,
         id_column=(options.columns.id or "id") if given.named else None,
+        numbered=given.numbered,
         label_column=options.columns.label or "label",
         clusters=clusters_of([cells[row] for row in known], options.cluster is not None) if cells else None,
         cluster_column=options.cluster or options.columns.id or "id",

@@ -104,6 +104,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
         id_column=key,
+        numbered=records[0].columns[key].dtype.kind in "iu",
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], opener),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+import numpy as np
+
 from ...datasets import Dataset
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
@@ -24,7 +26,8 @@ class Rows:
 
     parts : inputs, texts in one part. targets : of all rows, empty without labels. ids : of all rows, their numbers
     where they are not ``named``. inputs : columns that were read. chosen : whether a row was chosen to be labelled,
-    empty where nothing says so. clusters : cells of the column of clusters that was asked for.
+    empty where nothing says so. clusters : cells of the column of clusters that was asked for. numbered : whether the
+    file writes ids as whole numbers.
     """
 
     parts: tuple[Dataset, ...]
@@ -36,6 +39,7 @@ class Rows:
     inputs: tuple[str, ...]
     chosen: tuple[bool, ...] = ()
     clusters: tuple[Any, ...] = ()
+    numbered: bool = False
 
     @property
     def texts(self) -> tuple[Any, ...]:
@@ -80,7 +84,8 @@ def read_rows(
     targets = tuple(one for batch in batches for one in batch.data.targets) if label else ()
     ids = tuple(one for batch in batches for one in batch.data.ids)
     file = examples.file or examples.name
-    _check_ids(ids, [one for batch in batches for one in batch.columns.get(key, ())] if key else (), file, key)
+    cells = [one for batch in batches for one in batch.columns.get(key, ())] if key else []
+    _check_ids(ids, cells, file, key)
     rows = sum(len(part) for part in parts)
     return Rows(
         tuple(parts),
@@ -94,6 +99,7 @@ def read_rows(
         ids
         if cluster == key and key
         else tuple(one for batch in batches for one in batch.columns.get(cluster or "", ())),
+        bool(cells) and all(isinstance(one, int | np.integer) for one in cells),
     )
 
 

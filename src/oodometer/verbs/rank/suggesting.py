@@ -55,5 +55,5 @@ def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
     usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
     columns = found.columns if len(found.columns) == len(parts) else usual
     key = found.id_column or (None if parts else "id")
-    named = {} if key is None else {key: name}
+    named = {} if key is None else {key: int(name) if found.numbered else name}
     return {**named, **dict(zip(columns, parts, strict=True)), found.label_column: "", CHOSEN: "by disagreement"}
