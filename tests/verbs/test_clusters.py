@@ -8,6 +8,7 @@ import pytest
 
 from oodometer import audit, estimate
 from oodometer.errors import UnknownColumnError, UsageError
+from oodometer.results import Interval
 
 
 def passages(count: int, seed: int, size: int = 10) -> pd.DataFrame:
@@ -43,6 +44,26 @@ def test_ids_that_repeat_are_seen() -> None:
     assert found.headline == estimate(REFERENCE, TARGET, methods=METHODS, cluster="passage").headline
     unique = [frame.assign(id=np.arange(len(frame))) for frame in (REFERENCE, TARGET)]
     assert estimate(*unique, methods=METHODS).headline == estimate(REFERENCE, TARGET, methods=METHODS).headline
+
+
+def test_known_labels_are_those_of_clusters() -> None:
+    labelled = passages(80, 1).assign(site=np.arange(800) // 200)
+    alone, found = (
+        estimate(REFERENCE, labelled, methods=METHODS, cluster=c, by="site", margin=0.05, fail_drop=0.05)
+        for c in (None, "passage")
+    )
+    for plain, wide in zip((alone, *alone.slices), (found, *found.slices), strict=True):
+        one, other = (
+            part.truth if hasattr(part, "truth") else Interval(**part.target["accuracy"]) for part in (plain, wide)
+        )
+        assert one is not None
+        assert other is not None
+        assert (one.kind, other.kind) == ("exact", "asymptotic")
+        assert one.value == other.value
+        assert other.width > 1.3 * one.width
+        assert plain.fell is not None
+        assert wide.fell is not None
+        assert abs(wide.fell.p - 0.5) <= abs(plain.fell.p - 0.5)
 
 
 def test_an_audit_is_that_of_clusters() -> None:

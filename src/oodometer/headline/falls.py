@@ -51,7 +51,7 @@ def chance_of_fall(
     return None if signs is None else prior.share_below(signs, signs.source - margin)
 
 
-def chance_by_labels(correct: int, rows: int, bound: float, reference: tuple[int, int] | None = None) -> float:
+def chance_by_labels(correct: float, rows: float, bound: float, reference: tuple[float, float] | None = None) -> float:
     """How likely the accuracy lies below a bound, of labelled rows: a normal law with the mean and the variance of
     Jeffreys' posterior. With a ``reference`` (correct, rows) the bound is of the accuracy less the reference's.
 

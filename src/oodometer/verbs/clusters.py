@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..results import Estimate, Interval
 from ..results.estimation import Estimation, Headline, Part
 from ..store import Source
 
-__all__ = ["cluster_column", "clustered_labels", "in_clusters", "keys_of"]
+__all__ = ["Design", "cluster_column", "clustered_labels", "design_of", "in_clusters", "keys_of"]
 
 _MOST_ROWS = 200_000  # whose ids are looked at where nobody asked
 _FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
@@ -48,16 +48,24 @@ def keys_of(source: Source, column: str) -> Array:
     return cluster_keys(source.keys(column).to_numpy(zero_copy_only=False))
 
 
-def in_clusters(found: Estimation, references: Sequence[Source], target: Source, asked: str | None) -> Estimation:
-    """The result with intervals for rows that depend on each other; itself where none do.
+@dataclass(frozen=True)
+class Design:
+    """Clusters of a reference and a target: design effects, numbers of clusters (0: none), and their columns."""
 
-    On each sample the design effect d says how much more uncertain a mean over its clusters is than one over as many
-    independent rows: on the reference that of correctness; on the target the same correlation at its own sizes of
-    clusters, or, where the reference has none, that of the confidence (or of the judges' votes; without either all rows
-    of a cluster count as one). z^2 times the variance (d_S - 1) a (1 - a) / n + (d_T - 1) v (1 - v) / m, a the accuracy
-    on n reference rows, v the estimate for m target rows, is added to the square of each arm.
+    effects: tuple[float, float] = (1.0, 1.0)
+    clusters: tuple[int, int] = (0, 0)
+    columns: tuple[str, ...] = ()
+
+
+def design_of(
+    references: Sequence[Source], target: Source, rows: tuple[int, int], asked: str | None, level: float
+) -> Design:
+    """The design effects: how much more uncertain a mean over clusters is than one over as many independent rows.
+
+    On the reference that of correctness; on the target the same correlation at its own sizes of clusters, or, where the
+    reference has none, that of the confidence (or of the judges' votes; without either all rows of a cluster count as
+    one). ``rows`` are those of either. Raises `UnknownColumnError` or `UsageError` for a column that tells none apart.
     """
-    rows = (int(found.reference["rows"]), int(found.target["rows"]))
     effects, clusters, names, alike = [1.0, 1.0], [0, 0], set(), 0.0
     for place, sources in enumerate((references, (target,))):
         if len(sources) != 1:
@@ -75,14 +83,24 @@ def in_clusters(found: Estimation, references: Sequence[Source], target: Source,
         sums = _sums(source, keys, labelled=place == 0) if 1 < different < len(keys) else None
         if sums is None or sums.count < 2:
             continue
-        effects[place], clusters[place] = sums.effect(found.level), sums.count
+        effects[place], clusters[place] = sums.effect(level), sums.count
         if place == 0:
             alike = (effects[0] - 1) / max(sums.rows / sums.worth - 1, 1e-9)
         elif clusters[0]:
             effects[1] = 1 + min(alike, 1.0) * (sums.rows / sums.worth - 1)
         names.add(column)
-    if not names:
+    return Design((effects[0], effects[1]), (clusters[0], clusters[1]), tuple(sorted(names)))
+
+
+def in_clusters(found: Estimation, design: Design) -> Estimation:
+    """The result with intervals for rows that depend on each other; itself where none do.
+
+    z^2 times the variance (d_S - 1) a (1 - a) / n + (d_T - 1) v (1 - v) / m, d the design effects, a the accuracy on n
+    reference rows, v the estimate for m target rows, is added to the square of each arm.
+    """
+    if not design.columns:
         return found
+    rows, effects = (int(found.reference["rows"]), int(found.target["rows"])), design.effects
     accuracy = float(found.reference["accuracy"])
     home = (effects[0] - 1) * accuracy * (1 - accuracy) / rows[0]
 
@@ -97,8 +115,7 @@ def in_clusters(found: Estimation, references: Sequence[Source], target: Source,
 
     def part(one: Part) -> Part:
         estimates = tuple(wide(e, one.rows) for e in one.estimates)
-        truth = None if one.truth is None else widened(one.truth, effects[1])
-        return replace(one, headline=headline(one.headline, one.rows), estimates=estimates, truth=truth)
+        return replace(one, headline=headline(one.headline, one.rows), estimates=estimates)
 
     ends: dict[str, Any] = {}
     if effects[0] > 1:
@@ -109,7 +126,7 @@ def in_clusters(found: Estimation, references: Sequence[Source], target: Source,
         ends.pop("value")
     said = " and ".join(
         f"{count:,} clusters in the {which}"
-        for count, which in zip(clusters, ("reference", "target"), strict=True)
+        for count, which in zip(design.clusters, ("reference", "target"), strict=True)
         if count
     )
     return replace(
@@ -126,7 +143,7 @@ def in_clusters(found: Estimation, references: Sequence[Source], target: Source,
         reference={**found.reference, **ends},
         warnings=(
             *found.warnings,
-            f"rows of one {' or '.join(sorted(names))} depend on each other: intervals are widened for {said} (design "
+            f"rows of one {' or '.join(design.columns)} depend on each other: intervals are widened for {said} (design "
             f"effects {effects[0]:.1f} and {effects[1]:.1f})",
         ),
     )

@@ -54,7 +54,7 @@ class _Answer:
     headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
     how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
     below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
-    (correct, rows), or None.
+    (correct, rows, labelled rows), or None; the first two as of independent rows.
     """
 
     headline: Headline
@@ -64,7 +64,7 @@ class _Answer:
     changed: float | None
     chance: Callable[[float], float | None]
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
-    known: tuple[int, int] | None = None
+    known: tuple[float, float, int] | None = None
 
 
 def finish(
@@ -73,8 +73,12 @@ def finish(
     figures: Callable[[], ReferenceFigures | None],
     target: Source,
     options: EstimateOptions,
+    effects: tuple[float, float] = (1.0, 1.0),
 ) -> Estimation:
-    """The result from the states of the whole target, its slices and its chunks."""
+    """The result from the states of the whole target, its slices and its chunks.
+
+    ``effects``: of clusters in reference and target; labelled rows count as so many times fewer independent ones.
+    """
     plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
     estimates, late, diagnosis, by_metric = _answers(plan, whole)
     if diagnosis is not None:
@@ -83,14 +87,15 @@ def finish(
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    answer_of = _answers_of(fitted, diagnosis, options)
+    answer_of = _answers_of(fitted, diagnosis, options, effects[1])
     answer = answer_of(estimates, whole, by_metric, diagnosis)
     warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, skipped, options, target.name)
     headline = answer.headline
-    truth = _truth(whole, level)
-    sliced, cut = _parts(plan, state, options, answer_of, (fitted.counts[1], fitted.counts[0]))
+    truth = _truth(whole, level, effects[1])
     rows, correct = fitted.counts
-    ((fell, without),) = _falls([answer], options, (correct, rows))
+    own = (correct / effects[0], rows / effects[0])
+    sliced, cut = _parts(plan, state, options, answer_of, own, effects[1])
+    ((fell, without),) = _falls([answer], options, own)
     whole_part = Part(
         {"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics, without
     )
@@ -174,7 +179,7 @@ def _about_trials(trials: Backtest) -> dict[str, Any]:
     return {"trials": len(trials.trials), "rows": rows, "families": trials.families, "methods": trials.methods}
 
 
-def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions) -> _Headlines:
+def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions, effect: float) -> _Headlines:
     """From estimates and states to what is said; alike for the whole target and its parts."""
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
@@ -213,28 +218,28 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = asked.answers(by_metric, states, here, signs)
-        known = _known(states, headline)
-        below = chance if known is None else partial(chance_by_labels, *known)
+        known = _known(states, headline, effect)
+        below = chance if known is None else partial(chance_by_labels, *known[:2])
         return _Answer(headline, assumptions, seen, fell, changed, below, metrics, known)
 
     return answer_of
 
 
-def _known(states: Mapping[str, Any], headline: Headline) -> tuple[int, int] | None:
-    """The labelled rows, (correct, rows), where they decide: where all are labelled, or their own interval is the
+def _known(states: Mapping[str, Any], headline: Headline, effect: float) -> tuple[float, float, int] | None:
+    """The labelled rows, see `_Answer`, where they decide: where all are labelled, or their own interval is the
     narrower one and nothing shows that they are no random sample.
     """
-    truth, counts = _truth(states, headline.interval.level), states["truth"]
+    truth, counts = _truth(states, headline.interval.level, effect), states["truth"]
     if truth is None:
         return None
     correct, known = int(counts["correct"]), int(counts["known"])
     narrower = truth.upper - truth.lower <= headline.upper - headline.lower
     some = known == int(counts["rows"]) or (narrower and of_state(states.get("labelled")) is None)
-    return (correct, known) if some else None
+    return (correct / effect, known / effect, known) if some else None
 
 
 def _falls(
-    answers: Sequence[_Answer], options: EstimateOptions, reference: tuple[int, int]
+    answers: Sequence[_Answer], options: EstimateOptions, reference: tuple[float, float]
 ) -> list[tuple[Fall, Fall | None]]:
     """Whether the accuracy fell, of parts that are looked at together; where labels decide, by them, and without."""
     prior, margin = options.natural_shifts, options.margin
@@ -246,9 +251,9 @@ def _falls(
         return [(one, None) for one in without]
     for i, a in enumerate(answers):
         if a.known is not None:
-            below = chance_by_labels(*a.known, 0.0, reference)
-            chances[i], changes[i] = chance_by_labels(*a.known, -margin, reference), 2 * min(below, 1 - below)
-    rows = [None if a.known is None else a.known[1] for a in answers]
+            below = chance_by_labels(*a.known[:2], 0.0, reference)
+            chances[i], changes[i] = chance_by_labels(*a.known[:2], -margin, reference), 2 * min(below, 1 - below)
+    rows = [None if a.known is None else a.known[2] for a in answers]
     fell = judged(prior, margin, chances, changes, assume, rows)
     return [(one, None if a.known is None else other) for one, other, a in zip(fell, without, answers, strict=True)]
 
@@ -299,15 +304,22 @@ def _estimates(
     return out, skipped
 
 
-def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
+def _truth(states: Mapping[str, Any], level: float, effect: float) -> Interval | None:
+    """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
     known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
     if not known:
         return None
-    return Interval(correct / known, *clopper_pearson(correct, known, level), level, "exact")
+    ends = clopper_pearson(correct / effect, known / effect, level)
+    return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
 
 
 def _parts(
-    plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines, reference: tuple[int, int]
+    plan: EstimationPlan,
+    state: State,
+    options: EstimateOptions,
+    answer_of: _Headlines,
+    own: tuple[float, float],
+    effect: float,
 ) -> tuple[_Parts, _Parts]:
     """Slices in their natural order, or chunks in order of time or rows."""
     slices = in_natural_order([k for k in state if k[0] == "by"])
@@ -316,7 +328,7 @@ def _parts(
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
     fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
     cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
-    made = partial(_made_parts, plan, options=options, reference=reference)
+    made = partial(_made_parts, plan, options=options, reference=own, effect=effect)
     return made(sliced, answer_of=answer_of), made(cut, answer_of=partial(answer_of, is_chunk=True))
 
 
@@ -332,7 +344,8 @@ def _made_parts(
     places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
     options: EstimateOptions,
     answer_of: _Headlines,
-    reference: tuple[int, int],
+    reference: tuple[float, float],
+    effect: float,
 ) -> _Parts:
     """The parts at these places and what is said of them; whether they fell is judged of all together."""
     said = [_part_estimates(plan, place, states) for place, states in places]
@@ -348,7 +361,7 @@ def _made_parts(
             int(states["truth"]["rows"]),
             answer.headline,
             tuple(estimates),
-            _truth(states, options.level),
+            _truth(states, options.level, effect),
             fell,
             {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
             answer.metrics,

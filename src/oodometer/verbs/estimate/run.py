@@ -32,7 +32,7 @@ from ...results.estimation import Estimation
 from ...runs import places_of_run
 from ...store import Part, Source
 from ...store.base import rows_of
-from ..clusters import in_clusters
+from ..clusters import design_of, in_clusters
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource, faults_of_fitted
 from ..opening import Opener, renamings, with_classes_of_both
@@ -267,8 +267,9 @@ def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimat
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
     fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
     enter_phase(hearer, "weighing")
-    found = finish(fitted, state, figures, target, options)
-    return in_clusters(found, sources, target, options.cluster)
+    rows = (fitted.counts[0], int(state[WHOLE]["truth"]["rows"]))
+    design = design_of(sources, target, rows, options.cluster, options.level)
+    return in_clusters(finish(fitted, state, figures, target, options, design.effects), design)
 
 
 # ------------------------------------------------------------------------------------------ reading
