@@ -50,11 +50,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     seen: list[str] = []
     for module in (csv_file, jsonl):
-        for name in ("opened", "opened_head"):
+        for name in ("opened", "opened_head", "opened_natively"):
             if hasattr(module, name):
                 real = getattr(files, name)
                 monkeypatch.setattr(
-                    module, name, lambda path, *more, _r=real: (seen.append(Path(path).parent.name), _r(path, *more))[1]
+                    module,
+                    name,
+                    lambda path, *more, _r=real, **named: (
+                        seen.append(Path(path).parent.name),
+                        _r(path, *more, **named),
+                    )[1],
                 )
     return seen
 

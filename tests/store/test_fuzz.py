@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, OodometerError
@@ -66,6 +69,7 @@ def test_damaged_files(valid: tuple[str, bytes], data: st.DataObject) -> None:
         read(path)
 
 
+@example(form="jsonl", content=b"\xfd7zXZ\x00", headed=False)
 @given(form=st.sampled_from(FORMATS), content=st.binary(max_size=400), headed=st.booleans())
 @settings(max_examples=150)
 def test_noise(form: str, content: bytes, headed: bool) -> None:
@@ -73,6 +77,22 @@ def test_noise(form: str, content: bytes, headed: bool) -> None:
         path = Path(folder) / f"p.{form}"
         path.write_bytes(HEADS[form] + content if headed else content)
         read(path)
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_packed_text_that_is_cut_names_the_file(tmp_path: Path, form: str, packing: str) -> None:
+    """Behind its first block too, which opening reads."""
+    row = "0.{:06},0.5,cat\n" if form == "csv" else '{{"prob_cat": 0.{:06}, "prob_dog": 0.5, "label": "cat"}}\n'
+    text = HEADS["csv"].decode() * (form == "csv") + "".join(map(row.format, range(150_000)))
+    whole = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}[packing](text.encode())
+    path = tmp_path / f"p.{form}.{packing}"
+    for cut in (8, 40, len(whole) // 2, len(whole) - 10):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InputError) as error:
+            open_predictions(path).read(FIELDS)
+        assert error.value.file == str(path)
+        assert "\n" not in str(error.value)
 
 
 CELLS = """cat|0.5|1|0||"|"a"|nan|1e999|[1,2]|[|{}|null|true|-1|é| |1_0|2026-01-31"""

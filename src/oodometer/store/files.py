@@ -247,7 +247,11 @@ def _unpacked(path: str) -> Any:
     import pyarrow as pa
 
     done, size = 0, os.path.getsize(path)
-    with opened(path) as stream, tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole:
+    with (
+        translated(path, "text"),
+        opened(path) as stream,
+        tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole,
+    ):
         try:
             while data := stream.read(_STEP):
                 done += whole.write(data)

@@ -13,7 +13,7 @@ import pytest
 from oodometer.cli import main
 from oodometer.datasets.images import LateImages
 from oodometer.datasets.reading import base
-from oodometer.datasets.reading.folder import FolderExamples
+from oodometer.datasets.reading.opening import FolderExamples
 from oodometer.models.base import Request
 from oodometer.models.image.pixels import augmented, in_one_size
 from oodometer.models.image.randaugment import randaugment
@@ -112,7 +112,7 @@ from oodometer.datasets.reading import base
 base.HELD = 2**25
 from oodometer.models.outside import base as outside
 from oodometer.models.outside.function import FunctionClassifier
-from oodometer.datasets.reading.folder import FolderExamples
+from oodometer.datasets.reading.opening import FolderExamples
 from pathlib import Path
 outside.HELD = 2**25
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

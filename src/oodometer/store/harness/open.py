@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import InputError
-from ..files import opened
+from ..files import opened, translated
 
 __all__ = ["LogKind", "log_files", "log_kind", "read_command", "refuse_logs"]
 
@@ -32,9 +32,9 @@ def log_kind(path: Any) -> LogKind | None:
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return None
     try:
-        with opened(str(path)) as stream:
+        with translated(str(path), "log"), opened(str(path)) as stream:
             head: bytes = stream.read(_HEAD)
-    except (OSError, ValueError):
+    except InputError:
         return None
     if head.startswith(b"PK"):
         return "inspect" if _is_eval(path) else None
