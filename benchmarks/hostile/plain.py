@@ -32,6 +32,7 @@ SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
+NO_LABEL = {"", "nan", "null", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "-nan", "nat", "nil"}
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
@@ -179,6 +180,14 @@ def _meant(table: Mapping[str, list[Any]]) -> Plain:
     found.rows = lengths.pop()
     if found.scores:
         _check_positions(found)
+    elif "label" in found.single:
+        axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
+        # Words in the place of a label are unknown, unless a class is called so.
+        classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
+        found.single["label"] = [
+            None if isinstance(v, str) and v.strip().lower() in NO_LABEL and _name(v) not in classes else v
+            for v in found.single["label"]
+        ]
     return found
 
 
@@ -314,14 +323,15 @@ def _equal(one: Any, other: Any, slack: float = 1e-6) -> bool:
 
 
 def as_arrays(plain: Plain) -> dict[str, Any]:
-    """The content as arrays for the library: classes in the order of their names, labels by name."""
+    """The content as arrays for the library: classes in the order of their names, labels and decisions by name."""
     out: dict[str, Any] = {}
     if "probabilities" in plain.named:
         columns = {_name(k): v for k, v in plain.named["probabilities"].items()}
         out["classes"] = sorted(columns)
         out["probabilities"] = np.array([columns[k] for k in out["classes"]]).T
-    if "label" in plain.single:
-        out["label"] = np.array([None if v is None else _name(v) for v in plain.single["label"]], object)
+    for name in CODED:
+        if name in plain.single:
+            out[name] = np.array([None if v is None else _name(v) for v in plain.single[name]], object)
     return out
 
 
