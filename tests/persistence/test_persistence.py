@@ -9,6 +9,7 @@ import tracemalloc
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from oodometer.examples import example_candidates, example_record
 from oodometer.inference.method import Sums
 from oodometer.passes.fitting import default_methods
 from oodometer.persistence import Archive, Damaged, Encoder, NotKept, decoded, write_archive
+from oodometer.persistence.classes import FLOORS
 from oodometer.predictions import Predictions
 from oodometer.registry import create, names, register, unregister
 from oodometer.results import Skipped
@@ -38,6 +40,11 @@ _BINARY = Predictions.from_probabilities(
     label=(np.arange(200) % 7 < np.linspace(0, 7, 200)).astype(np.int32),
 )
 KINDS = {"classes": (REFERENCE, TARGET), "candidates": CANDIDATES, "decisions": (_BINARY, _BINARY.without_labels())}
+
+
+def test_the_floors_are_there() -> None:
+    """A module that moved would no longer be kept, and finished parts would be read again."""
+    assert [floor for floor in FLOORS if find_spec(f"oodometer.{floor}") is None] == []
 
 
 def there_and_back(value: Any) -> Any:

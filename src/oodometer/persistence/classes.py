@@ -18,8 +18,7 @@ _PACKAGE = __name__.partition(".")[0]
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.
 FLOORS = (
     "arrays",
-    "audits.correctness",
-    "audits.vote_rate",
+    "audits.proxy",
     "calibrators",
     "diagnoses",
     "estimators",
