@@ -40,6 +40,7 @@ ASKED = (
     "where",
     "labels",
     "key",
+    "cluster",
     "backtest",
     "assume",
     "prior",
