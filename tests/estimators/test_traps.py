@@ -76,7 +76,19 @@ def refusal(method: Any, reference: Predictions, target: Predictions) -> str | N
     return None
 
 
-MAY_REFUSE = ("importance", "pape", "mandoline", "dis2", "aline-s", "aline-d", "bbse", "sld", "cot", "cott")
+MAY_REFUSE = (
+    "importance",
+    "pape",
+    "mandoline",
+    "dis2",
+    "aline-s",
+    "aline-d",
+    "bbse",
+    "sld",
+    "cot",
+    "cott",
+    "votes-corrected",
+)
 
 
 @pytest.mark.parametrize("name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"])

@@ -38,7 +38,7 @@ class CorrectedVotes(Estimator):
     by the number that say Correct. The interval holds every a that the likelihood of reference and target together does
     not refute (its profile lies within t^2 / 2 of the highest, t Student's quantile for as many rows as the rarer kind
     has), so it knows of the chance in the judges' error rates, too, and lies in [0, 1]; the value is the median of the
-    profile, taken as a density.
+    profile, taken as a density, with the target's shares as of ten rows for each of the reference.
 
     What must carry over is the judges' error rates, on right and on wrong outputs apart; the accuracy may change.
     Where the votes on the target fit no mixture (p < 0.01) they did not, and where the judges tell right from wrong no
@@ -108,14 +108,16 @@ class CorrectedVotes(Estimator):
             cells = cells[0]
         size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
         shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
+        # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
+        usual = logs if state["rows"] >= most else profile(table, cells * (most / state["rows"]))[1]
         misfit = max(2 * (best - float(logs.max())), 0.0)
         p_fit = float(chdtrc(size - 2, misfit)) if size > 2 else float(chdtrc(1, misfit)) / 2
         p_chance = float(chdtrc(size - 1, _same(table)))
-        weight = np.exp(logs - logs.max())
+        weight = np.exp(usual - usual.max())
         value = float(np.interp(0.5, np.cumsum(weight) / weight.sum(), shares))
         reach = student_quantile(self.level, float(table.sum(axis=1).min()) - 1)
         inside = shares[2 * (logs.max() - logs) <= reach**2]
-        lower, upper = float(inside[0]), float(inside[-1])
+        lower, upper = min(float(inside[0]), value), max(float(inside[-1]), value)
         accepted = state["majority"] / state["rows"]
         warnings = []
         if p_fit < _REFUTED:
