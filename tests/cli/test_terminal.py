@@ -59,7 +59,8 @@ def test_the_main_things_fit_a_screen_and_the_rest_is_counted(capsys: pytest.Cap
     assert main(["estimate", *BOTH, *FEW, "--by", "group"]) == 0
     short = capsys.readouterr().out
     assert len(short.splitlines()) <= 24
-    assert re.search(r"^Estimated accuracy: .*\n  rests on: .*(\n    .*)*\n  trust (high|low|none): ", short)
+    estimated = r"^Estimated accuracy: .*\n  rests on: .*(\n    .*)*\n  trust (high|low|none): "
+    assert re.search(rf"\ATrue accuracy: .*\n  Fell by .*\n{estimated}", short, re.MULTILINE)
     assert "even" in short
     assert "Threshold" not in short
     assert short.splitlines()[-1] == "3 methods and 1 note left out: -v"

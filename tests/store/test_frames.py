@@ -154,3 +154,5 @@ def test_odd_frames() -> None:
     with pytest.raises(UsageError, match="object holds no predictions"):
         as_source(object())
     assert as_source(pd.Series([1, 2])).fields == ("label",)  # of pandas, which has an index to join by
+    with pytest.raises(UsageError, match="Series holds no predictions"):  # scores are no classes
+        as_source(pd.Series([0.25, 0.75], name="prob_cat"))

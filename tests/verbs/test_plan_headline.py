@@ -279,6 +279,7 @@ def test_labels_follow_the_rows_of_the_target() -> None:
         "rows": 25,
         "known": 25,
         "correct": int((record.verdicts[20:45] == 1).sum()),
+        "new": 0,
     }
 
 
@@ -297,7 +298,7 @@ def test_too_few_and_too_many_labels() -> None:
 def test_labels_without_a_prediction_tell_no_truth() -> None:
     record = Predictions.from_arrays(confidence=[0.5, 0.6], label=[0, 1])
     made = EstimationPlan(Choice(None, "", {}), {}, None, None)
-    assert made.summarize(record)[WHOLE]["truth"] == {"rows": 2, "known": 0, "correct": 0}
+    assert made.summarize(record)[WHOLE]["truth"] == {"rows": 2, "known": 0, "correct": 0, "new": 0}
 
 
 # ------------------------------------------------------------------------------------------ what a target lacks

@@ -89,7 +89,8 @@ def test_the_other_verbs_show_theirs() -> None:
     assert "3 rows to label next" in audited
     tried = oodometer.backtest(REFERENCE, methods=["source", "doc"], repeats=2, cache=None)
     assert repr(tried).splitlines()[2].split()[0] == tried.overall()[0].method
-    one, other = repr(oodometer.compare([REFERENCE, TARGET], names=["one", "other"])).splitlines()[2:4]
+    pair, _, _, one, other = repr(oodometer.compare([REFERENCE, TARGET], names=["one", "other"])).splitlines()[:5]
+    assert pair.startswith("Difference in accuracy, other - one: ")
     assert one.startswith("one ")
     assert other.startswith("other ")
 

@@ -51,7 +51,9 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
             raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
         return MemoryReader(_of_data_set(data))
     if hasattr(data, "reindex") and hasattr(data, "to_frame"):  # a pandas Series: labels, unless its name says more
-        data = data.to_frame(data.name if data.name in FIELDS else "label")
+        named = data.name in FIELDS
+        if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
+            data = data.to_frame(data.name if named else "label")
     return MemoryReader(_of_frame(data))
 
 
