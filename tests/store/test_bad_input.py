@@ -191,6 +191,16 @@ def test_no_pickle_in_npz(tmp_path: Path) -> None:
     assert not (tmp_path / "trapped").exists()
 
 
+def test_npz_whose_list_of_files_is_damaged(tmp_path: Path) -> None:
+    """An array is not left out because its name is no longer that of an array."""
+    path = tmp_path / "p.npz"
+    np.savez(path, prob_a=[0.1, 0.9], prob_b=[0.9, 0.1], feature_age=[1.0, 2.0])
+    content = path.read_bytes()
+    listed = content.rindex(b"feature_age.npy")
+    path.write_bytes(content[:listed] + content[listed:].replace(b".npy", b".~py"))
+    assert "whole and readable npz file" in str(refused(path))
+
+
 def test_npz_axes(tmp_path: Path) -> None:
     np.savez(tmp_path / "length.npz", label=[1, 2], prediction=[1])
     assert refused(tmp_path / "length.npz").column == "prediction"

@@ -72,6 +72,8 @@ class NpzReader(TableReader):
         """Read the headers of the arrays, and the small arrays that name classes and models."""
         with translated(path, "npz"), zipfile.ZipFile(local_copy(path)) as archive, open(local_copy(path), "rb") as raw:
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+            for info in archive.infolist():  # a name that is damaged in the list of files would hide an array
+                archive.open(info).close()
             members = {info.filename[:-4]: _member(archive, info, raw, path) for info in infos}
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
         reader = NpzReader(path, columns, members)
