@@ -1,0 +1,204 @@
+"""Inputs on which outsiders got wrong numbers: each gives the right value, or a refusal of one line with a remedy.
+
+The files stand in the folder `cases` beside the real data; the tests are skipped where it is absent.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Answer = dict[str, Any]
+Check = Callable[[Answer], bool]
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def cases(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all files of the cases, unpacked and writable."""
+    source = data_dir.parent / "cases"
+    if not source.is_dir():
+        pytest.skip(f"needs the cases of outsiders in {source}")
+    out = tmp_path_factory.mktemp("cases")
+    for path in source.rglob("*"):
+        if path.is_file() and path.suffix in {".csv", ".jsonl", ".json", ".parquet", ".eval", ".xz"}:
+            packed = path.suffix == ".xz"
+            content = lzma.decompress(path.read_bytes()) if packed else path.read_bytes()
+            (out / (path.stem if packed else path.name)).write_bytes(content)
+    for name in ("reference", "analysis", "analysis_target"):
+        packed_bytes = (data_dir / "deployed" / f"car_loan_{name}.csv.xz").read_bytes()
+        (out / f"car_{name}.csv").write_bytes(lzma.decompress(packed_bytes))
+    return out
+
+
+def run(folder: Path, command: str) -> tuple[int, Answer, str]:
+    """Exit code, JSON and standard error of a command in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-m", "oodometer", *command.split()],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else {}, done.stderr
+
+
+def near(*path: str, value: float, by: float = 0.006) -> Check:
+    """Whether the number at this place of the JSON is the right one."""
+
+    def check(answer: Answer) -> bool:
+        at: Any = answer
+        for key in path:
+            at = at[key]
+        return abs(float(at) - value) <= by
+
+    return check
+
+
+def interval(*path: str, lower: float, upper: float, by: float = 0.02) -> Check:
+    """Whether the interval at this place has these ends."""
+    return lambda answer: (
+        near(*path, "lower", value=lower, by=by)(answer) and near(*path, "upper", value=upper, by=by)(answer)
+    )
+
+
+def difference(value: float, lower: float, upper: float) -> Check:
+    """Whether the JSON of `compare` has this paired difference of accuracies, in either direction."""
+
+    def check(answer: Answer) -> bool:
+        text = json.dumps(answer)
+        numbers = [one for one in _intervals(answer) if abs(abs(one["value"]) - abs(value)) < 0.005]
+        ends = [sorted((abs(one["lower"] - one["value"]), abs(one["upper"] - one["value"]))) for one in numbers]
+        return "difference" in text and any(0.7 * (upper - lower) < sum(two) < 1.5 * (upper - lower) for two in ends)
+
+    return check
+
+
+def _intervals(answer: Any) -> Iterator[Answer]:
+    if isinstance(answer, dict):
+        if {"value", "lower", "upper"} <= answer.keys():
+            yield answer
+        answer = list(answer.values())
+    for one in answer if isinstance(answer, list) else []:
+        yield from _intervals(one)
+
+
+ACCURACY = ("metrics", "accuracy", "value")
+CAR = "car_reference.csv car_analysis.csv --map repaid=label --map y_pred=prediction"
+
+# command, what must hold of its JSON (None: only a refusal is right), whether a refusal is right as well
+CASES: Sequence[tuple[str, Check | None, bool]] = [
+    ("diagnose h_smallref.csv h_small.csv", None, True),
+    ("audit c24_ref.csv c24_t.csv --labels c24_lab.csv", near("label_only", "value", value=0.660), False),
+    (
+        "audit f1_reference.csv f1_target_unnamed_index.csv --labels f1_labels_unnamed_index.csv",
+        near("label_only", "value", value=0.757),
+        True,
+    ),
+    ("evaluate c18_r.csv", near(*ACCURACY, value=0.786), False),
+    ("audit c18_r.csv c18_t.csv --labels c18_lab.csv", near("label_only", "value", value=0.818), False),
+    (
+        "estimate c28_ref.csv c28_t.csv --labels c28_lab.csv --metric recall:cow",
+        lambda a: "recall:cow" not in a["metrics"] and any("cow" in str(s) for s in a["skipped"]),
+        True,
+    ),
+    (
+        "audit f1_reference.csv f3_target.csv --labels f3_labels_only_positives.csv",
+        lambda a: a["label_only"]["kind"] != "exact" and "random" in str(a["warnings"]),
+        True,
+    ),
+    (
+        f"estimate {CAR}",
+        lambda a: "y_pred_proba" in str(a["warnings"]) or 0.925 < a["headline"]["value"] < 0.936,
+        True,
+    ),
+    ("estimate pv_ref.csv pv_tgt.csv", lambda a: 0 <= a["headline"]["value"] <= 1, False),
+    ("diagnose pv_ref.csv pv_tgt.csv", lambda a: bool(a["kind"]), False),
+    ("evaluate unparsed_answers.jsonl", near(*ACCURACY, value=0.30), False),
+    ("evaluate empty_answer_tokens.jsonl", lambda a: a["metrics"]["auc_coverage"]["value"] > 0.9, True),
+    ("evaluate clA.jsonl", near(*ACCURACY, value=0.54), False),
+    ("evaluate clA.jsonl --cluster group", interval(*ACCURACY[:2], lower=0.36, upper=0.71), False),
+    ("compare pairA.jsonl pairB.jsonl", difference(0.0625, 0.0625 - 0.0596, 0.0625 + 0.0596), False),
+    ("compare clA.jsonl clB.jsonl --cluster group", difference(0.133, 0.133 - 0.26, 0.133 + 0.26), False),
+    ("compare mcA.parquet mcB.parquet", difference(8 / 40, -0.03, 0.40), False),
+    (
+        "estimate human_votes.jsonl judged.jsonl",
+        lambda a: (
+            abs(a["headline"]["value"] - 0.557) < 0.03 and a["headline"]["lower"] < 0.5445 < a["headline"]["upper"]
+        ),
+        False,
+    ),
+    ("rank mcA.parquet mcB.parquet", lambda a: abs(a["pairs"][0]["p_a_better"] - 0.5) < 0.48, True),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "check", "may_refuse"), CASES, ids=[case[0] for case in CASES])
+def test_right_value_or_refusal(cases: Path, command: str, check: Check | None, may_refuse: bool) -> None:
+    code, answer, error = run(cases, f"{command} --json -")
+    if code == 2 and may_refuse:
+        assert len(error.strip().splitlines()) <= 3
+        assert "Traceback" not in error
+        return
+    assert code in (0, 3), error
+    assert check is not None, f"{command} gave {json.dumps(answer)[:600]}"
+    assert check(answer), json.dumps(answer)[:1500]
+
+
+# A log is read by `predict`, then evaluated: log, options of predict, what must hold of the evaluation or None where
+# only a refusal by predict is right, whether a refusal is right as well
+LOGS: Sequence[tuple[str, Check | None, bool]] = [
+    ("inspect_20q_10epochs.eval", interval(*ACCURACY[:2], lower=0.231, upper=0.685), False),
+    (
+        "inspect_cot_mcq_logprobs.eval",
+        lambda a: (
+            abs(a["metrics"]["accuracy"]["value"] - 0.5975) < 0.001
+            and 0.03 < a["metrics"]["ece"]["value"] < 0.06
+            and abs(a["metrics"]["auc_coverage"]["value"] - 0.729) < 0.01
+        ),
+        False,
+    ),
+    ("inspect_quality_and_format.eval", near(*ACCURACY, value=0.50), True),
+    ("inspect_judge_1to5.eval", None, True),
+    ("lmeval045_two_filters.jsonl", near(*ACCURACY, value=0.25, by=0.051), True),
+    ("lmeval045_acc_mutual_info.jsonl", near(*ACCURACY, value=0.225), True),
+    ("samples_inf_2026-01-01T00-00-00.jsonl", near(*ACCURACY, value=2 / 6), True),
+    ("samples_truthfulqa_mc2_2026-01-01T00-00-00.jsonl", None, True),
+    ("samples_ner_2026-01-16T15-23-47.285735.jsonl", None, True),
+    ("samples_ifeval_2026-07-01T15-37-23.337479.jsonl", lambda a: 0 <= a["metrics"]["accuracy"]["value"] <= 1, True),
+    ("samples_t_mc_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.35), False),
+    ("samples_t_mc_letter_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.225), False),
+    ("samples_t_mc_mi_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.25), True),
+    ("samples_t_mc_f1_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.625), True),
+    ("samples_t_lm_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.0), True),
+    ("samples_t_gen_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.25, by=0.051), True),
+    ("samples_t_rep_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.2, by=0.026), True),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("log", "check", "may_refuse"), LOGS, ids=[case[0] for case in LOGS])
+def test_logs_are_read_rightly_or_refused(cases: Path, log: str, check: Check | None, may_refuse: bool) -> None:
+    out = f"{log}.parquet"
+    code, _, error = run(cases, f"predict {log} --out {out}")
+    if code == 2 and may_refuse:
+        assert len(error.strip().splitlines()) <= 3
+        assert "Traceback" not in error
+        return
+    assert code == 0, error
+    code, answer, error = run(cases, f"evaluate {out} --json -")
+    assert code == 0, error
+    assert check is not None, f"{log} gave {json.dumps(answer)[:600]}"
+    assert check(answer), json.dumps(answer)[:1500]
