@@ -68,3 +68,13 @@ def test_headers_that_numpy_itself_stumbles_over(tmp_path: Path) -> None:
                 assert "p.npz" in str(error)  # noqa: PT017
             else:
                 raise AssertionError(header)
+
+
+def test_a_name_that_the_directory_has_otherwise_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.npz"
+    np.savez(path, confidence=np.full(9, 0.5), correct=np.ones(9, dtype=bool), feature_age=np.zeros(9))
+    content = path.read_bytes()
+    at = content.rindex(b"feature_age.npy")
+    path.write_bytes(content[:at] + content[at:].replace(b"feature_age.npy", b"feature_age.~py"))
+    with pytest.raises(InputError, match="feature_age"):
+        read(path)
