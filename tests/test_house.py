@@ -35,7 +35,7 @@ DOCUMENTS = sorted(
     ]
     if "_build" not in path.parts
 )
-MOST_LINES = 112_000  # of the package; it may only fall
+MOST_LINES = 111_620  # of the package; it may only fall
 MOST_PARAMETERS = 8
 
 # What `import oodometer` must not load.

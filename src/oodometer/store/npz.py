@@ -71,8 +71,6 @@ class NpzReader(TableReader):
     def open(path: str) -> NpzReader:
         """Read the headers of the arrays, and the small arrays that name classes and models."""
         with translated(path, "npz"), zipfile.ZipFile(local_copy(path)) as archive, open(local_copy(path), "rb") as raw:
-            for info in archive.infolist():  # a damaged name is seen here, also of what is no array
-                archive.open(info).close()
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
             for info in archive.infolist():  # a name that is damaged in the list of files would hide an array
                 archive.open(info).close()
