@@ -134,7 +134,8 @@ def _clean(call: Call) -> Outcome | None:
 
 
 def _without_place(message: str, root: Path) -> str:
-    """A message without the folder that the files lay in."""
+    """A message without the folder that the files lay in, and without that of this checkout."""
+    message = message.replace(f"{Path(__file__).parents[2]}/", "")
     return re.sub(rf"{re.escape(str(root))}/(\d+-[a-z0-9]*|clean)/?", "", message)
 
 
