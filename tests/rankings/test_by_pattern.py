@@ -196,9 +196,12 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
         mean, _, high = cells["rank"]["beside counting"]
         assert mean > 0, group
         assert high > 0, group
-    pairs, best = (kept["calibration"]["all made suites"][name] for name in ("pair", "best"))
-    assert all(abs(one["said"] - one["true"]) < 5 for one in pairs)
-    # Of 40 draws the highest tenth of P(best) is too bold, 33 said and 24 true in 421 cases: a fault that is open.
-    assert all(abs(one["said"] - one["true"]) < (5 if one["cases"] >= 1000 else 10) for one in best)
+    assert all(abs(one["said"] - one["true"]) < 5 for one in kept["calibration"]["all made suites"]["pair"])
     mean, low, _ = kept["further"]["all made suites"]["suggested less random"]
     assert low <= 0, mean
+
+
+@pytest.mark.xfail(reason="open: the highest tenth of P(best) says 33 % where 24 % is true (421 cases)")
+def test_the_committed_chances_of_the_best_are_true() -> None:
+    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    assert all(abs(one["said"] - one["true"]) < 5 for one in kept["calibration"]["all made suites"]["best"])
