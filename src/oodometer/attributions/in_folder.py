@@ -137,8 +137,8 @@ def explain_in(
     texts :
         Texts, pairs or `Words`.
     name :
-        Of the model. The folder knows the method with its options, the name, texts, ids and targets; the weights it
-        does not know: give a name that changes with them.
+        Of the model. The folder knows the method with its options, the name, texts, ids, targets, and the files of a
+        model that is given by its path; of one in memory it knows no weights: give a name that changes with them.
     options, more :
         Ids, targets, engine. Fields of `ExplainOptions` may also be given by name: ``explain_in(..., workers=4)``.
     progress :
@@ -169,7 +169,7 @@ def explain_in(
     engine = _engine(model, how)
     told = [[list(one.texts), one.feature] for one in examples]
     job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
-    home = _claimed(Path(folder), job)
+    home = _claimed(Path(folder), job, stamp_of(model)[1:] if isinstance(model, str | os.PathLike) else None)
     parts = [
         _Part(
             home / f"part-{start // AT_ONCE:05d}.json",
@@ -269,7 +269,7 @@ def _classes(model: Model) -> tuple[int | str, ...]:
     return tuple(model.classes) if isinstance(model, Classifier) else ()
 
 
-def _claimed(home: Path, job: str) -> Path:
+def _claimed(home: Path, job: str, files: Any) -> Path:
     """Make the folder, or find it with what an earlier run of the same job has finished."""
     try:
         if home.exists() and not home.is_dir():
@@ -280,14 +280,15 @@ def _claimed(home: Path, job: str) -> Path:
                 f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
                 "beside it are of; remove the folder or choose another place"
             )
-        if home.is_dir() and _entries(home) and held != job:
+        other = not isinstance(held, dict) or held["job"] != job or (files and held["files"] not in (None, files))
+        if home.is_dir() and _entries(home) and other:
             raise UsageError(
                 f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
                 "this model and these texts; choose another place"
             )
         home.mkdir(exist_ok=True)
         if not (home / _JOB).exists():
-            write_artifact(home / _JOB, _PART, job)
+            write_artifact(home / _JOB, _PART, {"job": job, "files": files})
     except OSError as error:
         raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
     return home

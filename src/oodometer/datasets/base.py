@@ -136,7 +136,11 @@ class Dataset:
             [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
         )  # the two forms in which finished runs named their data
         for row in zip(*(column for column in columns if len(column)), strict=True):
-            digest.update("\t".join(map(str, row)).encode() + b"\n")
+            cells = (
+                hashlib.sha256(one.tobytes()).hexdigest() + str(one.shape) if isinstance(one, np.ndarray) else str(one)
+                for one in row
+            )
+            digest.update("\t".join(cells).encode() + b"\n")
         return digest.hexdigest()[:16]
 
     def take(self, places: Sequence[int]) -> Dataset:

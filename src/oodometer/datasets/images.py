@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError
 
-__all__ = ["ENDINGS", "HELD", "LateImages", "decode_image", "file_stamp", "image_files", "no_images"]
+__all__ = ["ENDINGS", "HELD", "LateImages", "decode_image", "image_files", "no_images"]
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
@@ -104,12 +104,6 @@ def _below(folder: Path, above: set[str]) -> Iterator[Path]:
                     yield from _below(path, above | {real})
             elif path.suffix.lower() in ENDINGS and (one.is_file() or one.is_symlink()):
                 yield path  # a link to nowhere is an image that does not decode, and is told as one
-
-
-def file_stamp(path: Path) -> list[Any]:
-    """Size and time of change of a file, of the link itself where it leads nowhere."""
-    about = path.stat() if path.exists() else path.lstat()
-    return [about.st_size, about.st_mtime_ns]
 
 
 def no_images(got: str) -> InputError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ..errors import InputError, UsageError
+from ..store.artifact_cache import content_of
 from .base import Dataset
 from .files import read_objects
 from .folder import data_folder
@@ -98,8 +99,7 @@ def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
     if folder is None:
         raise without_hub("MSGS", _FILE)
     path = folder / _FILE
-    stat = path.stat() if path.is_file() else None
-    rows = _rows(path, None if stat is None else (stat.st_mtime_ns, stat.st_size))
+    rows = _rows(path, content_of(path))
     asked = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
     if not asked:
         raise InputError(f"rows of {name}, {part}", got="none", remedy="fetch the file again", file=str(path))

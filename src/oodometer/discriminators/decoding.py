@@ -14,7 +14,7 @@ from ..models.artifacts import fingerprint
 from ..models.base import Progress
 from ..models.seq2seq import EncoderDecoder
 from ..models.torch.library import on_gpu, one_torch_thread
-from ..store.artifact_cache import read_artifact, write_artifact
+from ..store.artifact_cache import content_of, read_artifact, write_artifact
 
 __all__ = ["Question", "decode_elsewhere", "decoding_engine"]
 
@@ -40,7 +40,7 @@ class Question:
 
         The file is named once, before the model is asked: by all files of the model as they are now, and the inputs.
         """
-        about = {"model": _stamp(home), "beams": beams, "inputs": list(inputs)}
+        about = {"model": [str(home.resolve()), content_of(home)], "beams": beams, "inputs": list(inputs)}
         return cls(home, inputs, beams, folder / f"beams-{fingerprint(about)}.json")
 
     def known(self) -> Outputs | None:
@@ -112,9 +112,3 @@ def decode_elsewhere(engine: Engine, questions: Sequence[Question], progress: Pr
             )
         found[place] = outputs
     return [found[place] for place in range(len(questions))]
-
-
-def _stamp(home: Path) -> list[Any]:
-    """What tells one saved model from another in the same place."""
-    files = sorted(one for one in home.iterdir() if one.is_file()) if home.is_dir() else []
-    return [str(home.resolve()), *((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files)]

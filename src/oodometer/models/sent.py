@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from ..store.artifact_cache import content_of
 from .base import Classifier
 from .opening import open_classifier
 from .torch.library import on_gpu, one_torch_thread
@@ -71,11 +72,12 @@ def forgetting() -> Iterator[None]:
 
 
 def stamp_of(model: Any) -> Any:
-    """What tells a model from a later one in its place: names, sizes and times of change of its files."""
+    """What tells a model from a later one in its place: the content of its files, or of the modules of its package."""
     path = Path(str(model)).expanduser()
     if not path.exists() and ":" in str(model):
         spec = importlib.util.find_spec(str(model).partition(":")[0].partition(".")[0])
-        path = Path(spec.origin) if spec is not None and spec.origin else path
-    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
-    found = [(str(one.relative_to(path)), one.stat()) for one in files]
-    return [str(model), *([name, about.st_size, about.st_mtime_ns] for name, about in found)]
+        homes = () if spec is None else spec.submodule_search_locations or ()
+        files = [one for home in homes for one in sorted(Path(home).rglob("*.py"))]
+        files += [Path(spec.origin)] if spec is not None and spec.origin and not files else []
+        return [str(model), *([str(one), content_of(one)] for one in files)]
+    return [str(model), content_of(path)]

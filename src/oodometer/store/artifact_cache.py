@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
+import stat
+import time
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 
 from .atomic import write_atomic
 
-__all__ = ["checksum", "checksum_of_files", "made_anew", "read_artifact", "write_artifact"]
+__all__ = ["checksum", "checksum_of_files", "content_of", "made_anew", "read_artifact", "write_artifact"]
 
 FORMAT = 1
 """Of the envelope around a kept value; what another format holds is made anew."""
@@ -39,6 +42,39 @@ def checksum_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
         with (folder / name).open("rb") as file:
             out[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=12)).hexdigest()
     return out
+
+
+_hashes: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what no copy can keep
+_identity = operator.attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+_SETTLED = 10**9  # nanoseconds after which a change of a file has another time than the one before it
+
+
+def content_of(path: str | os.PathLike[str]) -> Any:
+    """What tells the content of a file from any other: a hash of its bytes, since a copy can keep size and time.
+
+    Of a folder each file below it with its hash. A file is read again only where the system's own time of change is
+    another. What cannot be read is told by the class of the error; whoever reads it says why.
+
+    >>> content_of("no-such-file")
+    'FileNotFoundError'
+    """
+    try:
+        state = os.stat(path)
+        if stat.S_ISDIR(state.st_mode):
+            files = sorted(one for one in Path(path).rglob("*") if one.is_file())
+            return [[one.relative_to(path).as_posix(), content_of(one)] for one in files]
+        if not stat.S_ISREG(state.st_mode):
+            return "pipe or device"
+        key = _identity(state)
+        if (known := _hashes.get(key)) is not None:
+            return known
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
+        if os.name == "posix" and time.time_ns() - state.st_ctime_ns > _SETTLED and _identity(os.stat(path)) == key:
+            _hashes[key] = found
+        return found
+    except (OSError, ValueError) as error:
+        return type(error).__name__
 
 
 def made_anew(path: str | os.PathLike[str], what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..version import __version__
-from .artifact_cache import checksum
+from .artifact_cache import checksum, content_of
 from .atomic import write_atomic
 from .files import Stamp
 from .places import is_remote
@@ -53,12 +52,10 @@ class KnownFiles:
         if key not in self._marks:
             before = self._before.get(key, {})
             try:
-                with open(path, "rb") as file:
-                    changed = mark = str(os.fstat(file.fileno()).st_ctime_ns)
-                    if stamp.size <= _SMALL and (before.get("changed") != changed or os.name != "posix"):
-                        mark = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
-                    elif stamp.size <= _SMALL:
-                        mark = before["mark"]
+                changed = mark = str(os.stat(path).st_ctime_ns)
+                if stamp.size <= _SMALL:
+                    unread = before.get("changed") != changed or os.name != "posix"
+                    mark = content_of(path) if unread else before["mark"]
             except OSError:  # told by whoever reads it
                 return ""
             if before.get("mark") != mark:

@@ -270,7 +270,7 @@ def _check_sum(path: str, member: Member) -> None:
     """
     place = local_copy(path)
     found = os.stat(place)
-    key = (path, found.st_size, found.st_mtime_ns, member.name)
+    key = (path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, member.name)
     with _summing:  # several parts begin at once: one of them sums
         if key in _sound:
             return

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from .artifact_cache import content_of
 from .base import BATCH_ROWS
 from .columns import Kind
 from .files import Stamp
 from .opening import open_reader
+from .places import is_remote
 from .reader import Reader
 
 __all__ = ["RawTable", "open_table"]
@@ -30,10 +32,12 @@ class RawTable:
 
     @property
     def stamp(self) -> Any:
-        """What tells this file from a later one in its place: name, size, time of change; None in memory."""
+        """What tells this file from a later one in its place: name and content; None in memory."""
         if self._stamp is None or self.file is None:
             return None
-        return [os.path.realpath(self.file), self._stamp.size, self._stamp.changed]
+        if is_remote(self.file):  # an object store gives each content a time of its own
+            return [self.file, self._stamp.size, self._stamp.changed]
+        return [os.path.realpath(self.file), content_of(self.file)]
 
     def batches(self, kinds: dict[str, Kind], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Arrow record batches of at most ``rows`` rows with the columns of ``kinds``; `InputError` names a bad row."""

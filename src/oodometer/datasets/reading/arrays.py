@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError
+from ...store.artifact_cache import content_of
 from ..base import Dataset, Modality, Table
 from .base import IMAGES, TEXTS, Batch, Columns, Examples, check_found, check_modality
 
@@ -71,10 +72,9 @@ class ArrayExamples(Examples):
 
     @property
     def stamp(self) -> Any:
-        """Path, size and time of change of the file."""
+        """Path and content of the file."""
         assert self.file is not None
-        about = os.stat(self.file)
-        return [os.path.realpath(self.file), about.st_size, about.st_mtime_ns]
+        return [os.path.realpath(self.file), content_of(self.file)]
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the arrays."""

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, MissingExtraError
+from ...store.artifact_cache import content_of
 from ...store.tables import open_table
 from ..base import Dataset, Modality
 from ..hub import hub_rows
-from ..images import file_stamp, image_files
+from ..images import image_files
 from .arrays import ArrayExamples
 from .base import Batch, Columns, Examples, check_modality, decoded
 from .dialogues import DialogueExamples, Drawing
@@ -38,8 +39,8 @@ class FolderExamples(Examples):
 
     @property
     def stamp(self) -> Any:
-        """Name, size and time of change of every image."""
-        return [[str(one.relative_to(self.folder)), *file_stamp(one)] for one in self.files]
+        """Name and content of every image."""
+        return [[str(one.relative_to(self.folder)), content_of(one)] for one in self.files]
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Images by name."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...datasets import Dataset
 from ...errors import InputError, MissingExtraError, UsageError
-from ...store.artifact_cache import made_anew
+from ...store.artifact_cache import content_of, made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts, only_shift
 from ..hub import load_pretrained
@@ -117,7 +117,11 @@ class FrozenEncoder(Classifier):
         self.net.to(device)
         sequences = piece_ids(self.tokenizer, check_texts(texts), self.max_length)
         batches = sorted_batches(sequences.lengths, self.batch_size)
-        kept = None if checkpoint is None else _Kept(Path(checkpoint), self.options(), sequences.values)
+        kept = (
+            None
+            if checkpoint is None
+            else _Kept(Path(checkpoint), {**self.options(), "files": content_of(self.source)}, sequences.values)
+        )
         places = {int(batch[0]): place for place, batch in enumerate(batches, 1)}
         with Asking(batches, len(texts), progress) as asking:
             for batch in asking:

@@ -23,7 +23,7 @@ from ...models.registry import load_model
 from ...models.text.encoder import Encoder
 from ...models.torch.library import use_threads
 from ...registry import create
-from ...store.artifact_cache import checksum_of_files
+from ...store.artifact_cache import checksum_of_files, content_of
 from ..base import Progress, Workspace
 from ..kit.answers import Place, load_answers, store_answers
 from ..kit.sources import beside_the_data, packaged_minilm
@@ -154,16 +154,11 @@ def _roles(model: Encoder, near: Dataset) -> dict[str, int]:
 
 
 def _opened(workspace: Workspace, folder: str) -> Encoder:
-    try:
-        about = (workspace.folder / folder / WEIGHTS).stat()
-        weights = about.st_mtime_ns, about.st_size, about.st_ino
-    except OSError:  # reading says what is wrong
-        weights = 0, 0, 0
-    return _open(workspace.folder, folder, weights)
+    return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS))
 
 
 @lru_cache(maxsize=1)
-def _open(home: Path, folder: str, weights: tuple[int, int, int]) -> Encoder:
+def _open(home: Path, folder: str, weights: str) -> Encoder:
     """The model in a folder, kept for the next step, which often explains the same one by another method."""
     return _loaded(home, folder)
 

@@ -21,7 +21,7 @@ from ...runs import Manifest
 from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
 
-__all__ = ["Asked", "asking", "existing_judges", "judging_home", "stamp"]
+__all__ = ["Asked", "asking", "existing_judges", "judging_home"]
 
 STEPS = 1000  # of the progress of one judge
 MOST = 2  # labels of a classifier among which 1 may be taken for Correct
@@ -160,14 +160,3 @@ def _kept(path: Path, rows: int) -> dict[str, Any] | None:
         return None
     values = np.array(found["probabilities"], dtype=np.float32)
     return {"probabilities": values, "cut": int(found["cut"])} if values.shape == (rows,) else None
-
-
-def stamp(folder: Path) -> str:
-    """What tells one saved folder of judges from another in the same place."""
-    files = sorted(one for one in folder.rglob("*") if one.is_file())
-    return fingerprint(
-        {
-            "folder": str(folder.resolve()),
-            "files": [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files],
-        }
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from ...arrays import Array
 from ...discriminators import AcceptanceThresholds, Discriminator, Panel
 from ...errors import InputError, NotApplicable, UsageError
 from ...scores import natural_confidence
-from .asking import existing_judges, stamp
+from ...store.artifact_cache import checksum, content_of
+from .asking import existing_judges
 from .folder import open_judges, revived
 from .options import JudgingOptions
 from .rows import TextRows
@@ -60,7 +62,7 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
         found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
     existing = existing_judges(options.existing, options.labels, max_length=options.max_length, device=options.device)
     for one in existing:
-        found.append((one, f"{len(found)} {one.options()}"))
+        found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
     if options.threshold is not None:
         accept = Acceptance(number=options.threshold)
     elif existing and options.calibrate is None:
@@ -118,7 +120,7 @@ def _of_folders(folders: Sequence[str | os.PathLike[str]]) -> Opened:
     accepts = []
     for folder in folders:
         panel, about = open_judges(folder)
-        mark = stamp(Path(folder))
+        mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
         metrics[str(folder)] = str(about["metric"])
         found += [(one, f"{len(found) + place} {mark}") for place, one in enumerate(panel.members)]
         accepts.append(thresholds_of_folder(about))

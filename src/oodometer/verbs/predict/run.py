@@ -191,10 +191,11 @@ def _check_out(out: Path) -> None:
 def _job(model: Any, examples: Examples, options: PredictOptions, out: Any) -> tuple[Path | None, str, tuple[str, ...]]:
     """The folder of the parts, the name of the job, and the further columns."""
     extra = ("id", *options.columns.keep, "time", "group", "variance")
-    if out is None or not isinstance(model, (str, os.PathLike)) or examples.stamp is None:
+    paths = [one for one in (model, *options.members, options.replies) if one is not None]
+    if out is None or not all(isinstance(one, (str, os.PathLike)) for one in paths) or examples.stamp is None:
         return None, "", extra
-    models = [stamp_of(one) for one in (model, *options.members)]
-    job = fingerprint({"models": models, "data": examples.stamp, **options.settings(), "version": __version__})
+    files = [stamp_of(one) for one in paths]
+    job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
     place = Path(out)
     return place.with_name(f".{place.name}.parts"), job, extra
 

@@ -15,7 +15,7 @@ from ...runs import places_said
 from ...shifts import TextShift
 from ...shifts.text import Dropped
 from ...store import together, write_atomic, write_result
-from ...store.artifact_cache import checksum
+from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
 from .job import filling
 from .rows import Row
@@ -110,9 +110,11 @@ class TextJob:
             raise UsageError(f"cannot write {out}: the copy is one file of the same form; end its name in {ending}")
 
     def _folder(self, asked: Sequence[Asked], elsewhere: Elsewhere | None) -> list[ShiftedTexts]:
-        stamp = self._source.stat()
+        settings = [(name, str(value)) for one in asked for name, value in one.settings.items()]
+        beside = {value for name, value in settings if name in ("training", "wordnet", "importance")}
         what = [[one.shift.name, one.severity, dict(one.settings)] for one in asked]
-        read = [str(self._source.absolute()), stamp.st_size, stamp.st_mtime_ns, self.texts.column, self.texts.where]
+        read = [str(self._source.absolute()), content_of(self._source), self.texts.column, self.texts.where]
+        read += [[one, content_of(one)] for one in sorted(beside)]
         job = json.dumps([self.command, read, what, self.seed, __version__], sort_keys=True, default=str)
         out = []
         about = {"verb": self.command, **places_said(data=self._source, out=self.out)}

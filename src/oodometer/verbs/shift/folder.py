@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ...arrays import Array
-from ...datasets.images import decode_image, file_stamp, image_files
+from ...datasets.images import decode_image, image_files
 from ...engines import run_tasks
 from ...errors import InputError
 from ...shifts import ImageShift
 from ...shifts.image.filters import pillow_image
 from ...store import write_atomic
+from ...store.artifact_cache import content_of
 from .job import MANIFEST, Job, filling, manifest
 
 __all__ = ["shift_folder", "written_names"]
@@ -31,7 +32,7 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     """Shift a folder; rows of a copy, what was left out, and the place and manifest of each copy."""
     files = image_files(job.source)
     names = written_names([one.relative_to(job.source) for one in files])
-    stamp = [[str(one), *file_stamp(one)] for one in files]
+    stamp = [[str(one), content_of(one)] for one in files]
     fingerprint = job.fingerprint(stamp)
     skipped: Skipped = ()
     with filling(job.out, fingerprint, job.about) as (part, run):
@@ -41,10 +42,13 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
             place = job.folder(part, shift, severity)
             done = number * len(files)
             if (place / MANIFEST).is_file():
-                skipped = _skipped_before(place / MANIFEST)
+                before = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+                skipped = tuple((one["name"], one["why"]) for one in before["skipped"])
             else:
                 skipped = made[number] if number in made else _shift_all(job, number, files, names, place)
-                _check_any(job, len(files) - len(skipped), len(files))
+                if len(skipped) == len(files):
+                    got = f"{len(files)} files, of which none decodes"
+                    raise InputError("images", got=got, remedy="check what wrote them", file=str(job.source))
                 told = manifest(
                     job,
                     shift,
@@ -78,11 +82,6 @@ def written_names(names: Sequence[Path]) -> list[Path]:
             kept.add(str(name).lower())
         out.append(name)
     return out
-
-
-def _skipped_before(path: Path) -> Skipped:
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return tuple((one["name"], one["why"]) for one in told["skipped"])
 
 
 @dataclass(frozen=True)
@@ -154,17 +153,6 @@ def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int, int], None]
             _write(image, stretch.place / stretch.names[row - stretch.first])
         tell(rows[-1], len(rows))
     return tuple(skipped)
-
-
-def _check_any(job: Job, shifted: int, files: int) -> None:
-    """`InputError` where no image decodes."""
-    if not shifted:
-        raise InputError(
-            "images",
-            got=f"{files} files, of which none decodes",
-            remedy="check what wrote them",
-            file=str(job.source),
-        )
 
 
 def _decoded(job: Job, stretch: _Stretch, skipped: list[tuple[str, str]]) -> Iterator[tuple[list[int], list[Array]]]:

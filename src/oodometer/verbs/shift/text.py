@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, final
 
 from ...arguments import CHECKS, checked, texts_or_one
-from ...datasets.images import file_stamp
 from ...engines import Engine, run_tasks, task_engine
 from ...errors import InputError, UsageError
 from ...results.text_shifting import TextShifting
 from ...shifts import TextShift, find_text_shift
+from ...store.artifact_cache import content_of
 from .copies import Asked, Elsewhere, Progress, TextJob
 from .inputs import ShiftInputs
 from .rows import Rows
@@ -46,7 +46,7 @@ class _Task:
     def __call__(self, what: tuple[type[TextShift], str]) -> None:
         kind, severity = what
         training = self.inputs.training
-        stamp = None if training is None else file_stamp(Path(training))
+        stamp = None if training is None else content_of(training)
         shift, told = _made(_Key(f"{self.inputs!r} {stamp}", self.inputs), kind)
         self.job.write_copy(Asked(shift, severity, told), self.part)
 

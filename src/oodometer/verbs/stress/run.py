@@ -24,7 +24,7 @@ from ...results.estimation import Estimation, Headline
 from ...results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ...runs import Manifest, places_said, running
 from ...store import together, write_result
-from ...store.artifact_cache import checksum, read_artifact, write_artifact
+from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
 from ...store.spreadsheets import guarded
 from ...version import __version__
 from ..estimate import estimate
@@ -139,7 +139,7 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     """
     said = [options.column, dict(options.where), options.label, options.rows, options.seed, dialogues]
     said += [options.candidates if dialogues else None]
-    job = checksum(json.dumps([[_stamp(one) for one in files if one is not None], said], default=str))
+    job = checksum(json.dumps([[[os.path.realpath(one), content_of(one)] for one in files if one], said], default=str))
     try:
         if out.exists() and not out.is_dir():
             raise UsageError(f"cannot write {out}: it is a file; name a folder")
@@ -148,7 +148,7 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
             raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
         if not out.resolve().parent.is_dir():
             raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
-        if out.is_dir() and any(out.iterdir()) and ((out / _JOB).exists() is False or _job(out) != job):
+        if out.is_dir() and any(out.iterdir()) and read_artifact(out / _JOB, "stress") != job:
             raise UsageError(
                 f"cannot write {out}: it is not empty, and holds no results for these data, options and seed; choose "
                 "another place"
@@ -161,30 +161,18 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     return out
 
 
-def _job(out: Path) -> Any:
-    return read_artifact(out / _JOB, "stress")
-
-
-def _stamp(file: Any) -> Any:
-    about = os.stat(file)
-    return [os.path.realpath(file), about.st_size, about.st_mtime_ns]
-
-
 def write_results(home: Path, found: StressTest) -> None:
     """Write ``stress.json`` and ``stress.csv``."""
     with together():
         write_result(home / "stress.json", json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(_heads())
+        ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
+        estimate = ["estimate", *(f"estimate_{one}" for one in ("lower", "upper", "kind", "method")), "trust", "error"]
+        heads = ["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs"]
+        table.writerow([*heads, *ends, *estimate])
         table.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(found))
         write_result(home / "stress.csv", text.getvalue())
-
-
-def _heads() -> list[str]:
-    ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
-    estimate = ["estimate", "estimate_lower", "estimate_upper", "estimate_kind", "estimate_method", "trust", "error"]
-    return ["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs", *ends, *estimate]
 
 
 def _rows(found: StressTest) -> Iterator[list[Any]]:
@@ -201,16 +189,12 @@ def _rows(found: StressTest) -> Iterator[list[Any]]:
             for name in METRICS:
                 one, spread = metrics.get(name), spreads.get(name)
                 numbers += [None] * 3 if one is None else [one.value, one.lower, one.upper]
-                numbers += _of(spread)
+                numbers += [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
             head: list[Any] = [None] * 7
             if subset == "all" and point.estimate is not None:
                 e = point.estimate
                 head = [e.value, e.lower, e.upper, e.kind, e.method, e.trust, point.error]
             yield [*place, subset, rows, *beside, *numbers, *head]
-
-
-def _of(spread: Spread | None) -> list[Any]:
-    return [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
 
 
 @final
