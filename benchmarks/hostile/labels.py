@@ -36,6 +36,12 @@ def _(kit: Kit, form: str) -> Call:
     return _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form)
 
 
+@trial(LABELS, "such a class in the file itself", "`owl` in every fifth `label`", WARNED, "'owl'", FORMS)
+def _(kit: Kit, form: str) -> Call:
+    file = str(kit.put(f"p.{form}", _holed(kit.reference(), "label", "owl")))
+    return Call(["compare", file, file, "--name", "a", "--name", "b", "--json", "-"])
+
+
 @trial(LABELS, "predictions that could not be parsed", "null in every fifth `prediction`", WARNED, "wrong", FORMS)
 def _(kit: Kit, form: str) -> Call:
     two = {"prediction": ["no", "yes", "yes"] * 40, "label": ["no", "yes"] * 60}

@@ -14,6 +14,7 @@ __all__ = [
     "NO_ANSWER",
     "ClassNames",
     "NewClassError",
+    "NewLabelError",
     "class_of_truth",
     "encode",
     "encode_positions",
@@ -38,6 +39,10 @@ _SHOWN = 3
 
 class NewClassError(InputError):
     """A predicted class that is none of the known ones, or null where none stands for that."""
+
+
+class NewLabelError(InputError):
+    """A label of a class that is none of the known ones."""
 
 
 def is_missing_word(value: Any) -> bool:
@@ -317,7 +322,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     """Classes as int32 positions in ``classes``, matched by name; null is -1, and so is a word for a missing label.
 
     Of a ``field`` that may not be unknown, `prediction`, null is `NO_ANSWER`. Raises `InputError` for a class that is
-    not among ``classes``, of predictions a `NewClassError`.
+    not among ``classes``, of predictions a `NewClassError`, of labels a `NewLabelError`.
 
     >>> encode(["dog", None, "cat"], ("cat", "dog"), "label").tolist()
     [1, -1, 0]
@@ -338,7 +343,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     if (out == -3).any():
         at = np.unravel_index(int(np.argmax(out == -3)), out.shape)
         shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        raise (NewClassError if field == "prediction" else InputError)(
+        raise {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)(
             f"one of the {len(classes)} known classes ({shown})",
             got=repr(distinct[codes[at]]),
             remedy=_remedy_for_class(distinct[codes[at]], distinct, classes, field),

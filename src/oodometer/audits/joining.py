@@ -28,6 +28,7 @@ __all__ = [
     "matched_rows",
     "mostly_new",
     "unneeded",
+    "wrong_where_unseen",
 ]
 
 Opening = Callable[..., Source]
@@ -118,12 +119,36 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     truth, said = joined_truth(labels, source, key)
     check_length(truth, _count(source))
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
-        # beside probabilities there is no such class: all that is known is that these rows are wrong
-        fields = [name for name in source.fields if name in ("prediction", "probabilities", "logits", "members")]
-        predicted = np.concatenate([batch.predicted for batch in source.batches(fields)])
-        correct = np.where(truth.label == -1, -1, truth.label == predicted).astype(np.int8)
-        truth = replace(truth, label=None, correct=correct, _cache={})
+        batches = LabelledSource(source, truth).batches(["label", *_predicting(source)])
+        return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), said)
     return Joined(LabelledSource(source, truth), said)
+
+
+def wrong_where_unseen(source: Source) -> Joined:
+    """The source with `correct` in the place of labels of which some are of classes that its probabilities do not have:
+    the model is wrong there, and that is said. Only of classes that are texts: a number may as well be counted wrongly.
+
+    >>> source = as_source({"prob_ant": [0.9, 0.2], "prob_bee": [0.1, 0.8], "label": ["ant", "elk"]})
+    >>> wrong_where_unseen(source).source.read().accuracy, wrong_where_unseen(source).warnings
+    (0.5, ("table: 1 labels are of classes that the model does not know ('elk'): they count as its errors",))
+    """
+    if "label" not in source.fields or not any(isinstance(name, str) for name in source.classes or ()):
+        return Joined(source, ())
+    open_to_others = source.aligned(replace(source.axes, others=True))
+    record = Predictions.concat(list(open_to_others.batches(["label", *_predicting(source)])))
+    check_new_classes(record, source.path)
+    if record.label is None or not (record.label < -1).any():
+        return Joined(source, ())
+    return Joined(_judged(source, record.verdicts), tuple(said_of_classes(record.noted, source.name)))
+
+
+def _judged(source: Source, verdicts: Array) -> Source:
+    """Beside probabilities there are no further classes: all that is known is which rows are right."""
+    return LabelledSource(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
+
+
+def _predicting(source: Source) -> list[str]:
+    return [name for name in source.fields if name in ("prediction", "probabilities", "logits", "members")]
 
 
 class Joined(NamedTuple):

@@ -129,5 +129,6 @@ def show(found: Diagnosis) -> None:
             "Methods whose assumption that speaks for or against",
         )
     output.tell("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
+    output.tell(*(f"warning: {warning}" for warning in found.warnings))
     few = min(sum(one.matters for one in found.columns), _MOST_COLUMNS)
     output.left_out(column=len(found.columns) - few, note=len(verdicts))

@@ -63,7 +63,8 @@ class Diagnosis(Shown):
     reference explains it); "unknown" (too little to tell).
 
     columns : how each of the user's columns moved, those that explain most first (`ColumnChange`); empty without
-    features. features : which of them were taken and which were not ("taken", "left_out").
+    features. features : which of them were taken and which were not ("taken", "left_out"). warnings : what `diagnose`
+    has to say of how the files were read.
 
     At a prompt and in a notebook it shows what each look found.
 
@@ -77,11 +78,13 @@ class Diagnosis(Shown):
     signs: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[ColumnChange, ...] = ()
     features: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
         lines = [f"Kind of shift: {self.kind}", f"  {self.why}", *(f"  {line}" for line in column_lines(self))]
-        return "\n".join([*lines, *([looks] if self.findings else [])])
+        said = (f"warning: {warning}" for warning in self.warnings)
+        return "\n".join([*lines, *([looks] if self.findings else []), *said])
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:
@@ -96,6 +99,7 @@ class Diagnosis(Shown):
             "why": self.why,
             "findings": [f.to_dict() for f in self.findings],
             "signs": plain(self.signs),
+            "warnings": list(self.warnings),
             **({"features": plain(self.features)} if self.features else {}),
             **({"columns": [one.to_dict() for one in self.columns]} if self.columns else {}),
         }

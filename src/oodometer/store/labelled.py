@@ -148,10 +148,8 @@ class LabelledSource(Source):
             yield with_truth(batch, self.truth)
 
 
-def _others(fields: Iterable[str] | None, own: tuple[str, ...]) -> tuple[str, ...] | None:
+def _others(fields: Iterable[str] | None, own: tuple[str, ...]) -> tuple[str, ...]:
     """Fields to read of the source itself; one of them where the truth alone was asked for, since rows count."""
-    if fields is None:
-        return None
-    others = tuple(name for name in fields if name not in _TRUTH)
+    others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
     readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
     return others if readable & set(others) else (*others, *own[:1])

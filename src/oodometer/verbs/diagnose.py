@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
+from ..audits.joining import wrong_where_unseen
+from ..classes import NewLabelError, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
 from ..engines import Engine
 from ..passes.fitting import choose
@@ -19,7 +21,7 @@ from ..passes.slicing import WHOLE
 from ..runs import places_of_run
 from .features import about_features, check_features, with_features
 from .fitted import faults_of_fitted
-from .opening import Opener, renamings
+from .opening import Opener, renamings, with_classes_of_all
 
 __all__ = ["diagnose"]
 
@@ -64,15 +66,29 @@ def diagnose(
     """
     about = {} if run_folder is None else {"verb": "diagnose", **places_of_run(reference=reference, target=target)}
     with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
-        opener = Opener(renamings(mapping, positive), threshold, positive)
-        sources = opener.references([reference], classes)
-        target = opener.target(target, where=where)
-        opener.check()
-        (first,), target = with_features(sources, target, features)
         execution = Execution(engine, workers, progress, folder)
-        read = read_reference(first, execution=execution.heard_by(None))
-        choice = choose(read.record, "auto")
-        fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
-        plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
-        state = plan.read(target.parts(_PART_ROWS, execution.each), execution)
-        return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))
+
+        def run(classes: Sequence[int | str] | None, unseen: bool = False) -> Diagnosis:
+            opener = Opener(renamings(mapping, positive), threshold, positive)
+            (own,) = opener.references([reference], classes)
+            own, said = wrong_where_unseen(own) if unseen else (own, ())
+            away = opener.target(target, where=where)
+            opener.check()
+            (first,), rows = with_features([own], away, features)
+            assert rows is not None
+            try:
+                read = read_reference(first, execution=execution.heard_by(None))
+            except NewLabelError:
+                if unseen or classes is not None:
+                    raise
+                return run(classes, unseen=True)
+            choice = choose(read.record, "auto")
+            fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
+            plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
+            state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)
+            found = fitted.finish(state[WHOLE]["diagnosis"])
+            warnings = (*opener.notes, *said, *said_of_classes(read.record.noted, "the reference"))
+            return replace(found, features=about_features(first), warnings=warnings)
+
+        again = Opener(renamings(mapping, positive), threshold, positive)
+        return with_classes_of_all(run, [reference, target], again, classes)

@@ -9,7 +9,8 @@ from typing import Any, overload
 
 from .. import plugins
 from ..arguments import checked
-from ..audits.joining import Joined, labelled
+from ..audits.joining import Joined, labelled, wrong_where_unseen
+from ..classes import NewLabelError
 from ..engines import Engine
 from ..errors import UsageError
 from ..metrics import about_class, ordered_by, with_payoff
@@ -170,12 +171,19 @@ def evaluate(
         options = replace(options, execution=replace(options.execution, folder=folder))
         opener = Opener(renamings(mapping, positive))
         opened = [opener.with_ids(given, cluster, classes, extra, where=where) for given in sources]
+        if threshold is not None:
+            opened = [DecidedSource(one, threshold, positive_class(one, positive)) for one in opened]
         joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
         opener.check()
         for source, said in joined:
-            own = positive_class(source, positive)
-            judged = source if threshold is None else DecidedSource(source, threshold, own)
-            found = evaluate_source(in_name_order(judged), about_class(chosen, own), options)
+            asked = about_class(chosen, positive_class(source, positive))
+            try:
+                found = evaluate_source(in_name_order(source), asked, options)
+            except NewLabelError:
+                if classes is not None:
+                    raise
+                source, said = wrong_where_unseen(source)
+                found = evaluate_source(in_name_order(source), asked, options)
             notes = (line for line in opener.notes if line.startswith(f"{source.name}: "))
             done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*notes, *said, *found.warnings)))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

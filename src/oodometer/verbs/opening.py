@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..audits.keys import KEY
 from ..classes import NewClassError
@@ -16,7 +16,9 @@ from ..store.columns import class_names
 from .fitted import FittedSource, is_fitted
 from .unread import unread_probabilities
 
-__all__ = ["Opener", "in_name_order", "positive_class", "renamings", "with_classes_of_both"]
+Result = TypeVar("Result")
+
+__all__ = ["Opener", "in_name_order", "positive_class", "renamings", "with_classes_of_all"]
 
 
 def in_name_order(source: Source) -> Source:
@@ -92,22 +94,24 @@ def _named_class(positive: str | None) -> str | None:
     return positive.rpartition("=")[2] if positive is not None and "=" in positive else None
 
 
-def with_classes_of_both(run: Callable[[Any, Any, Any], Any], reference: Any, target: Any, options: Any) -> Any:
-    """What ``run`` gives. Where classes are only told by the rows that have them, the target may predict one that the
-    reference never had, or hold no answer: then both are read again with the classes of both.
+def with_classes_of_all(
+    run: Callable[[Sequence[int | str] | None], Result], given: Sequence[Any], opener: Opener, classes: Any
+) -> Result:
+    """What ``run`` gives for these classes. Where only the rows of each file tell its classes, one may predict a class
+    that another never had, or hold no answer: then all are read again with the classes of all that are ``given``.
     """
     try:
-        return run(reference, target, options)
+        return run(classes)
     except NewClassError:
-        if options.classes is not None or is_fitted(reference) or isinstance(target, Source):
+        given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
+        if classes is not None or any(is_fitted(one) or isinstance(one, Source) for one in given):
             raise
-        opener = Opener(options.mapping, options.threshold, options.positive)
-        sources = [*opener.references(reference), opener.open(target)]
+        sources = [opener.open(one) for one in given]
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
         if any(of_classes & set(source.fields) or source.classes is None for source in sources):
             raise
         names = {str(name) for source in sources for name in source.classes or ()}
-        return run(reference, target, replace(options, classes=name_order(class_names(sorted(names)))))
+        return run(name_order(class_names(sorted(names))))
 
 
 class Opener:

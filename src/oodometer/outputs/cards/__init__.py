@@ -1,4 +1,4 @@
-"""Cards: what a result says at a glance, as plain words and cells; one file for each kind of result."""
+"""Cards: what a result says at a glance, as plain words and cells."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .base import Card, Grid, Point
 __all__ = ["Card", "Grid", "Point", "card_of"]
 
 _HOMES = {
-    "Audit": "audit",
-    "Backtest": "backtest",
-    "Comparison": "comparison",
+    "Audit": "others.audit",
+    "Backtest": "others.backtest",
+    "Comparison": "others.comparison",
     "Diagnosis": "diagnosis",
     "Estimation": "estimation",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
-    "FewShotRanking": "ranking",
-    "JudgedOutputs": "judged_outputs",
-    "StressTest": "stressing",
+    "FewShotRanking": "others.ranking",
+    "JudgedOutputs": "others.judged_outputs",
+    "StressTest": "others.stress_test",
 }
 
 
@@ -34,5 +34,6 @@ def card_of(found: Any) -> Card:
     home = next((_HOMES[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _HOMES), None)
     if home is None:
         raise UsageError(f"expected a result of a verb, got {type(found).__name__}")
-    card: Card = importlib.import_module(f".{home}", __package__).card(found)
+    module, _, name = home.partition(".")
+    card: Card = getattr(importlib.import_module(f".{module}", __package__), name or "card")(found)
     return card

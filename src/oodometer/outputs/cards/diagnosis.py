@@ -19,7 +19,7 @@ def card(found: Diagnosis) -> Card:
     rows = [[one.name, one.strength, _p_value(one.p_value), one.says] for one in found.findings]
     grid = Grid("what each look found", ["look", "sign", "p", "finding"], rows, words=frozenset((0, 1, 3)))
     grids = (*((grid,) if rows else ()), *columns_grid(found))
-    return Card("Kind of shift", found.kind, lines=(found.why,), grids=grids)
+    return Card("Kind of shift", found.kind, lines=(found.why,), grids=grids, warnings=found.warnings)
 
 
 def columns_grid(found: Diagnosis) -> list[Grid]:

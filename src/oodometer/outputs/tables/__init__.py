@@ -1,4 +1,4 @@
-"""Tables: every result as tidy tables, one row for each number; one file for each kind of result."""
+"""Tables: every result as tidy tables, one row for each number."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .base import Maker, Table, typed
 
 __all__ = ["Table", "table_of", "tables_of", "typed"]
 
-# Class of a result -> the file that knows its tables; loaded when one is asked for.
+# Class of a result -> the file, and the function in it, that knows its tables; loaded when one is asked for.
 _HOMES = {
     "Audit": "audit",
-    "Backtest": "backtest",
-    "Comparison": "comparison",
+    "Backtest": "others.backtest",
+    "Comparison": "others.comparison",
     "Diagnosis": "diagnosis",
     "Estimation": "estimation",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
     "FewShotRanking": "ranking",
-    "JudgedOutputs": "judged_outputs",
-    "StressTest": "stressing",
+    "JudgedOutputs": "others.judged_outputs",
+    "StressTest": "others.stress_test",
 }
 
 
@@ -31,7 +31,8 @@ def tables_of(found: Any) -> Mapping[str, Maker]:
     home = next((_HOMES[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _HOMES), None)
     if home is None:
         raise UsageError(f"expected a result of a verb, got {type(found).__name__}")
-    made: Mapping[str, Maker] = importlib.import_module(f".{home}", __package__).tables(found)
+    module, _, name = home.partition(".")
+    made: Mapping[str, Maker] = getattr(importlib.import_module(f".{module}", __package__), name or "tables")(found)
     return made
 
 

@@ -45,7 +45,7 @@ from ..estimate import estimated
 from ..estimate.options import EstimateOptions
 from ..features import check_features, with_features
 from ..fitted import faults_of_fitted
-from ..opening import Opener, renamings, with_classes_of_both
+from ..opening import Opener, renamings, with_classes_of_all
 
 __all__ = ["audit"]
 
@@ -251,9 +251,10 @@ progress :
     refuse_clashes({"out": out}, flat((reference, target, labels)))
     about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
     with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
-        options = replace(options, execution=replace(options.execution, folder=folder))
-        found: Audit = with_classes_of_both(_audit, reference, target, options)
-        return found
+        placed, again = replace(options.execution, folder=folder), Opener(options.mapping, threshold, positive)
+        return with_classes_of_all(
+            lambda c: _audit(reference, target, replace(options, execution=placed, classes=c)),
+            [reference, target], again, classes)  # fmt: skip
 
 
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...arguments import checked, several
-from ...audits.joining import labelled
+from ...audits.joining import Joined, labelled, wrong_where_unseen
+from ...classes import NewLabelError
 from ...diagnoses.column_drift import ColumnDrift
 from ...engines import Engine
 from ...errors import UsageError
@@ -32,13 +33,15 @@ from ...results.evaluation import Evaluation
 from ...runs import places_of_run
 from ...store import Source
 from ..features import check_features, with_features
-from ..opening import Opener, in_name_order, renamings
+from ..opening import Opener, in_name_order, renamings, with_classes_of_all
 from .findings import findings_of
 from .model_comparison import Domain, difference_of, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
 from .rows import Rows, in_one_order, read_rows, row_key
 
 __all__ = ["Comparison", "compare"]
+
+_TRUTH = "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
 
 
 @checked(out_of_domain=several, target=several, features=check_features)
@@ -158,31 +161,49 @@ def compare(
     about = {} if run_folder is None else places_of_run(**{name: some for name, some in places.items() if some})
     with limited_to(workers), in_run_folder(run_folder, {"verb": "compare", **about}) as folder:
         options = replace(options, execution=Execution(engine, workers, folder=folder))
-        opener = Opener(options.mapping, options.threshold, options.positive)
-        homes, said = _homes(models, labels, opener, options)
-        extra = [] if cluster is None or cluster in FIELDS else [cluster]
-        aways = [in_name_order(opener.with_ids(data, cluster, classes, extra, where=where)) for data in out_of_domain]
-        targets = [opener.open(data, axes=home.axes, where=where) for data, home in zip(target, homes, strict=False)]
-        opener.check()
+        again = Opener(options.mapping, threshold, positive)
+
+        def run(classes: Sequence[int | str] | None) -> Comparison:
+            return _read(models, labels, out_of_domain, target, names, replace(options, classes=classes))
+
+        return with_classes_of_all(run, [*models, *out_of_domain, *target], again, classes)
+
+
+def _read(
+    models: Sequence[Any],
+    labels: Any,
+    out_of_domain: Sequence[Any],
+    target: Sequence[Any],
+    names: Sequence[str],
+    options: CompareOptions,
+    unseen: bool = False,
+) -> Comparison:
+    """The comparison of these files; with ``unseen`` labels may be of classes that a model does not know."""
+    opener = Opener(options.mapping, options.threshold, options.positive)
+    extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
+    joined = []
+    for i, data in enumerate((*models, *out_of_domain)):
+        one = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
+        own = labels is None or i >= len(models)
+        judged = Joined(one, ()) if own else labelled(labels, one, options.key, opener.open)
+        joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
+    sources = [in_name_order(one.source) for one in joined]
+    homes, aways = sources[: len(models)], sources[len(models) :]
+    targets = [
+        opener.open(data, axes=replace(home.axes, others=True), where=options.where)
+        for data, home in zip(target, homes, strict=False)
+    ]
+    opener.check()
+    try:
         moved = moved_columns(homes, aways, targets, options)
         found = _compared(_titles(names, homes), homes, aways, targets, options)
-    models = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
-    return replace(found, models=models, warnings=(*opener.notes, *said, *found.warnings))
-
-
-def _homes(
-    models: Sequence[Any], labels: Any, opener: Opener, options: CompareOptions
-) -> tuple[list[Source], list[str]]:
-    """The labelled files in domain, their truth joined where it stands apart, and what is to be said of that."""
-    extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
-    homes, said = (
-        [opener.with_ids(data, options.cluster, options.classes, extra, where=options.where) for data in models],
-        [],
-    )
-    if labels is not None:
-        joined = [labelled(labels, source, options.key, opener.open) for source in homes]
-        homes, said = [one.source for one in joined], [line for one in joined for line in one.warnings]
-    return [in_name_order(source) for source in homes], said
+    except NewLabelError:
+        if unseen or options.classes is not None:
+            raise
+        return _read(models, labels, out_of_domain, target, names, options, unseen=True)
+    records = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
+    said = dict.fromkeys((*opener.notes, *(line for one in joined for line in one.warnings), *found.warnings))
+    return replace(found, models=records, warnings=tuple(said))
 
 
 def _check_numbers(models: int, given: Mapping[str, Sequence[Any]]) -> None:
@@ -214,12 +235,15 @@ def _compared(
         for name, sources in (("in_domain", homes), ("out_of_domain", aways))
         if sources
     ]
-    curves, more = [], []
+    curves, more, more_said = [], [], []
     if targets:
         from .targets import findings_on_targets, label_free  # the whole of `estimate`, which no other part needs
 
         for source, unlabelled in zip(homes, targets, strict=True):
-            curves.append(label_free(source, unlabelled, options))
+            curve, said = label_free(source, unlabelled, options)
+            curves.append(curve)
+            title = f"{titles[len(curves) - 1]} (target)"
+            more_said += [f"{title}: {line.removeprefix('the target: ')}" for line in said if _TRUTH not in line]
             tick()
         more = findings_on_targets(titles, curves)
     records = _records(domains, curves, options)
@@ -232,7 +256,7 @@ def _compared(
         findings=(*(row for domain in domains for row in findings_of(domain)), *more),
         paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
         settings=options.settings,
-        warnings=_warnings(domains),
+        warnings=(*_warnings(domains), *more_said),
         level=options.level,
         seed=options.seed,
     )

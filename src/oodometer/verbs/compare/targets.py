@@ -18,8 +18,8 @@ from .options import CompareOptions
 __all__ = ["findings_on_targets", "label_free"]
 
 
-def label_free(home: Source, target: Source, options: CompareOptions) -> dict[str, Any]:
-    """The headline of `estimate` for a model on its target, with what it rests on, and its curve there.
+def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
 
     accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
     without. truth : where the target's rows are labelled after all. curve, answers, auc_coverage : of the
@@ -44,7 +44,7 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> dict[st
     }
     if curve is not None:
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": _mean(curve)}
-    return out
+    return out, found.warnings
 
 
 def findings_on_targets(titles: Sequence[str], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ from ...store.base import rows_of
 from ..clusters import design_of, in_clusters
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource, faults_of_fitted
-from ..opening import Opener, renamings, with_classes_of_both
+from ..opening import Opener, renamings, with_classes_of_all
 from . import learning
 from .finishing import finish, none_applies
 from .learning import learn
@@ -232,8 +232,9 @@ def estimate(
 
 def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
     """The estimate, with options that are checked already; files or opened sources."""
-    found: Estimation = with_classes_of_both(_estimated, reference, target, options)
-    return found
+    again = Opener(options.mapping, options.threshold, options.positive)
+    run = partial(_estimated, reference, target)
+    return with_classes_of_all(lambda c: run(replace(options, classes=c)), [reference, target], again, options.classes)
 
 
 def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
