@@ -39,6 +39,7 @@ def fit(
     threshold: options.Threshold = None,
     classes: options.Classes = None,
     features: options.Features = None,
+    cluster: options.Cluster = None,
     backtest: Annotated[
         str,
         typer.Option(
@@ -75,6 +76,7 @@ def fit(
             threshold=threshold,
             classes=output.parse_classes(classes),
             features=features,
+            cluster=cluster,
             backtest=backtest,
             prior=prior,
             metrics=tuple(metric or ()),

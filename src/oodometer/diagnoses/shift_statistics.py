@@ -78,11 +78,12 @@ class ShiftStatistics:
             "label_shift": float(prior[0] @ recall),
         }
 
-    def p_value(self, state: Sums, seed: int = 0) -> float | None:
+    def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
 
         Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
-        of sparse cells the test would see changes where there are none. Source: the G test of `no_shift_test`, its tail
+        of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
+        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail
         by a gamma distribution (`ShiftTest.tail_p_value`).
 
         >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
@@ -93,7 +94,8 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        here, there = _without_sparse(label_counts.rows, counts)
+        here, there = (np.rint(n / d) for n, d in zip((label_counts.rows, counts), effects, strict=True))
+        here, there = _without_sparse(here, there)
         return no_shift_test(here, there, seed=seed).tail_p_value
 
 

@@ -69,7 +69,12 @@ class LabelCounts:
                 name, lambda: np.bincount(self.table[:-1], fine, len(self)).astype(np.int64)
             )
             return found
-        return np.bincount(self.table[_places(record, self.score, self.classes)], minlength=len(self))
+        return np.bincount(self.cells(record), minlength=len(self))
+
+    def cells(self, record: Predictions) -> Array:
+        """The cell of each sample, shape (sample,)."""
+        found: Array = self.table[_places(record, self.score, self.classes)]
+        return found
 
     @cached_property
     def _digest(self) -> str:

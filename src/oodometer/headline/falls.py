@@ -27,6 +27,7 @@ __all__ = [
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
+_STEPS = 101  # of a normal distribution
 CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
 
 
@@ -37,13 +38,24 @@ def check_margin(margin: float) -> None:
 
 
 def chance_of_fall(
-    prior: NaturalShifts, signs: ShiftSigns | None, margin: float, assumed: Interval | None, source: float | None
+    prior: NaturalShifts,
+    signs: ShiftSigns | None,
+    margin: float,
+    assumed: Interval | None,
+    source: float | None,
+    error: float = 0.0,
 ) -> float | None:
     """How likely the accuracy lies at least ``margin`` below the reference's.
 
     Under the prior of natural shifts, or, where another assumption was chosen, from its interval ``assumed``, taken as
-    a normal distribution. None where the accuracy of the reference is not known.
+    a normal distribution. ``error`` is a standard error that clusters add: a normal number of that deviation is added
+    to the truth. None where the accuracy of the reference is not known.
     """
+    if error:
+        away = [error * NormalDist().inv_cdf((i + 0.5) / _STEPS) for i in range(_STEPS)]
+        chances = [chance_of_fall(prior, signs, margin - one, assumed, source) for one in away]
+        known = [one for one in chances if one is not None]
+        return sum(known) / len(known) if known else None
     if assumed is not None and source is not None:
         z = NormalDist().inv_cdf((1 + assumed.level) / 2)
         deviation = max((assumed.upper - assumed.lower) / (2 * z), 1e-9)

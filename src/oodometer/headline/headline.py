@@ -10,6 +10,7 @@ import numpy as np
 
 from ..diagnoses import Diagnosis
 from ..estimators.votes_corrected import said_of_rates
+from ..inference.clusters import clustered_error
 from ..intervals import clopper_pearson
 from ..registry import known, those
 from ..results import Estimate, Interval, percent
@@ -30,7 +31,8 @@ class Evidence:
     """What a headline rests on besides the estimates.
 
     level : nominal coverage; weighting : weights by trials; shift_statistics, diagnosis : what is seen of the shift;
-    source, reference_rows : accuracy on the reference and its rows.
+    source, reference_rows : accuracy on the reference and its rows. effects : design effects of clusters in reference
+    and target.
     """
 
     level: float = 0.95
@@ -39,6 +41,11 @@ class Evidence:
     diagnosis: Diagnosis | None = None
     source: float | None = None
     reference_rows: int = 0
+    effects: tuple[float, float] = (1.0, 1.0)
+
+    def error_of_clusters(self, value: float, rows: int) -> float:
+        """What clusters add to the standard error of an estimate for so many target rows."""
+        return clustered_error(self.effects, (self.source or 0.0, self.reference_rows), (value, rows))
 
 
 def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:

@@ -117,7 +117,8 @@ def _natural(
     bands = {"unchanged": span, "half": interval(half, 0.5), "nine_in_ten": interval(nine, 0.9)}
     # whether the reference holds no error is a matter of the accuracy
     against = doubt_of(evidence.accuracy or signs, evidence.evidence)
-    trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine, scale)
+    error = evidence.evidence.error_of_clusters(value, evidence.accuracy.rows) if evidence.accuracy else 0.0
+    trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine, scale, error)
     if nine[2] - nine[1] > WIDEST and apart:
         why += f"; {doubt}"
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(own)})"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..intervals import clopper_pearson
+from ..intervals import clopper_pearson, normal_quantile
 from ..registry import known
 from ..results import Estimate, Interval, percent
 from ..results.estimation import ASSUMPTIONS, Headline
@@ -54,7 +55,7 @@ def natural_headline(
     if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
-    trust, why = trust_of(prior, signs, doubt_of(signs, evidence))
+    trust, why = trust_of(prior, signs, doubt_of(signs, evidence), error=evidence.error_of_clusters(value, signs.rows))
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
     return Headline(interval, still.method, assumes, trust, why, bands)
 
@@ -113,14 +114,16 @@ def trust_of(
     doubt: str,
     band: tuple[float, float, float] | None = None,
     scale: float = 1.0,
+    error: float = 0.0,
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number.
 
     ``band``: value and ends of the band of 90 %, where it is not that of the prior alone. ``scale``: the range of
-    possible values, which is 2 of a metric that may be -1.
+    possible values, which is 2 of a metric that may be -1. ``error``: a standard error that clusters add.
     """
     value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
-    points = max(value - low, high - value)
+    below, above = (math.hypot(end, normal_quantile(0.9) * error) for end in (value - low, high - value))
+    low, high, points = value - below, value + above, max(below, above)
     measured = next((row for row in prior.reach if points <= row[0]), None)
     within = counted(round(100 * scale * points), "point")
     promise = f"of public shifts that looked like this, nine in ten are expected within {within}"

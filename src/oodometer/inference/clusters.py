@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,10 @@ from ..classes import is_null
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.hash import mix, row_hash
 
-__all__ = ["Clusters", "cluster_keys", "clustered_share", "effective_rows", "student_quantile"]
+__all__ = [
+    "Clusters", "cells_effect", "cluster_keys", "clustered_error", "clustered_share", "effective_rows",
+    "student_quantile",
+]  # fmt: skip
 
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
@@ -156,6 +160,34 @@ def effective_rows(rows: float, clusters: float, spread: float, variance: float,
         return rows if spread > 0 else clusters
     shrink = (normal_quantile(level) / student_quantile(level, clusters - 1)) ** 2
     return min(max(spread / variance * shrink, clusters, 1.0), rows)
+
+
+def cells_effect(keys: Array, cells: Array) -> float:
+    """The design effect of a test on shares of cells, such as predicted classes: rows are worth 1 / effect as many.
+
+    G / (G - 1) (sum_gc n_gc^2 / p_c - sum_g n_g^2) / (n (C - 1)), not below 1, n_gc the rows of cluster g in cell c,
+    p_c the share of a cell. Keys and cells have shape (sample,). Source: Rao and Scott (1981), their first correction.
+
+    >>> cells_effect(np.repeat(np.arange(50), 10), np.repeat(np.arange(50) % 2, 10)) > 10
+    True
+    """
+    group, cell = (np.unique(one, return_inverse=True)[1].astype(np.int64) for one in (keys, cells))
+    share, sizes = np.bincount(cell) / max(len(cell), 1), np.bincount(group)
+    if min(len(share), len(sizes)) < 2:
+        return 1.0
+    filled, rows = np.unique(group * len(share) + cell, return_counts=True)
+    spread = float((rows**2 / share[filled % len(share)]).sum() - np.square(sizes).sum())
+    return max(len(sizes) / (len(sizes) - 1) * spread / (len(cell) * (len(share) - 1)), 1.0)
+
+
+def clustered_error(effects: tuple[float, float], *samples: tuple[float, int]) -> float:
+    """Standard error that clusters add to an estimate: sqrt(sum (d - 1) a (1 - a) / n) over reference and target, d the
+    design effect, a the accuracy (of the target the estimate) of n rows.
+
+    >>> clustered_error((1.0, 5.0), (0.9, 1000), (0.5, 100)), clustered_error((1.0, 1.0), (0.9, 1000), (0.5, 100))
+    (0.1, 0.0)
+    """
+    return math.sqrt(sum((d - 1) * max(a * (1 - a), 0) / max(n, 1) for d, (a, n) in zip(effects, samples, strict=True)))
 
 
 def clustered_share(sums: Clusters, rows: int, value: float, level: float) -> tuple[float, float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,16 +12,17 @@ import numpy as np
 from ..arrays import Array
 from ..audits.keys import KEY
 from ..audits.sampling import SampledRows
+from ..diagnoses import ShiftStatistics
 from ..errors import UnknownColumnError, UsageError, near_names
-from ..inference.clusters import Clusters, cluster_keys, clustered_share
+from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share
 from ..intervals import normal_quantile
 from ..passes.clustering import widened
 from ..predictions import Predictions
 from ..results import Estimate, Interval
-from ..results.estimation import Estimation, Headline, Part
+from ..results.estimation import Headline
 from ..store import Source
 
-__all__ = ["Design", "cluster_column", "clustered_labels", "design_of", "in_clusters", "keys_of"]
+__all__ = ["Design", "Side", "cluster_column", "clustered_labels", "side_of"]
 
 _MOST_ROWS = 200_000  # whose ids are looked at where nobody asked
 _FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
@@ -29,16 +30,19 @@ _FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confide
 Numbered = TypeVar("Numbered", Interval, Estimate)
 
 
-def cluster_column(source: Source, asked: str | None, rows: int) -> str | None:
+def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
     """The column of dependent rows: as asked, else `id` where it is there and few enough rows are to be looked at.
 
-    Raises `UnknownColumnError` for a column that is not there.
+    Raises `UnknownColumnError` for a column that is not there; ``fitted`` is that of a fitted file.
     """
     if asked is not None and not source.holds(asked):
         near = near_names(asked, source.columns)
         columns = f"its columns are {', '.join(source.columns[:12])}"
         hint = f"did you mean {near[0]}? {columns}" if near else columns
-        message = f"{source.name}: there is no column {asked} of rows that depend on each other; {hint}"
+        remedy = "name another one with --cluster, or leave it out"
+        if fitted is not None:
+            remedy = f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
+        message = f"{source.name}: there is no column {asked} of rows that depend on each other; {hint}; {remedy}"
         raise UnknownColumnError(asked, message, near[0] if near else None)
     return asked or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
 
@@ -49,116 +53,112 @@ def keys_of(source: Source, column: str) -> Array:
 
 
 @dataclass(frozen=True)
-class Design:
-    """Clusters of a reference and a target: design effects, numbers of clusters (0: none), and their columns."""
+class Side:
+    """A reference or a target in clusters.
 
-    effects: tuple[float, float] = (1.0, 1.0)
-    clusters: tuple[int, int] = (0, 0)
+    columns : all of its source. column, count : of the clusters; 0 without any. effect : design effect of the mean of
+    correctness or confidence. outputs : that of the test for a change of the outputs. sizes : the effect if all rows of
+    a cluster were equal.
+    """
+
     columns: tuple[str, ...] = ()
+    column: str = ""
+    count: int = 0
+    effect: float = 1.0
+    outputs: float = 1.0
+    sizes: float = 1.0
 
 
-def design_of(
-    references: Sequence[Source], target: Source, rows: tuple[int, int], asked: str | None, level: float
-) -> Design:
-    """The design effects: how much more uncertain a mean over clusters is than one over as many independent rows.
+def side_of(
+    sources: Sequence[Source],
+    asked: str | None,
+    rows: int,
+    level: float,
+    statistics: ShiftStatistics | None,
+    labelled: bool,
+) -> Side:
+    """The clusters of a sample: of correctness where it is ``labelled``, else of the confidence (or of judges' votes;
+    without either all rows of a cluster count as one). ``statistics`` tell the cells of the outputs.
 
-    On the reference that of correctness; on the target the same correlation at its own sizes of clusters, or, where the
-    reference has none, that of the confidence (or of the judges' votes; without either all rows of a cluster count as
-    one). ``rows`` are those of either. Raises `UnknownColumnError` or `UsageError` for a column that tells none apart.
+    Raises `UnknownColumnError`, and `UsageError` for a column that tells none apart.
     """
-    effects, clusters, names, alike = [1.0, 1.0], [0, 0], set(), 0.0
-    for place, sources in enumerate((references, (target,))):
-        if len(sources) != 1:
-            continue
-        source, own = sources[0], asked
-        if place == 0 and asked is not None and not source.holds(asked):
-            own = None  # a fitted file keeps no such column
-        column = cluster_column(source, own, rows[place])
-        if column is None:
-            continue
-        keys = keys_of(source, column)
-        different = len(np.unique(keys))
-        if different == 1 < len(keys) and own is not None:
-            raise UsageError(f"{source.name}: column {column} holds one value in all rows; leave --cluster out")
-        sums = _sums(source, keys, labelled=place == 0) if 1 < different < len(keys) else None
-        if sums is None or sums.count < 2:
-            continue
-        effects[place], clusters[place] = sums.effect(level), sums.count
-        if place == 0:
-            alike = (effects[0] - 1) / max(sums.rows / sums.worth - 1, 1e-9)
-        elif clusters[0]:
-            effects[1] = 1 + min(alike, 1.0) * (sums.rows / sums.worth - 1)
-        names.add(column)
-    return Design((effects[0], effects[1]), (clusters[0], clusters[1]), tuple(sorted(names)))
-
-
-def in_clusters(found: Estimation, design: Design) -> Estimation:
-    """The result with intervals for rows that depend on each other; itself where none do.
-
-    z^2 times the variance (d_S - 1) a (1 - a) / n + (d_T - 1) v (1 - v) / m, d the design effects, a the accuracy on n
-    reference rows, v the estimate for m target rows, is added to the square of each arm.
-    """
-    if not design.columns:
-        return found
-    rows, effects = (int(found.reference["rows"]), int(found.target["rows"])), design.effects
-    accuracy = float(found.reference["accuracy"])
-    home = (effects[0] - 1) * accuracy * (1 - accuracy) / rows[0]
-
-    def wide(one: Numbered, count: int) -> Numbered:
-        more = normal_quantile(one.level) * math.sqrt(home + (effects[1] - 1) * one.value * (1 - one.value) / count)
-        lower, upper = (math.hypot(one.value - end, more) for end in (one.lower, one.upper))
-        return replace(one, lower=max(one.value - lower, 0.0), upper=min(one.value + upper, 1.0))
-
-    def headline(one: Headline, count: int) -> Headline:
-        bands = {name: wide(band, count) for name, band in one.bands.items()}
-        return replace(one, interval=wide(one.interval, count), bands=bands)
-
-    def part(one: Part) -> Part:
-        estimates = tuple(wide(e, one.rows) for e in one.estimates)
-        return replace(one, headline=headline(one.headline, one.rows), estimates=estimates)
-
-    ends: dict[str, Any] = {}
-    if effects[0] > 1:
-        own_interval = Interval(
-            accuracy, found.reference["lower"], found.reference["upper"], found.reference["level"], "exact"
-        )
-        ends = widened(own_interval, effects[0]).to_dict()
-        ends.pop("value")
-    said = " and ".join(
-        f"{count:,} clusters in the {which}"
-        for count, which in zip(design.clusters, ("reference", "target"), strict=True)
-        if count
-    )
-    return replace(
-        found,
-        headline=headline(found.headline, rows[1]),
-        estimates=tuple(wide(e, rows[1]) for e in found.estimates),
-        slices=tuple(map(part, found.slices)),
-        chunks=tuple(map(part, found.chunks)),
-        assumptions={
-            name: one if one.interval is None else replace(one, interval=wide(one.interval, rows[1]))
-            for name, one in found.assumptions.items()
-        },
-        metrics={name: replace(one, headline=headline(one.headline, rows[1])) for name, one in found.metrics.items()},
-        reference={**found.reference, **ends},
-        warnings=(
-            *found.warnings,
-            f"rows of one {' or '.join(design.columns)} depend on each other: intervals are widened for {said} (design "
-            f"effects {effects[0]:.1f} and {effects[1]:.1f})",
-        ),
-    )
-
-
-def _sums(source: Source, keys: Array, labelled: bool) -> Clusters | None:
-    """Correctness of labelled rows, or the confidence of all, by cluster; None without any."""
-    value = np.concatenate(
-        [
-            np.where(b.verdicts >= 0, b.verdicts, np.nan) if labelled else _confidence(b)
-            for b in source.batches(fields=_FIELDS)
-        ]
-    )
+    columns = [cluster_column(source, asked, rows) for source in sources]
+    none = Side(tuple(sources[0].columns))
+    if None in columns:
+        return none
+    column = str(columns[0])
+    keys = np.concatenate([keys_of(source, column) for source in sources])
+    different = len(np.unique(keys))
+    if different == 1 < len(keys) and asked is not None:
+        raise UsageError(f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out")
+    if not 1 < different < len(keys):
+        return none
+    counts = None if statistics is None else statistics.label_counts
+    values, cells = [], []
+    for batch in (batch for source in sources for batch in source.batches(fields=_FIELDS)):
+        values.append(np.where(batch.verdicts >= 0, batch.verdicts, np.nan) if labelled else _confidence(batch))
+        counts = counts if counts is not None and counts.why_not(batch) is None and batch.has_prediction else None
+        cells.append(np.zeros(len(batch)) if counts is None else counts.cells(batch))
+    value = np.concatenate(values)
     known = np.isfinite(value)
-    return Clusters.of(keys[known], value[known]) if known.any() else None
+    sums = Clusters.of(keys[known], value[known])
+    if sums.count < 2:
+        return none
+    effect = sums.effect(level)
+    outputs = effect if counts is None else cells_effect(keys[known], np.concatenate(cells)[known])
+    return replace(none, column=column, count=sums.count, effect=effect, outputs=outputs, sizes=sums.rows / sums.worth)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Clusters of a reference and a target, and the accuracy and rows of the reference."""
+
+    reference: Side = field(default_factory=Side)
+    target: Side = field(default_factory=Side)
+    accuracy: float = 0.0
+    rows: int = 1
+
+    @property
+    def effects(self) -> tuple[float, float]:
+        """Design effects: of correctness on the reference; on the target the same correlation at its own sizes of
+        clusters, or, where the reference has none, that of the confidence.
+        """
+        here, there = self.reference, self.target
+        if here.count and there.count:
+            alike = min((here.effect - 1) / max(here.sizes - 1, 1e-9), 1.0)
+            return here.effect, 1 + alike * (there.sizes - 1)
+        return here.effect, there.effect
+
+    def wide(self, one: Numbered, rows: int) -> Numbered:
+        """The interval of an estimate for so many target rows: z times `clustered_error` is added to the square of each
+        arm.
+        """
+        error = clustered_error(self.effects, (self.accuracy, self.rows), (one.value, rows))
+        more = normal_quantile(one.level) * error
+        lower, upper = (math.hypot(one.value - end, more) for end in (one.lower, one.upper))
+        return replace(one, lower=max(one.value - lower, 0.0), upper=min(one.value + upper, 1.0)) if error else one
+
+    def headline(self, one: Headline, rows: int) -> Headline:
+        """The headline with its bands."""
+        bands = {name: self.wide(band, rows) for name, band in one.bands.items()}
+        return replace(one, interval=self.wide(one.interval, rows), bands=bands)
+
+    def about(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is said of the reference, its accuracy with the interval of clusters."""
+        if self.reference.effect <= 1:
+            return reference
+        own = Interval(*(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind")))
+        wide = widened(own, self.reference.effect)
+        return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
+
+    def said(self) -> list[str]:
+        """What is to be said, if anything."""
+        sides = [(self.reference, "reference"), (self.target, "target")]
+        counts = " and ".join(f"{one.count:,} clusters in the {which}" for one, which in sides if one.count)
+        columns = " or ".join(sorted({one.column for one, _ in sides if one.count}))
+        effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
+        said = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
+        return [said] if counts else []
 
 
 def _confidence(batch: Predictions) -> Array:

@@ -22,6 +22,7 @@ from ..results.backtest import Backtest
 from ..results.estimation import Estimation
 from ..runs import places_of_run
 from ..store import refuse_clashes
+from .clusters import cluster_column
 from .estimate import estimate
 from .estimate.learning import learn
 from .estimate.metric_answers import check_metric_names
@@ -44,8 +45,8 @@ class Oodometer:
 
     Parameters
     ----------
-    methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, backtest, \
-diagnosis, prior, metrics, payoff, seed :
+    methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, cluster, \
+backtest, diagnosis, prior, metrics, payoff, seed :
         As in `estimate`. They are checked by `fit`.
 
     Attributes
@@ -74,6 +75,7 @@ diagnosis, prior, metrics, payoff, seed :
         positive: str | None = None,
         threshold: float | None = None,
         features: str | Sequence[str] | None = None,
+        cluster: str | None = None,
         backtest: str | Path | Backtest | None = "auto",
         diagnosis: bool = True,
         prior: str | PathLike[str] | NaturalShifts | None = None,
@@ -90,6 +92,7 @@ diagnosis, prior, metrics, payoff, seed :
         self.positive = positive
         self.threshold = threshold
         self.features = features
+        self.cluster = cluster
         self.backtest = backtest
         self.diagnosis = diagnosis
         self.prior = prior
@@ -231,6 +234,7 @@ def fit(
     positive: str | None = None,
     threshold: float | None = None,
     features: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
     prior: str | PathLike[str] | None = None,
@@ -247,7 +251,7 @@ def fit(
     Parameters
     ----------
     reference, methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, \
-backtest, diagnosis, prior, metrics, payoff, seed :
+cluster, backtest, diagnosis, prior, metrics, payoff, seed :
         As in `estimate`.
     out :
         Where to write what was learnt; None for nowhere.
@@ -280,6 +284,7 @@ backtest, diagnosis, prior, metrics, payoff, seed :
         positive=positive,
         threshold=threshold,
         features=features,
+        cluster=cluster,
         backtest=backtest,
         diagnosis=diagnosis,
         prior=prior,
@@ -300,6 +305,8 @@ def _contents(reference: Any, options: EstimateOptions, where: str | Sequence[st
     if isinstance(sources[0], FittedSource):
         raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
     opener.check()
+    for source in sources:
+        cluster_column(source, options.cluster, 0)
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
     fitted, _ = learn(sources, options)

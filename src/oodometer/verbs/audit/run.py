@@ -285,7 +285,9 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     warnings = [w for w in found.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     biased = None if sampled is None else _selected(sampled, parts, rows)
-    clustered = None if sampled is None else clustered_labels(sampled, target, options.cluster, options.level)
+    kept = getattr(sources[0], "contents", None)  # of a fitted file
+    cluster = options.cluster or (None if kept is None else kept.options.get("cluster"))
+    clustered = None if sampled is None else clustered_labels(sampled, target, cluster, options.level)
     counted = sampled if clustered is None else clustered[0]
     said = None if counted is None else _said(counted, rows.score, learnt.slope, found.headline, options)
     if said is not None and sampled is not None and clustered is not None:

@@ -35,6 +35,7 @@ from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
 from ...results.metric import MetricEstimation
 from ...store import Source
+from ..clusters import Design
 from ..features import about_features
 from ..fitted import Fitted
 from .metric_answers import MetricAnswers, check_metrics
@@ -73,11 +74,11 @@ def finish(
     figures: Callable[[], ReferenceFigures | None],
     target: Source,
     options: EstimateOptions,
-    effects: tuple[float, float] = (1.0, 1.0),
+    design: Design,
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks.
 
-    ``effects``: of clusters in reference and target; labelled rows count as so many times fewer independent ones.
+    ``design``: clusters of both, by which intervals and chances are widened; labelled rows count as fewer ones.
     """
     plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
     estimates, late, diagnosis, by_metric = _answers(plan, whole)
@@ -87,14 +88,14 @@ def finish(
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    answer_of = _answers_of(fitted, diagnosis, options, effects[1])
+    answer_of = _answers_of(fitted, diagnosis, options, design)
     answer = answer_of(estimates, whole, by_metric, diagnosis)
     warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, skipped, options, target.name)
     headline = answer.headline
+    effects, (rows, correct) = design.effects, fitted.counts
     truth = _truth(whole, level, effects[1])
-    rows, correct = fitted.counts
     own = (correct / effects[0], rows / effects[0])
-    sliced, cut = _parts(plan, state, options, answer_of, own, effects[1])
+    sliced, cut = _parts(plan, state, options, answer_of, own, design)
     ((fell, without),) = _falls([answer], options, own)
     whole_part = Part(
         {"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics, without
@@ -113,7 +114,7 @@ def finish(
             f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
         )
     return Estimation(
-        reference=_about_reference(fitted, level),
+        reference=design.about(_about_reference(fitted, level)),
         target={
             "name": target.name,
             "rows": int(whole["truth"]["rows"]),
@@ -121,9 +122,9 @@ def finish(
             "accuracy": None if truth is None else truth.to_dict(),
         },
         headline=headline,
-        estimates=tuple(estimates),
+        estimates=tuple(design.wide(e, int(whole["truth"]["rows"])) for e in estimates),
         skipped=tuple(skipped),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *design.said()),
         level=level,
         seed=options.seed,
         calibration=_about_calibration(plan.choice),
@@ -179,13 +180,14 @@ def _about_trials(trials: Backtest) -> dict[str, Any]:
     return {"trials": len(trials.trials), "rows": rows, "families": trials.families, "methods": trials.methods}
 
 
-def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions, effect: float) -> _Headlines:
+def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions, design: Design) -> _Headlines:
     """From estimates and states to what is said; alike for the whole target and its parts."""
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
     if trials is not None:
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
+    evidence = replace(evidence, effects=design.effects)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
     asked = MetricAnswers(fitted.plan.metrics, prior, options.assume)
 
@@ -204,21 +206,35 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         assert still is not None  # there is at least one estimate
         natural = natural_headline(still, estimates, here, prior)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
+        at = int(states["truth"]["rows"])
         headline = headline_under(options.assume, natural, assumptions)
         signs = signs_of(still, {e.method: e for e in estimates}, here)
+        error = here.error_of_clusters(headline.value, at)
         assumed = headline.interval if judges_alone(still) or not natural_only else None
 
         def chance(bound: float) -> float | None:
             if still.method == "votes":  # nobody knows how these judges err
                 return None
-            return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source)
+            return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source, error)
 
         fell = chance(correct / rows - options.margin)
-        changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
+        changed = (
+            None
+            if statistics is None
+            else statistics.p_value(
+                states["shift_statistics"], options.seed, (design.reference.outputs, design.target.outputs)
+            )
+        )
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = asked.answers(by_metric, states, here, signs)
-        known = _known(states, headline, effect)
+        metrics = {name: replace(one, headline=design.headline(one.headline, at)) for name, one in metrics.items()}
+        headline = design.headline(headline, at)
+        assumptions = {
+            name: one if one.interval is None else replace(one, interval=design.wide(one.interval, at))
+            for name, one in assumptions.items()
+        }
+        known = _known(states, headline, design.effects[1])
         below = chance if known is None else partial(chance_by_labels, *known[:2])
         return _Answer(headline, assumptions, seen, fell, changed, below, metrics, known)
 
@@ -319,7 +335,7 @@ def _parts(
     options: EstimateOptions,
     answer_of: _Headlines,
     own: tuple[float, float],
-    effect: float,
+    design: Design,
 ) -> tuple[_Parts, _Parts]:
     """Slices in their natural order, or chunks in order of time or rows."""
     slices = in_natural_order([k for k in state if k[0] == "by"])
@@ -328,7 +344,7 @@ def _parts(
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
     fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
     cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
-    made = partial(_made_parts, plan, options=options, reference=own, effect=effect)
+    made = partial(_made_parts, plan, options=options, reference=own, design=design)
     return made(sliced, answer_of=answer_of), made(cut, answer_of=partial(answer_of, is_chunk=True))
 
 
@@ -345,7 +361,7 @@ def _made_parts(
     options: EstimateOptions,
     answer_of: _Headlines,
     reference: tuple[float, float],
-    effect: float,
+    design: Design,
 ) -> _Parts:
     """The parts at these places and what is said of them; whether they fell is judged of all together."""
     said = [_part_estimates(plan, place, states) for place, states in places]
@@ -360,8 +376,8 @@ def _made_parts(
             place,
             int(states["truth"]["rows"]),
             answer.headline,
-            tuple(estimates),
-            _truth(states, options.level, effect),
+            tuple(design.wide(e, int(states["truth"]["rows"])) for e in estimates),
+            _truth(states, options.level, design.effects[1]),
             fell,
             {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
             answer.metrics,

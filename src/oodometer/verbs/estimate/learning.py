@@ -26,6 +26,7 @@ from ...registry import broken
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...store import Part, Source
+from ..clusters import side_of
 from ..fitted import Fitted
 from .metric_answers import asked_metrics
 from .options import EstimateOptions
@@ -73,7 +74,10 @@ def learn(
     parts = there if kept else ahead.parts
     plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
     unmade = [Skipped(*one) for one in broken("estimator").items()] if options.methods is None else []
-    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade), parts
+    own = options.cluster if all(source.holds(str(options.cluster)) for source in sources) else None
+    clusters = side_of(sources, own, sum(r.rows for r in read), options.level, plan.shift_statistics, labelled=True)
+    made = Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade, clusters)
+    return made, parts
 
 
 def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:

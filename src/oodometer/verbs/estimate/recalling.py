@@ -28,6 +28,7 @@ FITTED = (
     "positive",
     "threshold",
     "features",
+    "cluster",
     "metrics",
     "diagnosis",
     "seed",
@@ -40,7 +41,6 @@ ASKED = (
     "where",
     "labels",
     "key",
-    "cluster",
     "backtest",
     "assume",
     "prior",
@@ -88,7 +88,7 @@ def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions
             continue
         if now == (list(usual) if isinstance(usual, tuple) else usual):
             changes[name] = before
-        elif name == "diagnosis":
+        elif name == "diagnosis" or (name == "cluster" and before is None and now not in kept.fitted.clusters.columns):
             continue
         elif name == "methods":
             _check_fitted(kept, now)

@@ -32,7 +32,7 @@ from ...results.estimation import Estimation
 from ...runs import places_of_run
 from ...store import Part, Source
 from ...store.base import rows_of
-from ..clusters import design_of, in_clusters
+from ..clusters import Design, cluster_column, side_of
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource, faults_of_fitted
 from ..opening import Opener, renamings, with_classes_of_all
@@ -248,6 +248,7 @@ def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimat
     kept = sources[0].contents if isinstance(sources[0], FittedSource) else None
     if kept is not None:
         options = asked_as_fitted(kept, options)
+    cluster_column(target, options.cluster, 0, None if kept is None else kept.options.get("cluster"))  # before the work
     features = options.features if kept is None else None  # those of a fitted file are known
     sources, target = with_features(sources, target, features, [target_key(options.key, target)])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
@@ -268,9 +269,12 @@ def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimat
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
     fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
     enter_phase(hearer, "weighing")
-    rows = (fitted.counts[0], int(state[WHOLE]["truth"]["rows"]))
-    design = design_of(sources, target, rows, options.cluster, options.level)
-    return in_clusters(finish(fitted, state, figures, target, options, design.effects), design)
+    rows, there = fitted.counts[0], int(state[WHOLE]["truth"]["rows"])
+    away = side_of([target], options.cluster, there, options.level, fitted.plan.shift_statistics, labelled=False)
+    design = Design(fitted.clusters, away, fitted.counts[1] / rows, rows)
+    if options.cluster is not None and options.cluster not in fitted.clusters.columns:
+        fitted.warnings.append(f"{fitted.name} has no column {options.cluster}: its rows are taken as independent")
+    return finish(fitted, state, figures, target, options, design)
 
 
 # ------------------------------------------------------------------------------------------ reading

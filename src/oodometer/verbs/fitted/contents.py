@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ...results import Skipped
 from ...results.backtest import Backtest
 from ...store.axes import Axes
 from ...store.encoding import FeatureEncoding
+from ..clusters import Side
 from .records import check_record
 
 __all__ = ["Contents", "Fitted", "check_ending"]
@@ -36,7 +37,7 @@ class Fitted:
     """What was learnt before the target is read: the plan, the reference as it was read, trials, and what to say.
 
     ``learnt_rows`` are the rows that methods were fitted on; ``record`` may be a sample of them. ``unmade`` are plugins
-    that could not be loaded.
+    that could not be loaded; ``clusters`` those of the reference.
     """
 
     plan: EstimationPlan
@@ -48,6 +49,7 @@ class Fitted:
     warnings: list[str]
     learnt_rows: int
     unmade: Sequence[Skipped] = ()
+    clusters: Side = field(default_factory=Side)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -108,6 +110,7 @@ class Contents:
             "skipped": list(fitted.skipped),
             "unmade": list(fitted.unmade),
             "warnings": list(fitted.warnings),
+            "clusters": astuple(fitted.clusters),
             "figures": self.figures,
             "axes": self.axes,
             "mapping": None if self.mapping is None else dict(self.mapping),
@@ -184,7 +187,10 @@ def _contents(told: Any, record: Any, file: str) -> Contents:
         raise Damaged("its counts")
     read = Reference(record, rows, correct, unlabelled, len(record) < rows)
     trials, skipped, warnings, unmade = (told[name] for name in ("trials", "skipped", "warnings", "unmade"))
-    fitted = Fitted(plan, told["name"], [read], record, trials, skipped, warnings, learnt, unmade)
+    clusters = Side(*told["clusters"])
+    if not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1 or not 0 <= clusters.count <= rows:
+        raise Damaged("its clusters")
+    fitted = Fitted(plan, told["name"], [read], record, trials, skipped, warnings, learnt, unmade, clusters)
     how = {name: told[name] for name in ("figures", "axes", "mapping", "threshold", "options", "encoding", "prior")}
     return Contents(fitted, **how, file=file)
 
@@ -198,6 +204,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "skipped": (list,),
     "unmade": (list,),
     "warnings": (list,),
+    "clusters": (tuple,),
     "figures": (object,),
     "axes": (Axes,),
     "mapping": (dict, _NONE),
