@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import oodometer
@@ -311,3 +312,79 @@ def test_clusters_of_live_models_are_told_by_the_examples() -> None:
     assert "rows of one passage depend on each other" in repr(found)
     with pytest.raises(InputError, match="a column nope"):
         oodometer.rank(models, examples=rows, cluster="nope")
+
+
+def repeated(questions: int = 13, times: int = 10) -> dict[str, pd.DataFrame]:
+    """Two models asked the same questions several times; on a question a model is right each time or never."""
+    ids, better = np.repeat(np.arange(questions), times), np.repeat(np.arange(questions) < 8, times)
+    return {
+        name: pd.DataFrame({"id": ids, "label": 1, "prediction": hit.astype(int)})
+        for name, hit in (("a", better), ("b", ~better))
+    }
+
+
+def test_ids_that_repeat_are_joined_and_are_clusters() -> None:
+    files = repeated()
+    rng = np.random.default_rng(0)
+    found = oodometer.rank(files)
+    shuffled = oodometer.rank({"a": files["a"], "b": files["b"].iloc[rng.permutation(130)]})
+    once = oodometer.rank({name: one.drop_duplicates("id") for name, one in files.items()})
+    assert found.pairs == shuffled.pairs
+    assert found.pairs[0].p_a_better == pytest.approx(once.pairs[0].p_a_better, abs=0.05)
+    assert found.ranking[0].accuracy is not None
+    assert once.ranking[0].accuracy is not None
+    assert found.ranking[0].accuracy.value == once.ranking[0].accuracy.value
+    assert found.ranking[0].accuracy.width == pytest.approx(once.ranking[0].accuracy.width, abs=0.05)  # type: ignore[union-attr]
+    assert "ids repeat" in repr(found)
+    only = {name: pd.DataFrame({"id": one["id"], "correct": one["prediction"] == 1}) for name, one in files.items()}
+    assert oodometer.rank(only).pairs[0].p_a_better == found.pairs[0].p_a_better
+
+
+def test_epochs_of_files_are_joined_by_their_column() -> None:
+    """One answer of each model a question and epoch; in another order the same rows meet."""
+    files = {name: one.assign(epoch=np.tile(np.arange(1, 11), 13)) for name, one in repeated().items()}
+    rng = np.random.default_rng(0)
+    for one in files.values():
+        one["prediction"] = rng.integers(0, 2, 130)
+    found = oodometer.rank(files)
+    shuffled = oodometer.rank({"a": files["a"], "b": files["b"].iloc[rng.permutation(130)]})
+    assert found.pairs == shuffled.pairs
+    assert found.pairs[0].p_a_better == shuffled.pairs[0].p_a_better
+
+
+def test_labels_of_repeated_ids() -> None:
+    files = repeated()
+    bare = {name: one.drop(columns="label") for name, one in files.items()}
+    wanted = oodometer.rank(files)
+    for examples in (
+        files["a"][["id", "label"]],  # as often as the files have them
+        files["a"][["id", "label"]].drop_duplicates(),  # one of a question counts for all its answers
+        files["a"][["id", "label"]].iloc[[*range(130), 0]],  # more often, and they agree
+    ):
+        assert oodometer.rank(bare, examples=examples, classes=[0, 1]).pairs == wanted.pairs
+    assert oodometer.rank(bare, examples=files["a"][["id", "label"]].iloc[:-3], classes=[0, 1]).labelled == 127
+    some = oodometer.rank(bare, examples={"id": [0, 1, 2], "label": [1, 1, 1]}, classes=[0, 1])
+    assert some.labelled == 30
+    assert "ids that" not in repr(some)
+    with pytest.raises(InputError, match="again, with another label; mend them"):
+        oodometer.rank(bare, examples={"id": [0, 0, 0], "label": [1, 0, 1]}, classes=[0, 1])
+    apart = {name: one.assign(label=np.arange(130) % 2) for name, one in files.items()}
+    with pytest.raises(InputError, match="a label for each row of this id"):
+        oodometer.rank(apart, examples={"id": [0], "label": [1]})
+
+
+def test_repeated_ids_that_cannot_be_joined() -> None:
+    files = repeated()
+    rng = np.random.default_rng(0)
+    row = np.arange(130)
+    with pytest.raises(InputError, match="name rows by another column with --id"):
+        oodometer.rank({"a": files["a"], "b": files["b"].iloc[:-1]})
+    label = rng.integers(0, 2, 130)  # questions of their own under one id
+    apart = {name: one.assign(label=label, row=row) for name, one in files.items()}
+    apart["b"] = apart["b"].iloc[rng.permutation(130)]
+    with pytest.raises(InputError, match="another column with --id"):
+        oodometer.rank(apart)
+    assert oodometer.rank(apart, id="row").labelled == 130
+    mixed = {name: one.assign(id=[*["q"] * 129, "q_epoch_1"]) for name, one in files.items()}
+    with pytest.raises(InputError, match="beside ids that repeat"):
+        oodometer.rank(mixed)

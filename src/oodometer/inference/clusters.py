@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,13 +19,13 @@ from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.hash import mix, row_hash
 
 __all__ = [
-    "Clusters", "cells_effect", "cluster_keys", "clustered_error", "clustered_share", "effective_rows",
-    "student_quantile",
+    "EPOCH_OF_ID", "Clusters", "cells_effect", "cluster_keys", "clustered_error", "clustered_share", "effective_rows",
+    "named_repeats", "student_quantile",
 ]  # fmt: skip
 
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
-_EPOCH = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`
+EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
@@ -41,12 +43,25 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
         cells = np.array(["" if is_null(v) else str(v) for v in cells.tolist()], dtype=object)
     texts = cells.astype(str) if cells.dtype.kind != "O" else np.array([_short(v) for v in cells.tolist()], dtype=str)
     if len(texts) and (np.char.find(texts, "_epoch_") >= 0).any():
-        texts = np.array([_EPOCH.sub("", v) for v in texts.tolist()])
+        texts = np.array([EPOCH_OF_ID.sub("", v) for v in texts.tolist()])
     codes = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     keys = row_hash(codes) if codes.shape[1] else np.zeros(len(texts), dtype=np.uint64)
     empty = np.flatnonzero(cells == "")
     keys[empty] = mix(~(first_row + empty).astype(np.uint64))
     return keys
+
+
+def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None) -> list[str]:
+    """Ids, those that repeat with their epoch or, without epochs, with their number among equal ones, from 1 on.
+
+    >>> named_repeats(["a", "b", "a"]), named_repeats(["a", "b", "a"], [2, 1, 1])
+    (['a_epoch_1', 'b', 'a_epoch_2'], ['a_epoch_2', 'b', 'a_epoch_1'])
+    """
+    times, seen, out = Counter(ids), Counter[str](), []
+    for row, name in enumerate(ids):
+        seen[name] += 1
+        out.append(f"{name}_epoch_{seen[name] if epochs is None else epochs[row]}" if times[name] > 1 else name)
+    return out
 
 
 def _short(text: str) -> str:

@@ -91,7 +91,8 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     if len(alone) < 3 or not (known >= 0).any():
         return found
     cells = _cells(everything[alone], known[known >= 0])
-    cells = cells._replace(seen=cells.seen * found.worth)  # in clusters labels are worth less than independent ones
+    # in clusters rows are worth less than independent ones
+    cells = cells._replace(seen=cells.seen * found.worth, counts=cells.counts * found.worth)
     rng = np.random.default_rng([seed, 0xC405])
     scores = _scores(cells, _strengths(cells, rng), rng)
     ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])

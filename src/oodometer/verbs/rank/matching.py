@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, UsageError
+from ...inference.clusters import EPOCH_OF_ID, named_repeats
 from ...models.labels import matched
 from ...persistence import ENDING
 from ...predictions import Predictions
@@ -28,6 +29,7 @@ __all__ = ["are_files", "match_files"]
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 _NEEDED = ("probabilities", "prediction", "label")
+EPOCH = "epoch"  # as `predict` names it where a log holds several
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
 
 
@@ -61,8 +63,9 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
 
     Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. Which rows were
     chosen is said by a column of ``examples``, else of the files, where one that says so is enough. ``references`` are
-    labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double,
-    or not the same in all files.
+    labelled predictions on known ground, one for each model. Ids that repeat, such as epochs of a question, are joined
+    by their column `epoch`, else in their order. Raises `InputError` for ids that are absent, or not the same, and as
+    often, in all files.
     """
     key = options.columns.id or "id"
     mapping = dict(options.mapping or {})
@@ -74,7 +77,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     opener = Opener(mapping or None, options.threshold, options.positive)
     records = _read(models, key, opener, options, () if table is None else table.columns)
     names = [said_model(model) for _, model in models]
-    ids = [_ids(one, key, name) for one, name in zip(records, names, strict=True)]
+    ids = _ids(records, key, names)
     order = _orders(ids, names)
     records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
     mine = ids[0]
@@ -104,7 +107,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
         id_column=key,
-        numbered=records[0].columns[key].dtype.kind in "iu",
+        numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in one for one in mine),
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], opener),
@@ -163,7 +166,8 @@ def _read(
                 remedy="name a column of the files with --cluster, or leave it out",
                 file=name,
             )
-        extra = tuple(dict.fromkeys((key, *(one for one in (CHOSEN, options.cluster) if one and source.holds(one)))))
+        also = (one for one in (CHOSEN, EPOCH, options.cluster) if one and source.holds(one))
+        extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check(elsewhere)
     for fields in (("candidate_scores", "prediction", "label"), ("correct",)):
@@ -253,24 +257,30 @@ def _check_vocabularies(found: Sequence[Sequence[int | str]], named: Sequence[st
             )
 
 
-def _ids(record: Predictions, key: str, file: str) -> list[str]:
-    """The ids of a file as strings; `InputError` where one is absent or names two rows."""
-    cells = key_array(record.columns[key], key, file).to_pylist()
-    empty = next((row for row, one in enumerate(cells, 1) if one in (None, "")), None)
-    if empty is not None:
-        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=key)
-    if len(set(cells)) < len(cells):
-        counted = Counter(cells)
-        row = next(row for row, one in enumerate(cells) if counted[one] > 1)
-        raise InputError(
-            "ids that name one row each",
-            got=f"{cells[row]!r} {counted[cells[row]]} times",
-            remedy="mend them, or name another column with --id",
-            file=file,
-            row=row + 1,
-            column=key,
-        )
-    return [str(one) for one in cells]
+def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list[list[str]]:
+    """The ids of each file, one a row; `InputError` where one is absent, or where repeats cannot be told apart."""
+    ids = [key_array(one.columns[key], key, file).to_pylist() for one, file in zip(records, files, strict=True)]
+    for cells, file in zip(ids, files, strict=True):
+        empty = next((row for row, one in enumerate(cells, 1) if one in (None, "")), None)
+        if empty is not None:
+            raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=key)
+    epochs = [one.columns[EPOCH].tolist() for one in records if EPOCH in one.columns and key != EPOCH]
+    told = len(epochs) == len(ids) and all(
+        len({*zip(cells, some, strict=True)}) == len(cells) for cells, some in zip(ids, epochs, strict=True)
+    )
+    out = [named_repeats(cells, epochs[i] if told else None) for i, cells in enumerate(ids)]
+    for names, file in zip(out, files, strict=True):
+        if len(set(names)) < len(names):
+            name, times = Counter(names).most_common(1)[0]
+            raise InputError(
+                "ids that name one row each",
+                got=f"{name!r} {times} times, beside ids that repeat",
+                remedy="mend them, or name another column with --id",
+                file=file,
+                row=names.index(name) + 1,
+                column=key,
+            )
+    return out
 
 
 def _orders(ids: Sequence[list[str]], names: Sequence[str]) -> list[Array]:
@@ -287,7 +297,7 @@ def _orders(ids: Sequence[list[str]], names: Sequence[str]) -> list[Array]:
             raise InputError(
                 f"the ids of {names[0]}",
                 got=" and ".join(said),
-                remedy="ask all models about the same rows",
+                remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
                 file=name,
             )
         out.append(np.array([where[one] for one in first], dtype=np.int64))
@@ -307,7 +317,8 @@ def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Seque
             raise InputError(
                 f"the same labels in all files, {classes[codes[apart[0]]]!r} for id {ids[apart[0]]!r}",
                 got=f"{classes[own[apart[0]]]!r}",
-                remedy="give the labels with --examples FILE",
+                remedy="give the labels with --examples FILE; where rows of one id are several questions, name "
+                "another column with --id",
                 file=name,
                 column="label",
             )
@@ -338,32 +349,36 @@ def _given(
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
     tells = CHOSEN in table.columns and CHOSEN not in (key, label)
     kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if tells else {})}
-    where = {one: row for row, one in enumerate(ids)}
     place = {one: code for code, one in enumerate(classes)}
-    seen: set[str] = set()
-    done = 0
+    exact, of_base = {one: [row] for row, one in enumerate(ids)}, defaultdict(list)
+    for row, one in enumerate(ids):
+        of_base[EPOCH_OF_ID.sub("", one)].append(row)
+    names: list[str] = []
+    truth: list[Any] = []
+    picked: list[bool] = []
     for batch in table.batches(kinds, 4096):
-        names = _keys(batch.column(key), key, file)
-        truth = matched(
-            batch.column(label).to_pylist(), classes, file=file, first_row=done, column=label, remedy=remedy
-        )
-        for row, (name, known) in enumerate(zip(names, truth, strict=True), done + 1):
-            if name in seen or name not in where:
-                raise InputError(
-                    "ids that name one row each" if name in seen else "the id of a row of the predictions",
-                    got=f"{name!r} again" if name in seen else repr(name),
-                    remedy="mend them" if name in seen else "ask the models about these rows too, or leave the row out",
-                    file=file,
-                    row=row,
-                    column=key,
-                )
-            seen.add(name)
-            codes[where[name]] = -1 if known is None else place[known]
-        if tells:
-            chosen[[where[name] for name in names]] = [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()]
-        done += batch.num_rows
-    if not done:
+        names += _keys(batch.column(key), key, file)
+        cells = batch.column(label).to_pylist()
+        truth += matched(cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy)
+        picked += [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
+    if not names:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
+    own = np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
+    for row, (name, single) in enumerate(zip(names, named_repeats(names), strict=True)):
+        at = exact.get(single) or exact.get(name) or of_base.get(name)
+        code = -1 if truth[row] is None else place[truth[row]]
+        fault = None if at else ("the id of a row of the predictions", repr(name))
+        if at and code >= 0 and len({code, *codes[at], -1}) > 2:
+            fault = "ids that name one row each", f"{name!r} again, with another label"
+        if at and code >= 0 and len({*own[at], -1}) > 2:
+            fault = "a label for each row of this id, as the predictions hold several", "one for all"
+        if fault is not None or at is None:
+            expected, got = fault or ("", "")
+            mend = "mend them, or name another column with --id"
+            mend = mend if at else "ask the models about these rows too, or leave the row out"
+            raise InputError(expected, got=got, remedy=mend, file=file, row=row + 1, column=key)
+        codes[at] = np.where(code < 0, codes[at], code)
+        chosen[at] |= picked[row]
     return codes, chosen if tells else None
 
 
