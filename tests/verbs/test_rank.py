@@ -359,10 +359,10 @@ def test_labels_of_repeated_ids() -> None:
     for examples in (
         files["a"][["id", "label"]],  # as often as the files have them
         files["a"][["id", "label"]].drop_duplicates(),  # one of a question counts for all its answers
-        files["a"][["id", "label"]].iloc[[*range(130), 0]],  # more often, and they agree
+        files["a"][["id", "label"]].iloc[:-3],  # less often, or more often, and they agree
+        files["a"][["id", "label"]].iloc[[*range(130), 0]],
     ):
         assert oodometer.rank(bare, examples=examples, classes=[0, 1]).pairs == wanted.pairs
-    assert oodometer.rank(bare, examples=files["a"][["id", "label"]].iloc[:-3], classes=[0, 1]).labelled == 127
     some = oodometer.rank(bare, examples={"id": [0, 1, 2], "label": [1, 1, 1]}, classes=[0, 1])
     assert some.labelled == 30
     assert "ids that" not in repr(some)

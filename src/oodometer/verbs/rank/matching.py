@@ -363,9 +363,10 @@ def _given(
         picked += [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
     if not names:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
-    own = np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
+    times, own = Counter(names), np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
     for row, (name, single) in enumerate(zip(names, named_repeats(names), strict=True)):
-        at = exact.get(single) or exact.get(name) or of_base.get(name)
+        as_often = times[name] == len(of_base.get(name, ()))
+        at = (exact.get(single) if as_often else None) or exact.get(name) or of_base.get(name)
         code = -1 if truth[row] is None else place[truth[row]]
         fault = None if at else ("the id of a row of the predictions", repr(name))
         if at and code >= 0 and len({code, *codes[at], -1}) > 2:
