@@ -22,11 +22,16 @@ from oodometer.examples import example_record
 from oodometer.persistence import FORMAT
 from oodometer.store import write_predictions
 from oodometer.verbs.estimate.options import EstimateOptions
-from oodometer.verbs.estimate.recalling import ASKED, FITTED
+from oodometer.verbs.estimate.recalling import FITTED
 from oodometer.verbs.fitted import contents
 
 REFERENCE = example_record(300, seed=1)
 TARGET = example_record(200, seed=2, difficulty=1.5)
+ASKED = (
+    "by", "every", "where", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "fail_below",
+    "fail_drop", "fail_when", "store", "job", "alarms", "execution",
+)  # fmt: skip
+"""Options that only say what is asked about a target."""
 FEW: dict[str, Any] = {"methods": ["source", "doc", "atc", "cbpe", "bbse"], "seed": 3}
 
 

@@ -271,27 +271,12 @@ cluster, backtest, diagnosis, prior, metrics, payoff, seed :
     >>> fit(reference, methods=["doc"]).estimate({"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}).estimates[0].method
     'doc'
     """
+    given = dict(locals())
     if out is not None:
         check_ending(out)
         refuse_clashes({"out": out}, reference if isinstance(reference, (list, tuple)) else [reference])
-    made = Oodometer(
-        methods=methods,
-        level=level,
-        target_accuracies=target_accuracies,
-        calibrator=calibrator,
-        classes=classes,
-        mapping=mapping,
-        positive=positive,
-        threshold=threshold,
-        features=features,
-        cluster=cluster,
-        backtest=backtest,
-        diagnosis=diagnosis,
-        prior=prior,
-        metrics=metrics,
-        payoff=payoff,
-        seed=seed,
-    ).fit(reference, where=where, engine=engine, workers=workers, run_folder=run_folder, progress=progress)
+    made = Oodometer(**{name: given[name] for name in Oodometer._names()})
+    made.fit(reference, where=where, engine=engine, workers=workers, run_folder=run_folder, progress=progress)
     if out is not None:
         made.save(out)
     return made

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import checked
+from ...arguments import checked, named_in
 from ...arrays import Array
 from ...audits.believed import Believed
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
@@ -228,26 +228,9 @@ progress :
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
     (10, True, True)
     """
-    options = AuditOptions(
-        where=where,
-        labels=labels,
-        key=key,
-        cluster=cluster,
-        suggest=suggest,
-        suggest_by=suggest_by,
-        out=out,
-        level=level,
-        margin=margin,
-        methods=methods,
-        classes=classes,
-        mapping=renamings(mapping, positive),
-        positive=positive,
-        threshold=threshold,
-        features=features,
-        expected_widths=expected_widths,
-        seed=seed,
-        execution=Execution(engine, workers, progress),
-    )
+    given = dict(locals())
+    worked_out = {"mapping": renamings(mapping, positive), "execution": Execution(engine, workers, progress)}
+    options = AuditOptions(**named_in(AuditOptions, given) | worked_out)
     refuse_clashes({"out": out}, flat((reference, target, labels)))
     about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
     with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):

@@ -16,45 +16,13 @@ from .learning import LEAST_CANDIDATES
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
-__all__ = ["ASKED", "FITTED", "asked_as_fitted", "figures_of", "recalled", "told_of_fit"]
+__all__ = ["FITTED", "asked_as_fitted", "figures_of", "recalled", "told_of_fit"]
 
 FITTED = (
-    "methods",
-    "level",
-    "target_accuracies",
-    "calibrator",
-    "classes",
-    "mapping",
-    "positive",
-    "threshold",
-    "features",
-    "cluster",
-    "metrics",
-    "diagnosis",
-    "seed",
-)
+    "methods", "level", "target_accuracies", "calibrator", "classes", "mapping", "positive", "threshold", "features",
+    "cluster", "metrics", "diagnosis", "seed",
+)  # fmt: skip
 """Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
-
-ASKED = (
-    "by",
-    "every",
-    "where",
-    "labels",
-    "key",
-    "backtest",
-    "assume",
-    "prior",
-    "payoff",
-    "margin",
-    "fail_below",
-    "fail_drop",
-    "fail_when",
-    "store",
-    "job",
-    "alarms",
-    "execution",
-)
-"""Options that only say what is asked about a target."""
 
 _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
 _DEFAULTS = {f.name: f.default for f in fields(EstimateOptions)}

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...arguments import checked
+from ...arguments import checked, named_in
 from ...audits.joining import joined_truth, mostly_new
 from ...audits.keys import target_key
 from ...audits.labels import open_labels
@@ -188,38 +188,13 @@ def estimate(
     >>> round(found["source"].value, 3), found["atc"].value, found["atc"].kind
     (0.667, 0.5, 'conditional')
     """
-    options = EstimateOptions(
-        methods=methods,
-        level=level,
-        by=by,
-        every=every,
-        cluster=cluster,
-        where=where,
-        labels=labels,
-        key=key,
-        target_accuracies=target_accuracies,
-        calibrator=calibrator,
-        classes=classes,
-        mapping=renamings(mapping, positive),
-        threshold=threshold,
-        features=features,
-        backtest=backtest,
-        diagnosis=diagnosis,
-        assume=assume,
-        prior=prior,
-        metrics=watched_metrics(metrics, fail_below, fail_drop),
-        payoff=payoff,
-        positive=positive,
-        margin=margin,
-        fail_below=fail_below,
-        fail_drop=fail_drop,
-        fail_when=fail_when,
-        seed=seed,
-        store=store,
-        job=job,
-        alarms=alarms,
-        execution=Execution(engine, workers, progress),
-    )
+    given = dict(locals())
+    worked_out = {
+        "mapping": renamings(mapping, positive),
+        "metrics": watched_metrics(metrics, fail_below, fail_drop),
+        "execution": Execution(engine, workers, progress),
+    }
+    options = EstimateOptions(**named_in(EstimateOptions, given) | worked_out)
     recorder = options.recorder
     if recorder is not None:
         recorder.store.check()

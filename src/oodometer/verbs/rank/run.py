@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...arguments import CHECKS, checked, one_of, texts_or_one
+from ...arguments import CHECKS, checked, named_in, one_of, texts_or_one
 from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
 from ...engines import Engine, task_engine
@@ -132,27 +132,15 @@ def rank(
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
     (('loud', 'deaf'), 0.91, 4)
     """
-    options = RankOptions(
-        columns=Columns(as_names(inputs), label, id),
-        factors=tuple(factors),
-        attribution=attribution,
-        samples=samples,
-        normalize=normalize,
-        explain=explain,
-        order=order,
-        suggest=suggest,
-        classes=None if classes is None else tuple(classes),
-        mapping=renamings(mapping, positive),
-        positive=positive,
-        threshold=threshold,
-        gives=gives,
-        max_length=max_length,
-        device=device,
-        level=level,
-        seed=seed,
-        engine=task_engine(engine, workers),
-        cluster=cluster,
-    )
+    given = dict(locals())
+    worked_out = {
+        "columns": Columns(as_names(inputs), label, id),
+        "factors": tuple(factors),
+        "classes": None if classes is None else tuple(classes),
+        "mapping": renamings(mapping, positive),
+        "engine": task_engine(engine, workers),
+    }
+    options = RankOptions(**named_in(RankOptions, given) | worked_out)
     named = named_models(models)
     check_different([name for name, _ in named], [model for _, model in named])
     data = {"examples": examples, "unlabelled": unlabelled, "reference": reference}
