@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import checked, judges_or_folder, texts
+from ...arguments import checked, judges_or_folder, named_in, texts
 from ...arrays import Array
 from ...discriminators import HALF, Panel
 from ...errors import InputError
@@ -110,22 +110,8 @@ def judge_outputs(
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    options = JudgingOptions(
-        out=out,
-        agree=agree,
-        calibrate=calibrate,
-        threshold=threshold,
-        with_confidence=with_confidence,
-        pseudo=pseudo_labels,
-        existing=existing,
-        labels=judge_labels,
-        max_length=max_length,
-        level=level,
-        seed=seed,
-        mapping=mapping,
-        device=device,
-        progress=progress,
-    )
+    given = dict(locals())
+    options = JudgingOptions(**named_in(JudgingOptions, given), pseudo=pseudo_labels, labels=judge_labels)
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
     rows, labels = _rows(outputs, options)
     jury = jury_of(judges, options, rows)

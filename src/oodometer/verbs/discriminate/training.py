@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arguments import checked
+from ...arguments import checked, named_in
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.masked_pretraining import TRAINING
 from ...engines import Engine, task_engine
@@ -174,26 +174,9 @@ def train_judges(
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    options = TrainingOptions(
-        judges=judges,
-        kind=kind,
-        source=source,
-        config=config,
-        head=head,
-        pretraining=pretraining,
-        training={"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate},
-        max_length=max_length,
-        balance=balance,
-        metric=metric,
-        all_judges=all_judges,
-        level=level,
-        seed=seed,
-        mapping=mapping,
-        device=device,
-        engine=engine,
-        workers=workers,
-        progress=progress,
-    )
+    given = dict(locals())
+    plan = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    options = TrainingOptions(**named_in(TrainingOptions, given), training=plan)
     data = _data(pairs, dev, options)
     settings = {"kind": kind, "seed": seed, **options.judge(0).options()}
     if pretraining:

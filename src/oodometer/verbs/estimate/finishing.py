@@ -12,7 +12,6 @@ import numpy as np
 
 from ... import plugins
 from ...audits.selection import of_state
-from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
 from ...headline.alarms import Watched, judge_alarms
@@ -30,7 +29,6 @@ from ...passes.plan import EstimationPlan
 from ...passes.slicing import WHOLE, in_natural_order
 from ...results import Estimate, Interval, Skipped
 from ...results.alarms import Alarms
-from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
 from ...results.metric import MetricEstimation
@@ -127,14 +125,26 @@ def finish(
         warnings=(*warnings, *design.said()),
         level=level,
         seed=options.seed,
-        calibration=_about_calibration(plan.choice),
+        calibration={
+            "name": None if plan.choice.calibrator is None else plan.choice.calibrator.name,
+            "why": plan.choice.why,
+            "scores": plan.choice.scores,
+            "temperature": getattr(plan.choice.calibrator, "temperature", None),
+        },
         risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
         reliability=None if drawn is None else drawn.reliability,
         confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
         slices=tuple(part for part, _ in sliced),
         chunks=tuple(part for part, _ in cut),
         diagnosis=diagnosis,
-        backtest=None if trials is None else _about_trials(trials),
+        backtest=None
+        if trials is None
+        else {
+            "trials": len(trials.trials),
+            "rows": trials.reference.get("rows"),  # that the trials read, which may be a sample
+            "families": trials.families,
+            "methods": trials.methods,
+        },
         assumptions=answer.assumptions,
         assume=options.assume,
         fell=fell,
@@ -164,20 +174,6 @@ def _about_reference(fitted: Fitted, level: float) -> dict[str, Any]:
         "kind": "exact",
         "classes": fitted.record.num_classes,
     }
-
-
-def _about_calibration(choice: Choice) -> dict[str, Any]:
-    return {
-        "name": None if choice.calibrator is None else choice.calibrator.name,
-        "why": choice.why,
-        "scores": choice.scores,
-        "temperature": getattr(choice.calibrator, "temperature", None),
-    }
-
-
-def _about_trials(trials: Backtest) -> dict[str, Any]:
-    rows = trials.reference.get("rows")  # that the trials read, which may be a sample
-    return {"trials": len(trials.trials), "rows": rows, "families": trials.families, "methods": trials.methods}
 
 
 def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions, design: Design) -> _Headlines:

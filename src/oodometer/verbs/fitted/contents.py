@@ -8,11 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ... import plugins
+from ...arrays import Ragged
 from ...calibrators import Choice
 from ...diagnoses import Diagnostician, ShiftStatistics
 from ...errors import UsageError
 from ...estimators import Estimator, RiskCoverage
+from ...fields import FIELDS
 from ...headline.natural_shifts import NaturalShifts
 from ...inference.folds import seeded_sample
 from ...passes.plan import EstimationPlan
@@ -24,10 +28,10 @@ from ...results.backtest import Backtest
 from ...store.axes import Axes
 from ...store.encoding import FeatureEncoding
 from ..clusters import Side
-from .records import check_record
 
 __all__ = ["Contents", "Fitted", "check_ending"]
 
+_CELLS = {"class": "i", "truth": "i", "number": "f", "time": "M"}  # of a field -> kind of its array
 _MOST_ROWS = 200_000
 _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 MB of float32
 
@@ -179,7 +183,7 @@ def _contents(told: Any, record: Any, file: str) -> Contents:
             raise Damaged(f"{name} is a {type(told[name]).__name__}")
     if not isinstance(record, Predictions):
         raise Damaged("its record is none")
-    check_record(record)
+    _check_record(record)
     plan = told["plan"]
     _check_plan(plan)
     rows, correct, unlabelled, learnt = map(int, told["counts"])
@@ -228,3 +232,42 @@ def _check_plan(plan: EstimationPlan) -> None:
             piece is None and name in ("curve", "shift_statistics", "diagnostician")
         ):
             raise Damaged(f"{name} is a {type(piece).__name__}")
+
+
+def _check_record(record: Predictions) -> None:
+    """Arrays of the right kind and as many rows as there should be, class numbers among the classes; else `Damaged`."""
+    sizes: dict[str, int] = {"sample": record.rows}
+    if record.classes is not None:
+        sizes["class"] = len(record.classes)
+    for name, about in FIELDS.items():
+        value = getattr(record, name)
+        if value is None:
+            continue
+        if isinstance(value, Ragged):
+            _check_ragged(name, value, record.rows)
+            continue
+        if not isinstance(value, np.ndarray) or value.ndim != len(about.axes):
+            raise Damaged(f"{name} is no array of its axes")
+        if about.cell in _CELLS and value.dtype.kind != _CELLS[about.cell]:
+            raise Damaged(f"{name} holds {value.dtype}")
+        for axis, size in zip(about.axes, value.shape, strict=True):
+            if sizes.setdefault(axis, size) != size:
+                raise Damaged(f"{name} has {size} along {axis}")
+        _check_range(name, about.cell, value, sizes.get("class") if record.classes is not None else None)
+
+
+def _check_ragged(name: str, value: Ragged, rows: int) -> None:
+    offsets: Any = value.offsets
+    values: Any = value.values
+    whole = isinstance(offsets, np.ndarray) and isinstance(values, np.ndarray)
+    if not whole or offsets.dtype.kind != "i" or offsets.shape != (rows + 1,) or values.ndim != 1:
+        raise Damaged(f"{name} is no ragged array of {rows} rows")
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(values):
+        raise Damaged(f"{name} has other rows than it says")
+
+
+def _check_range(name: str, cell: str, value: Any, classes: int | None) -> None:
+    if cell in ("class", "truth") and value.size:
+        most = 2 if cell == "truth" else classes
+        if value.min() < -1 or (most is not None and value.max() >= most):
+            raise Damaged(f"{name} holds numbers of no class")
