@@ -1,10 +1,15 @@
 """How often 95 % intervals hold the truth where rows depend on each other; writes results/clusters.json and .md.
 
-python -m benchmarks.clusters [--draws N]
+python -m benchmarks.clusters [--draws N] [--falls N] [--only-falls]
 
 A share of right rows in 5 to 100 clusters, equal (10 rows), mildly uneven (1 + Poisson(9)) or very uneven (rounded
 exp(N(1.8, 1))), with correlations 0 to 1 inside clusters (beta-binomial). The sides: Clopper and Pearson's interval
 as if rows were independent; the mean of clusters with Student's quantile; ours.
+
+Then the chance of a fall that `estimate` says without labels, with and without --cluster: a reference and a target of
+passages of ten rows with one class and one difficulty each. The mean difficulty of the target's population differs by
+N(0, 5 points), and it fell where it is a point or more below; and how often an unmoved target seems to have changed at
+the level 5 %.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from oodometer import estimate
 from oodometer.inference.clusters import Clusters, clustered_share, student_quantile
 from oodometer.intervals import clopper_pearson
 
@@ -68,12 +74,84 @@ def cells(draws: int) -> Iterator[dict[str, object]]:
         yield {"sizes": kind, "clusters": count, "correlation": correlation, "accuracy": accuracy, **sides}
 
 
+def passages(count: int, accuracy: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Rows of passages of a class and a difficulty each; the confidence sees seven tenths of the difficulty."""
+    easy = rng.beta(4 * accuracy, 4 * (1 - accuracy), count).repeat(10)
+    truth = rng.integers(0, 2, count).repeat(10)
+    predicted = np.where(rng.random(len(easy)) < easy, truth, 1 - truth)
+    sure = np.clip(0.3 * 0.85 + 0.7 * easy + 0.05 * rng.standard_normal(len(easy)), 0.5, 0.99)
+    one = np.where(predicted == 1, sure, 1 - sure)
+    return {"probabilities": np.stack([1 - one, one], axis=1), "label": truth, "passage": np.arange(len(easy)) // 10}
+
+
+def falls(draws: int) -> Iterator[dict[str, object]]:
+    """What is said of falls, and what is true, in each setting."""
+    for number, (here, there) in enumerate(((30, 15), (60, 30), (200, 60))):
+        rng = np.random.default_rng([number, 0xFA])
+        said: dict[str, list[tuple[float, float]]] = {"rows": [], "clusters": []}
+        changed = dict.fromkeys(said, 0)
+        for _ in range(draws):
+            moved = 0.05 * rng.standard_normal()
+            home, away, same = (passages(*one, rng) for one in ((here, 0.85), (there, 0.85 + moved), (there, 0.85)))
+            for side, cluster in (("rows", None), ("clusters", "passage")):
+                targets = ({name: some for name, some in one.items() if name != "label"} for one in (away, same))
+                plan = {"methods": ["source", "doc", "ac", "atc"], "backtest": None, "cluster": cluster}
+                found, unmoved = (estimate(home, one, **plan).fell for one in targets)
+                assert found is not None
+                assert unmoved is not None
+                said[side].append((found.p, moved <= -0.01))
+                changed[side] += (unmoved.changed or 0) <= 0.05
+        out: dict[str, object] = {"reference": here, "target": there}
+        for side, some in said.items():
+            p, fell = np.array(some).T
+            sure = (p >= 0.8) | (p <= 0.2)
+            out[side] = {
+                "sure": float(sure.mean()),
+                "said": float(np.where(p >= 0.5, p, 1 - p)[sure].mean()) if sure.any() else None,
+                "true": float(((p >= 0.5) == fell)[sure].mean()) if sure.any() else None,
+                "brier": float(np.square(p - fell).mean()),
+                "changed": changed[side] / draws,
+            }
+        yield out
+
+
+def falls_said(some: list[dict[str, object]], draws: int) -> list[str]:
+    """The table of falls."""
+    lines = [
+        "",
+        "## The chance of a fall without labels",
+        "",
+        f"`--falls {draws}`; in %. `sure`: how often the chance is 80 % and more or 20 % and less; `said`: how sure it "
+        "is then on average, `true`: how often it is right; `Brier`: mean squared error of the chance; `changed`: how "
+        "often a target in which nothing moved seems to have changed at the level 5 %.",
+        "",
+        "| passages: reference | target | --cluster | sure | said | true | Brier | changed |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for one in some:
+        for side in ("rows", "clusters"):
+            of = one[side]
+            assert isinstance(of, dict)
+            numbers = (
+                "-" if of[name] is None else f"{of[name]:.3f}" if name == "brier" else f"{100 * of[name]:.0f}"
+                for name in ("sure", "said", "true", "brier", "changed")
+            )
+            named = "no" if side == "rows" else "yes"
+            lines.append(f"| {one['reference']} | {one['target']} | {named} | " + " | ".join(numbers) + " |")
+    return lines
+
+
 def main() -> None:
     """Run, write, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
-    draws = parser.parse_args().draws
-    found = list(cells(draws))
+    parser.add_argument("--falls", type=int, default=200)
+    parser.add_argument("--only-falls", action="store_true", help="keep the intervals of the committed result")
+    asked = parser.parse_args()
+    draws, before = asked.draws, json.loads((HOME / "clusters.json").read_text()) if asked.only_falls else None
+    draws = draws if before is None else before["draws"]
+    found = list(cells(draws)) if before is None else before["cells"]
+    fell = list(falls(asked.falls))
     lines = [
         "# Rows that depend on each other: coverage of nominal 95 % intervals, and mean width",
         "",
@@ -90,7 +168,9 @@ def main() -> None:
             + " | ".join(said)
             + " |"
         )
-    (HOME / "clusters.json").write_text(json.dumps({"draws": draws, "level": LEVEL, "cells": found}, indent=1) + "\n")
+    lines += falls_said(fell, asked.falls)
+    kept = {"draws": draws, "level": LEVEL, "cells": found, "falls": {"draws": asked.falls, "settings": fell}}
+    (HOME / "clusters.json").write_text(json.dumps(kept, indent=1) + "\n")
     (HOME / "clusters.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

@@ -67,6 +67,17 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(_fitted(kit), kit.put("t.parquet", columns))
 
 
+@trial(GROUP, "a target without the clusters of the fit", "no column passage", REFUSED, "--map", ("estimate", "audit"))
+def _(kit: Kit, form: str) -> Call:
+    import oodometer
+
+    columns, path = kit.reference("prob_*", "label"), kit.path("clustered.oodo")
+    given = {**columns, "passage": [row // 10 for row in range(len(columns["label"]))]}
+    asked = {"methods": list(METHODS), "backtest": None, "workers": 1, "cluster": "passage"}
+    oodometer.fit(str(kit.put("clustered.parquet", given)), out=path, **asked)  # type: ignore[arg-type]
+    return Call([form, str(path), str(kit.clean("target"))])
+
+
 @trial(GROUP, "another level than that of the fit", "`--level 0.5`", REFUSED, ("level", "fit"), ("estimate",))
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(_fitted(kit), None, "--level", "0.5")

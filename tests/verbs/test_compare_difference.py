@@ -105,3 +105,20 @@ def test_it_comes_first_on_the_terminal(tmp_path: Path) -> None:
     )
     line = done.stdout.splitlines()[0]
     assert line.startswith("Difference in accuracy, two - one: +6.0 points [")
+
+
+def test_ids_that_repeat_pair_rows_in_any_order() -> None:
+    rng = np.random.default_rng(4)
+    easy = rng.random(20).repeat(10)
+    first, second = (
+        {"id": np.arange(20).repeat(10), "confidence": rng.random(200), "correct": rng.random(200) < easy + more}
+        for more in (0.1, -0.1)
+    )
+    order = rng.permutation(200)
+    found = compare([first, second])
+    turned = compare([first, {name: column[order] for name, column in second.items()}])
+    assert found.paired["in_domain"]["paired"]
+    assert turned.paired["in_domain"]["paired"]
+    widths = [one.difference["upper"] - one.difference["lower"] for one in (found, turned)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.2)
+    assert [one.difference["clusters"] for one in (found, turned)] == [20, 20]

@@ -352,6 +352,20 @@ def test_epochs_of_files_are_joined_by_their_column() -> None:
     assert found.pairs[0].p_a_better == shuffled.pairs[0].p_a_better
 
 
+def test_a_pool_of_repeated_ids_gives_no_interval_of_independent_rows() -> None:
+    rng = np.random.default_rng(0)
+    one = rng.random(200)
+    rows = {"id": np.arange(20).repeat(10), "prob_0": 1 - one, "prob_1": one}
+    files = {name: pd.DataFrame(rows).assign(prob_0=rows["prob_0"] ** p, prob_1=1 - rows["prob_0"] ** p)
+             for name, p in (("a", 1.0), ("b", 1.5))}  # fmt: skip
+    known = [one.assign(label=np.arange(200) % 2) for one in files.values()]
+    found = oodometer.rank(files, examples={"id": [0, 1, 2, 3], "label": [0, 1, 1, 0]}, reference=known)
+    assert found.labelled == 40
+    estimates = [one for one in found.evidence if one.group == "estimate"]
+    assert estimates
+    assert not any(one.intervals for one in estimates)
+
+
 def test_labels_of_repeated_ids() -> None:
     files = repeated()
     bare = {name: one.drop(columns="label") for name, one in files.items()}

@@ -124,6 +124,7 @@ def _pool(suite: Answered, level: float) -> tuple[list[Evidence], list[Skipped]]
     references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
     found = pool_evidence(pools, references, level=level)
     ends = {name: dict(zip(suite.names, some, strict=True)) for name, some in found.intervals.items()}
+    ends = ends if suite.clusters is None else {}
     kept = {name: values for name, values in found.scores.items() if name != "confidence"}  # it is the estimator `ac`
     skipped = [Skipped(name, why) for name, why in found.why_not.items() if name != "confidence"]
     if len(suite.names) == 2:  # both agree with each other equally often
@@ -140,7 +141,8 @@ def _of_pool(suite: Answered, name: str, values: Array, intervals: dict[str, Int
         return Evidence(name, "proxy", about, True, _values(suite, values), citation=find("ranker", name).citation)
     cls = find("estimator", name)
     about = f"accuracy without labels, if {cls.assumes}"
-    return Evidence(name, "estimate", about, True, _values(suite, values), intervals, citation=cls.citation)
+    note = "" if suite.clusters is None else "no interval, as rows depend on each other"
+    return Evidence(name, "estimate", about, True, _values(suite, values), intervals, note=note, citation=cls.citation)
 
 
 def _combined(suite: Answered, evidence: Sequence[Evidence]) -> list[Evidence]:

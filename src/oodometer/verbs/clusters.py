@@ -158,6 +158,7 @@ class Design:
         columns = " or ".join(sorted({one.column for one, _ in sides if one.count}))
         effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
         said = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
+        said += "; the tests behind the kind of shift take rows as independent"
         return [said] if counts else []
 
 

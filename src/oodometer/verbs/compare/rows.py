@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...audits.keys import KEY
 from ...errors import InputError, UsageError
-from ...inference.clusters import cluster_keys
+from ...inference.clusters import cluster_keys, named_repeats
 from ...metrics import Metric
 from ...metrics.ranks import LIMIT, RankMetric, Ranks
 from ...passes.evaluating import EvaluationOptions, EvaluationPlan, finish_evaluation, ids_repeat, plan_evaluation
@@ -132,14 +132,12 @@ def row_key(key: str | None, sources: Sequence[Source]) -> str | None:
 
 
 def _ids(source: Source, key: str, rows: Array) -> Array | None:
-    """What tells these rows apart; None where a cell is empty or comes twice, so that it does not."""
+    """What tells these rows apart, with their number where ids repeat; None where a cell is empty."""
     try:
         ids = source.keys(key).take(rows)
     except InputError:
         return None
-    if ids.null_count or len(ids.unique()) < len(ids):
-        return None
-    return np.array(ids.to_pylist(), dtype=object)
+    return None if ids.null_count else np.array(named_repeats(ids.to_pylist()), dtype=object)
 
 
 def in_one_order(rows: Sequence[Rows]) -> list[Rows]:
