@@ -62,7 +62,7 @@ def test_a_calibrator_changes_nothing_about_that(calibrator: str) -> None:
 
 
 def test_a_warning_tells_the_threshold(found: oodometer.Estimation) -> None:
-    (said,) = (one for one in found.warnings if "the decision is judged" in one)
+    (said,) = (one for one in found.warnings if "accuracy is computed from `prediction`" in one)
     assert "a threshold of 0.7 to 0.7 on the probability of class 1 explains it" in said
 
 

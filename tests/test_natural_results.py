@@ -16,8 +16,8 @@ from benchmarks.natural.tables import Shift
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS
 
-from oodometer.headline.natural_headline import HIGH_REACH
-from oodometer.headline.natural_shifts import packaged_prior
+from oodometer.headline.natural_headline import HIGH_REACH, trust_of
+from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,22 @@ def test_high_trust_is_earned(committed: list[Shift]) -> None:
         value, low, upper = shift.case.headline
         assert max(value - low, upper - value) <= HIGH_REACH + 1e-5, shift.key
         assert not shift.doubt
+
+
+def test_what_high_trust_says_of_unseen_falls_was_measured(committed: list[Shift]) -> None:
+    """The figure beside `high`, in the package, the guides and the tables, is that of the committed cases."""
+    high = [s.case for s in committed if s.case.trust == "high" and s.reference - s.case.truth >= 0.03]
+    missed = sum(abs(case.headline[0] - case.truth) > 0.03 for case in high)
+    assert (packaged_prior().about or {})["unseen_falls"] == [missed, len(high)] == tables.unseen_falls(committed)
+    still = ShiftSigns(0.95, 0.95, 10_000, 10_000, moved=0.0, unexplained=0.0, still=(0.94, 0.96))
+    trust, why = trust_of(packaged_prior(), still, "")
+    assert trust == "high"
+    assert f"of {len(high)} such public cases that fell by 3 points or more, the estimate was off by more" in why
+    assert f"than 3 points in {missed};" in why
+    for guide in ("guides/diagnosis_and_backtest.md", "how_it_works/headline.md"):
+        said = " ".join((RESULTS.parent.parent / "docs" / guide).read_text(encoding="utf-8").split())
+        assert f"f {len(high)} " in said
+        assert f"off by more than 3 points in {missed} " in said
 
 
 def test_the_packaged_prior_is_that_of_the_committed_cases(committed: list[Shift]) -> None:

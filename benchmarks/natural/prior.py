@@ -21,7 +21,7 @@ from statistics import NormalDist, mean
 
 import numpy as np
 
-from benchmarks.natural.tables import LEVEL, Shift, read_shifts
+from benchmarks.natural.tables import LEVEL, Shift, read_shifts, unseen_falls
 from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import markdown
 from oodometer.headline.falls import verdict_of
@@ -169,6 +169,7 @@ def packaged(shifts: Sequence[Shift], date: str) -> NaturalShifts:
     """The prior of all cases, with what was measured of it with sources left out."""
     sources = sorted(set(map(source_of, shifts)))
     about = {"made_by": "python -m benchmarks.natural.prior", "date": date, "cases": len(shifts), "sources": sources}
+    about["unseen_falls"] = unseen_falls(shifts)
     return replace(fit_prior(shifts), reach=reach_of(left_out(shifts)), about=about, verdicts=verdicts_of(shifts))
 
 

@@ -178,7 +178,22 @@ def trust_table(shifts: Sequence[Shift]) -> list[str]:
             few = [s for s in some if getattr(s.case, title) == value]
             if few:
                 rows.append([f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)])
-    return markdown(["headline says", "cases", "mean error", *INTERVALS], rows)
+    missed, fell = unseen_falls(shifts)
+    return [
+        *markdown(["headline says", "cases", "mean error", *INTERVALS], rows),
+        f"`high` means that outputs show nothing against the estimate: in {fell} cases with trust `high` the accuracy "
+        f"fell by {FAR:.0f} points or more all the same, and the headline was off by more than {FAR:.0f} points in "
+        f"{missed} of them.",
+        "",
+    ]
+
+
+def unseen_falls(shifts: Sequence[Shift]) -> list[int]:
+    """Cases with trust `high` whose accuracy fell by `FAR` points or more: in how many of them the headline was off by
+    more than that, and how many there are.
+    """
+    fell = [s for s in shifts if s.case.trust == "high" and 100 * (s.reference - s.case.truth) >= FAR]
+    return [sum(100 * abs(s.case.headline[0] - s.case.truth) > FAR for s in fell), len(fell)]
 
 
 def method_table(shifts: Sequence[Shift]) -> list[str]:

@@ -116,10 +116,10 @@ def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
     shown = capsys.readouterr().out.splitlines()
     assert "  kind of shift: unknown: no test could see a difference with a single row on one side" in shown
     trust = next(line for line in shown if line.startswith("  trust"))
-    assert trust.startswith("  trust none: of public shifts that looked like this, nine in ten are expected within ")
+    assert trust.startswith("  trust none: in 9 of 10 comparable public cases the truth is expected within ")
     assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
     trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  trust"))
-    assert trust.startswith("  trust low: of public shifts that looked like this, nine in ten are expected within ")
+    assert trust.startswith("  trust low: in 9 of 10 comparable public cases the truth is expected within ")
     assert trust.endswith("; a few labels make it narrower (`oodometer audit`)")
     assert "kind" not in trust, "the diagnosis has a line of its own"
 

@@ -221,7 +221,7 @@ ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
 def test_trust_says_what_was_measured() -> None:
     level, why = trust_of(HAND, STILL, "")
     assert level == "high"
-    assert "within 1 point (measured on 50 of them, their sources left out: 95 %)" in why
+    assert "within 1 point (checked on 50, their sources left out: 95 %)" in why
     worse = replace(HAND, reach=((1.0, 500, HIGH_RATE - 0.01, 0.2),))
     assert trust_of(worse, STILL, "")[0] == "low", "a band that held too seldom is not trusted, however narrow"
     far = replace(STILL, moved=3.0)

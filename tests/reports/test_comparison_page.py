@@ -133,7 +133,7 @@ def test_nothing_proved_is_said_and_not_drawn_as_a_number(two: dict[str, Any]) -
             point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
     told = text_of(render(two)).replace("\N{NO-BREAK SPACE}", " ")
     assert "No model may answer on its own: none is proved to be right 80 % or 90 % or 95 % of the time" in told
-    assert "nothing proved" in told
+    assert "no threshold is proven" in told
     assert "Too few rows." in told
     assert "may answer from confidence" not in told
     assert leader(two) is None

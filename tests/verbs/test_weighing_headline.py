@@ -513,7 +513,7 @@ def test_a_change_of_the_truth_itself_goes_unseen_and_is_said_to(tried: Any) -> 
     assert seen[0].headline == seen[1].headline
     assert seen[0].diagnosis == seen[1].diagnosis
     assert seen[0].target["accuracy"]["value"] > seen[1].target["accuracy"]["value"] + 0.05
-    assert seen[1].headline.why.startswith("of public shifts that looked like this, nine in ten are expected within ")
+    assert seen[1].headline.why.startswith("in 9 of 10 comparable public cases the truth is expected within ")
     assert seen[1].target["accuracy"]["value"] >= seen[1].headline.lower, "the band counts what no output shows"
 
 

@@ -84,11 +84,12 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     refuted = test.is_misfit and not label_counts.is_thin
     trusted = not refuted and power >= _ENOUGH_POWER
     if refuted:
-        says = f"no change of the class shares explains it (misfit {test.ratio:.1f} times what chance gives)"
+        misfit = f"misfit {test.ratio:.1f} times what chance gives"
+        says = f"a change in class frequencies alone cannot explain it ({misfit})"
     elif trusted:
-        says = "a change of the class shares explains what is seen (a change of the inputs may, too)"
+        says = "a change in class frequencies explains what is seen (a change of the inputs may, too)"
     else:
-        says = f"a change of the class shares fits, but so would most else (power {percent(power, 0)})"
+        says = f"a change in class frequencies fits, but so would most else (power {percent(power, 0)})"
     return Finding(
         "label shift",
         says,

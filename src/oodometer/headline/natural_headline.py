@@ -22,10 +22,6 @@ HIGH_REACH = 0.08  # points from the value within which nine in ten must have en
 HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
 _LABELS = "a few labels make it narrower (`oodometer audit`)"
-_UNSEEN = (
-    "nothing that outputs show speaks against it, but a fall that leaves no sign in them stays unseen: "
-    "a few labels show it (`oodometer audit`)"
-)
 
 
 def natural_headline(
@@ -126,9 +122,9 @@ def trust_of(
     low, high, points = value - below, value + above, max(below, above)
     measured = next((row for row in prior.reach if points <= row[0]), None)
     within = counted(round(100 * scale * points), "point")
-    promise = f"of public shifts that looked like this, nine in ten are expected within {within}"
+    promise = f"in 9 of 10 comparable public cases the truth is expected within {within}"
     if measured is not None:
-        promise += f" (measured on {measured[1]} of them, their sources left out: {percent(measured[2], 0)})"
+        promise += f" (checked on {measured[1]}, their sources left out: {percent(measured[2], 0)})"
     if high - low > WIDEST:
         return (
             "none",
@@ -138,7 +134,12 @@ def trust_of(
         return "low", f"{promise}; {doubt}"
     held = measured is not None and measured[2] >= HIGH_RATE
     if points <= HIGH_REACH and held:
-        return "high", f"{promise}; {_UNSEEN}"
+        missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
+        seen = "`high` means that outputs show nothing against it"
+        if fell:
+            seen += f": of {fell} such public cases that fell by 3 points or more, the estimate was off by more than "
+            seen += f"3 points in {missed}"
+        return "high", f"{promise}; {seen}; a few labels tell (`oodometer audit`)"
     return "low", f"{promise}; {_LABELS}"
 
 

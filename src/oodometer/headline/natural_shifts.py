@@ -190,7 +190,7 @@ class NaturalShifts:
         numbers = np.concatenate([*columns, [rise, fall, gate, *unknown.values()]])
         if not len(columns[0]) or not np.isfinite(numbers).all() or (np.diff(columns[0]) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
-        about = {name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain}
+        about = {name: plain[name] for name in ("made_by", "date", "cases", "sources", "unseen_falls") if name in plain}
         levels, chance, size = columns
         return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about, tuple(verdicts), metrics)
 

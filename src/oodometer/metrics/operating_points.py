@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import clopper_pearson
 from ..registry import register
+from ..results.values import percent
 from .base import checked_pair
 from .fixed_sequence import binomial_tails, fewest_rows, parts_of, rejected, rows_set_aside, starts_of
 from .groups import Groups
@@ -137,7 +138,8 @@ def _why(rows: int, accuracy: float, level: float, reached: bool) -> str:
         return f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {rows}"
     if not reached:
         return f"no part of the rows, the most confident first, is {accuracy:g} accurate"
-    return f"some part reaches {accuracy:g}, but none by enough to prove it at the level {level:g}"
+    what = f"a threshold reaches {percent(accuracy, None)} here"
+    return f"{what}, but there are too few rows to confirm it at {percent(level, None)}"
 
 
 @final

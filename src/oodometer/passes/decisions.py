@@ -23,7 +23,7 @@ def rows_decided(record: Predictions) -> int:
 def decided_warning(share: float, whose: str) -> str:
     """What is to be said where predictions are decisions in a share of the rows."""
     text = f"in {percent(share)} of {whose} rows `prediction` is not the class of highest probability: "
-    return text + "the decision is judged"
+    return text + "accuracy is computed from `prediction`"
 
 
 def check_rule(batch: Predictions, is_argmax: bool) -> None:
@@ -61,8 +61,8 @@ def decisions_said(record: Predictions, whose: str) -> list[str]:
 
     >>> p = [[0.7, 0.3], [0.45, 0.55], [0.2, 0.8]]
     >>> print(*decisions_said(Predictions.from_probabilities(p, prediction=[0, 0, 1]), "reference"))
-    in 33.3 % of the reference's rows `prediction` is not the class of highest probability: the decision is judged; a \
-threshold of 0.55 to 0.8 on the probability of class 1 explains it
+    in 33.3 % of the reference's rows `prediction` is not the class of highest probability: accuracy is computed \
+from `prediction`; a threshold of 0.55 to 0.8 on the probability of class 1 explains it
     """
     if record.is_argmax or record.probabilities is None or record.prediction is None:
         return []

@@ -60,7 +60,7 @@ NO_GUARANTEE = (
 TRUST: dict[str, tuple[str, str]] = {
     "high": (
         "High trust",
-        "Nine in ten public shifts that looked like this one ended near this number. Only labels can confirm it.",
+        "It says that outputs show nothing against this number. A fall that leaves no trace in them needs labels.",
     ),
     "low": ("Low trust", "This is a first guess: label some random target rows before you rely on it."),
     "none": ("No trust", "Do not act on this number. Label some random target rows first."),

@@ -20,7 +20,7 @@ __all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
 
 # What one may believe of the shift, and what it then leaves unchanged.
 ASSUMPTIONS: dict[str, str] = {
-    "natural": "the shift is like those that public data made by themselves",
+    "natural": "this shift resembles shifts seen in public data sets",
     "none": "nothing changed but chance",
     "label": "the class shares changed and P(x | y) did not",
     "covariate": "the inputs changed and P(y | x) did not",

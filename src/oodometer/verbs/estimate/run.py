@@ -140,8 +140,8 @@ def estimate(
     diagnosis :
         Whether to look at the kind of shift; without it there is no backtest either, only the methods themselves.
     assume :
-        What is believed of the shift, which the headline then rests on: "natural" (like those that public data made by
-        themselves), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.
+        What is believed of the shift, which the headline then rests on: "natural" (it resembles shifts of public
+        data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.
     prior :
         A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.
     metrics :
