@@ -311,3 +311,20 @@ def test_arguments_that_are_none_are_refused() -> None:
         rows_to_label(two, [0.5, 0.5], 1.5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="finite numbers"):
         rows_to_label(two, [0.5, np.nan], 1)
+
+
+def test_settled_is_said_to_be_one_sided() -> None:
+    from types import SimpleNamespace
+
+    from oodometer.reports.few_shot import settled
+    from oodometer.results.ranking import FewShotRanking, Settling
+
+    done = Settling("a", "b", 0.97, 0.95, 0)
+    more = Settling("a", "b", 0.8, 0.95, 50, 7, 332, 20)
+    said = [FewShotRanking._settled(SimpleNamespace(settling=one)) for one in (done, more)]  # type: ignore[arg-type]
+    assert said[0] == "a over b: 97 %; settled: at least 95 % (one-sided)"
+    assert (
+        "would settle it at 95 % (one-sided), 7 at best, 332 at worst; 20 of rows on which the two disagree" in said[1]
+    )
+    for one in (done, more):
+        assert "(one-sided)." in settled({"settling": one.to_dict()})

@@ -55,16 +55,32 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
     assert said is not None
     assert said.startswith("Alarm in 1 of 3 slices The rules were:")
     assert "accuracy below 80 % or accuracy more than 5 points below the reference&#39;s ." in said
-    assert "An alarm is raised where the estimate lies below the bound, by more than chance." in said
+    assert "An alarm is raised where the number lies below the bound, by more than chance." in said
     for one in failing:
         assert f"c accuracy {100 * one['value']:.1f} %" in said
         assert f"{100 * one['bound']:.1f} %" in said
         assert f"{100 * one['truth']['value']:.1f} %" in said
 
 
+def test_what_labels_decide_is_called_the_truth(files: tuple[str, str]) -> None:
+    """All rows are labelled, so that what lies below the bound is the truth; without labels it is an estimate."""
+    result = estimated(files, by="part", fail_below=0.8)
+    (failing,) = result["alarms"]["where"]
+    assert failing["by_labels"]
+    assert failing["value"] == failing["truth"]["value"]
+    said = str(banner(result))
+    assert "slice metric truth by labels interval bound likely below c accuracy" in said
+    assert "estimate" not in said
+    unlabelled = Path(files[1]).with_name("unlabelled.csv")
+    unlabelled.write_text(re.sub(r",[01],", ",", Path(files[1]).read_text()).replace(",label", ""))
+    result = estimated((files[0], str(unlabelled)), by="part", fail_below=0.8)
+    assert [one["by_labels"] for one in result["alarms"]["where"]] == [False]
+    assert "slice metric estimate interval bound likely below c accuracy" in str(banner(result))
+
+
 def test_rules_that_nothing_broke_are_told_too(files: tuple[str, str]) -> None:
     assert banner(estimated(files, fail_below=0.3)) == (
-        "No alarm The rule was: accuracy below 30 % . An alarm is raised where the estimate lies below the bound, by "
+        "No alarm The rule was: accuracy below 30 % . An alarm is raised where the number lies below the bound, by "
         "more than chance."
     )
     assert str(banner(estimated(files, by="part", fail_below=0.3))).startswith("No alarm in 3 slices")

@@ -29,6 +29,7 @@ def banner(result: Result) -> dict[str, Any] | None:
         return None
     rows = sorted((_row(one) for one in _mappings(found.get("where"))), key=lambda row: bool(row.get("known_since")))
     new_only = found.get("asked") == "new"
+    told = {bool(one.get("by_labels")) for one in rows}
     counts = [one for one in rows if not (new_only and one.get("known_since"))]
     return {
         "raised": bool(found.get("raised")),
@@ -41,7 +42,8 @@ def banner(result: Result) -> dict[str, Any] | None:
         "rows": rows[:_MOST_ROWS],
         "more": max(len(rows) - _MOST_ROWS, 0),
         "with_since": any(one.get("known_since") for one in rows),
-        "with_truth": any(one["truth"] is not None for one in rows),
+        "number": "truth by labels" if told == {True} else "estimate" if True not in told else "number",
+        "with_truth": any(one["truth"] is not None for one in rows) and told != {True},
         "by_chance": _few([str(one.get("name")) for one in _mappings(found.get("by_chance"))]),
         "unjudged": _few([str(one) for one in found.get("unjudged") or ()]),
     }

@@ -54,11 +54,11 @@ def settled(result: Result) -> str:
     start = f"{one.get('best')} beats {one.get('runner_up')} with a probability of {p}."
     labels = one.get("labels")
     if labels == 0:
-        return f"{start} That is settled at {goal}."
+        return f"{start} That is settled: at least {goal} (one-sided)."
     if finite(labels) is None:
         return f"{start} {capital(str(one.get('why') or ''))}"
     many = f"{number(labels)} more label{'' if labels == 1 else 's'}"
-    return f"{start} About {many} of randomly drawn rows would settle it at {goal}."
+    return f"{start} About {many} of randomly drawn rows would settle it at {goal} (one-sided)."
 
 
 def sampled(result: Result) -> str:

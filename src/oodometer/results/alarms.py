@@ -16,7 +16,7 @@ Asked = Literal["all", "new"]
 
 # What has to lie below the bound for an alarm.
 WHEN: dict[str, str] = {
-    "value": "the estimate lies below the bound, by more than chance",
+    "value": "the number lies below the bound, by more than chance",
     "likely": "it is at least 80 % likely that the number lies below the bound, by more than chance",
     "upper": "the whole interval lies below the bound",
 }
@@ -76,6 +76,11 @@ class Failing:
     truth: Interval | None = None
     known_since: str | None = None
 
+    @property
+    def by_labels(self) -> bool:
+        """Whether ``interval`` is the truth by labels and no estimate."""
+        return self.truth == self.interval
+
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {
@@ -90,6 +95,7 @@ class Failing:
             "p": plain(self.chance),
             "changed": plain(self.changed),
             "truth": None if self.truth is None else self.truth.to_dict(),
+            "by_labels": self.by_labels,
         }
 
     def sentence(self) -> str:
@@ -104,7 +110,7 @@ class Failing:
             against = f"{100 * gap:.1f} points" if metric == "accuracy" else f"{gap:.3f}"
             against += " below the reference"
         sure = "the whole interval" if i.upper < self.bound else f"{percent(self.chance, 0)} likely"
-        by = " by labels" if self.truth == i else ""
+        by = " by labels" if self.by_labels else ""
         return f"{self.place['name']}: {metric} {value} [{lower}, {upper}]{by}, {against} ({sure})"
 
 

@@ -384,13 +384,13 @@ class FewShotRanking(Shown):
         said = f"{one.best} over {one.runner_up}: {percent(one.p_better, 0)}"
         goal = percent(one.level, None)
         if one.labels == 0:
-            return f"{said}; settled at {goal}"
+            return f"{said}; settled: at least {goal} (one-sided)"
         if one.labels is None:
             return f"{said}; {one.why}"
-        text = f"{said}; about {counted(one.labels, 'more label')} of random rows would settle it at {goal}"
+        text = f"{said}; about {counted(one.labels, 'more label')} of random rows would settle it at {goal} (one-sided)"
         if one.lower is not None:
-            text += f" ({one.lower:,} with luck, {'many more' if one.upper is None else f'{one.upper:,}'} without)"
-        return text + (f", {one.chosen:,} of rows on which the two disagree" if one.chosen else "")
+            text += f", {one.lower:,} at best, {'many more' if one.upper is None else f'{one.upper:,}'} at worst"
+        return text + (f"; {one.chosen:,} of rows on which the two disagree" if one.chosen else "")
 
     def summary(self) -> str:
         """What was found, in a few lines and tables."""
