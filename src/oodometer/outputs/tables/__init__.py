@@ -13,14 +13,14 @@ __all__ = ["Table", "table_of", "tables_of", "typed"]
 
 # Class of a result -> the file, and the function in it, that knows its tables; loaded when one is asked for.
 _HOMES = {
-    "Audit": "audit",
+    "Audit": "others.audit",
     "Backtest": "others.backtest",
     "Comparison": "others.comparison",
     "Diagnosis": "diagnosis",
     "Estimation": "estimation",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
-    "FewShotRanking": "ranking",
+    "FewShotRanking": "others.ranking",
     "JudgedOutputs": "others.judged_outputs",
     "StressTest": "others.stress_test",
 }

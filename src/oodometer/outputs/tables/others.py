@@ -1,4 +1,4 @@
-"""The tables of backtests, comparisons, judged outputs and stress tests: a function for each."""
+"""The tables of audits, backtests, comparisons, judged outputs, rankings and stress tests: a function for each."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 from .base import INTERVAL, Maker, Table, ends
 
 if TYPE_CHECKING:
+    from ...audits.result import Audit
     from ...results.backtest import Backtest
     from ...results.comparison import Comparison
+    from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
     from ...verbs.discriminate.judged import JudgedOutputs
 
-__all__ = ["backtest", "comparison", "judged_outputs", "stress_test"]
+__all__ = ["audit", "backtest", "comparison", "judged_outputs", "ranking", "stress_test"]
 
 _ERRORS = ("error", "bias", "coverage", "width", "cases")
 _TRIAL = ("family", "severity", "repeat", "rows", "method", "value", "lower", "upper", "level", "truth", "error")
 _PAIR = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
+_AUDIT = ("number", "method", *INTERVAL, "labels", "effective_labels", "assumes")
+_STRATA = ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested")
+_TWO = ("a", "b", "p_a_better", "differ", "only_a", "only_b")
 _POINT = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
 
 
@@ -109,3 +114,110 @@ def _points(found: StressTest) -> Table:
             rows.append({**about, **estimate, "error": point.error})
         rows += [{**about, "metric": name, **ends(one)} for name, one in point.metrics.items()]
     return Table(_POINT, rows)
+
+
+def audit(found: Audit) -> dict[str, Maker]:
+    """Intervals, strata where the target was divided, and rows to label next where they were asked for."""
+    made: dict[str, Maker] = {"intervals": partial(_intervals, found)}
+    if found.strata:
+        made["strata"] = partial(_strata, found)
+    if found.suggestion is not None:
+        made["suggested"] = partial(_suggested, found)
+    return made
+
+
+def _intervals(found: Audit) -> Table:
+    """The label-free estimate, the audited one, the believed one, and every other interval of the labels.
+
+    ``number`` says which it is: label-free, audited, believed, or another.
+    """
+    free = found.headline
+    rows: list[dict[str, Any]] = [
+        {"number": "label-free", "method": free.method, **ends(free), "assumes": free.assumes}
+    ]
+    chosen = found.estimate
+    for one in found.intervals:
+        is_chosen = chosen is not None and one.method == chosen.method
+        rows.append(
+            {
+                "number": "audited" if is_chosen else "another",
+                "method": one.method,
+                **ends(one),
+                "labels": found.labels,
+                "effective_labels": found.worth(one),
+                "assumes": one.assumes,
+            }
+        )
+    believed = found.believed
+    if believed is not None and believed.interval is not None:
+        rows.append(
+            {
+                "number": "believed",
+                "method": "natural shifts and labels",
+                **ends(believed.interval),
+                "labels": found.labels,
+                "effective_labels": believed.effective_labels,
+                "assumes": believed.assumes,
+            }
+        )
+    rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
+    return Table(_AUDIT, rows)
+
+
+def _strata(found: Audit) -> Table:
+    return Table(_STRATA, [{name: getattr(one, name) for name in _STRATA} for one in found.strata])
+
+
+def _suggested(found: Audit) -> Table:
+    """Numbers of the target's rows, from 0, and how likely each was to be drawn."""
+    assert found.suggestion is not None
+    drawn = zip(found.suggestion.row.tolist(), found.suggestion.probability.tolist(), strict=True)
+    return Table(("row", "p"), [{"row": row, "p": p} for row, p in drawn])
+
+
+def ranking(found: FewShotRanking) -> dict[str, Maker]:
+    """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model."""
+    made: dict[str, Maker] = {
+        "models": partial(_ranked, found),
+        "pairs": lambda: Table(
+            ("a", "b", "p_a_better", "differ", "only_a", "only_b"), [one.to_dict() for one in found.pairs]
+        ),
+        "evidence": partial(_evidence, found),
+    }
+    if found.suggested:
+        made["suggested"] = partial(_to_label, found)
+    return made
+
+
+def _ranked(found: FewShotRanking) -> Table:
+    columns = ("model", "rank", "p_best", "right", "labels", *INTERVAL, "source")
+    labels = found.labelled - found.chosen
+    rows = [
+        {
+            "model": one.model,
+            "rank": one.rank,
+            "p_best": one.p_best,
+            "right": one.right,
+            "labels": labels,
+            **ends(one.accuracy),
+            "source": one.source,
+        }
+        for one in found.ranking
+    ]
+    return Table(columns, rows)
+
+
+def _evidence(found: FewShotRanking) -> Table:
+    columns = ("evidence", "group", "model", *INTERVAL, "higher_is_better")
+    rows = []
+    for one in found.evidence:
+        for model, value in one.values.items():
+            number = {**ends(one.intervals.get(model)), "value": value}
+            about = {"evidence": one.name, "group": one.group, "higher_is_better": one.higher_is_better}
+            rows.append({**about, "model": model, **number})
+    return Table(columns, rows)
+
+
+def _to_label(found: FewShotRanking) -> Table:
+    rows = [{"id": row[0], "text": row[1]} for row in found.suggested_table()]
+    return Table(("id", "text"), rows)
