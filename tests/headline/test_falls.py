@@ -207,3 +207,16 @@ def test_the_test_of_change_keeps_its_level_with_sparse_cells_too(cells: int, ro
         assert [side.sum() for side in both] == [rows, few]
         found.append(no_shift_test(*both, seed=seed).tail_p_value)
     assert np.mean(np.array(found) < 0.05) <= 0.12
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.1, 0.3])
+def test_clusters_take_from_the_chance_what_is_sure_of_it(margin: float) -> None:
+    """A normal error is added to the truth: of an assumed normal law that is the sum of both variances."""
+    signs = ShiftSigns(0.85, 0.9, 500, 500, moved=0.3, unexplained=0.1)
+    plain, wide = (chance_of_fall(PRIOR, signs, margin, None, None, error) for error in (0.0, 0.05))
+    assert plain is not None
+    assert wide is not None
+    assert abs(wide - 0.5) < abs(plain - 0.5) + 0.02
+    stands = Interval(0.85, 0.85 - 1.96 * 0.03, 0.85 + 1.96 * 0.03, 0.95, "asymptotic")
+    normal = stats.norm(0.85, (0.03**2 + 0.04**2) ** 0.5).cdf(0.9 - margin)
+    assert chance_of_fall(PRIOR, None, margin, stands, 0.9, 0.04) == pytest.approx(normal, abs=0.005)

@@ -118,7 +118,11 @@ def test_a_fall_without_labels_is_less_sure_in_clusters() -> None:
             assert wide.fell is not None
             assert plain.fell.p is not None
             assert wide.fell.p is not None
-            assert abs(wide.fell.p - 0.5) < abs(plain.fell.p - 0.5)
+            if assume == "covariate":
+                assert abs(wide.fell.p - 0.5) < abs(plain.fell.p - 0.5)
+        for plain, wide in zip(alone.slices, found.slices, strict=True):
+            # part of what seems to have moved is chance among passages
+            assert wide.signs["moved"] < plain.signs["moved"]
         assert alone.alarms is not None
         assert found.alarms is not None
         rang = [
@@ -127,7 +131,8 @@ def test_a_fall_without_labels_is_less_sure_in_clusters() -> None:
         assert len(rang[0]) == len(rang[1]) == 2
         for part in found.slices:
             assert rang[1][part.name].interval == part.headline.interval
-            assert rang[1][part.name].chance < rang[0][part.name].chance
+            if assume == "covariate":
+                assert rang[1][part.name].chance < rang[0][part.name].chance
 
 
 def test_no_change_is_seen_where_clusters_alone_differ() -> None:

@@ -54,12 +54,12 @@ class ShiftStatistics:
             return Sums(rows=len(batch), counts=np.zeros(1, dtype=np.int64))
         return Sums(rows=len(batch), counts=self.label_counts.count(batch))
 
-    def finish(self, state: Sums) -> dict[str, float]:
-        """The statistics; empty where there are no cells."""
-        label_counts, counts = self.label_counts, state["counts"].astype(np.float64)
+    def finish(self, state: Sums, effects: tuple[float, float] = (1.0, 1.0)) -> dict[str, float]:
+        """The statistics; empty where there are no cells. ``effects``: as in `p_value`."""
+        label_counts, counts = self.label_counts, state["counts"] / effects[1]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return {}
-        here, there = label_counts.rows.astype(np.float64), counts
+        here, there = label_counts.rows / effects[0], counts
         n, m = here.sum(), there.sum()
         pooled = (here + there) / (n + m)
         degrees = max(int(np.count_nonzero(pooled)) - 1, 1)

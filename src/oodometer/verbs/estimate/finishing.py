@@ -182,9 +182,10 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
     weighting = None
     if trials is not None:
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
-    evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
-    evidence = replace(evidence, effects=design.effects)
+    own: dict[str, Any] = {"source": correct / rows, "reference_rows": rows, "effects": design.effects}
+    evidence = Evidence(options.level, weighting, diagnosis=diagnosis, **own)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
+    outputs = design.reference.outputs, design.target.outputs
     asked = MetricAnswers(fitted.plan.metrics, prior, options.assume)
 
     def answer_of(
@@ -195,7 +196,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         is_chunk: bool = False,
     ) -> _Answer:
         statistics = fitted.plan.shift_statistics
-        seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
+        seen = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         here = replace(evidence, shift_statistics=seen, diagnosis=None if is_chunk else evidence.diagnosis)
         still = make_headline(estimates, here)
@@ -214,13 +215,9 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
             return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source, error)
 
         fell = chance(correct / rows - options.margin)
-        changed = (
-            None
-            if statistics is None
-            else statistics.p_value(
-                states["shift_statistics"], options.seed, (design.reference.outputs, design.target.outputs)
-            )
-        )
+        changed = None
+        if statistics is not None:
+            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs)
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = asked.answers(by_metric, states, here, signs)
