@@ -57,6 +57,10 @@ def test_rows_of_new_classes_are_errors_of_every_model(tmp_path: Path, outputs: 
     found = oodometer.compare(home, out_of_domain=with_new, target=with_new)
     assert [m.out_of_domain.metrics["accuracy"].value for m in found.models if m.out_of_domain] == pytest.approx(truth)
     assert [m.target["truth"]["value"] for m in found.models if m.target] == pytest.approx(truth)
+    (order,) = [one["sentence"] for one in found.findings if one["name"] == "target_order"]
+    assert order == f"on the target {found.models[0].name} is by its labels ahead of {found.models[1].name}, " + (
+        f"{100 * truth[0]:.1f} % against {100 * truth[1]:.1f} %"
+    )
     said = [line for line in found.warnings if "40 labels are of classes that the model does not know ('elk')" in line]
     assert any("(target)" in line for line in said)
     if outputs == "probabilities":

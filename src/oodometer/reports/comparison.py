@@ -90,20 +90,25 @@ def on_target(result: Result) -> str:
     rows = target_rows(result)
     if not rows:
         return ""
+    known = all(row.get("by_labels") for row in rows)
+    rows = [{**row, "accuracy": row["by_labels"]} for row in rows] if known else rows
+    rows.sort(key=lambda row: -row["accuracy"]["value"])
+    how = "is" if known else "is estimated"
     told = [
-        f"{'is estimated at ' if row is rows[0] else 'at '}{percent(at['value'])} "
-        f"({percent_range(at.get('lower'), at.get('upper'))})"
+        f"{how if row is rows[0] else ''} at {percent(at['value'])} "
+        f"({percent_range(at.get('lower'), at.get('upper'))})".lstrip()
         for row in rows[:_MOST_TOLD]
         for at in [row["accuracy"]]
     ]
     named = [f"{short(row['name'], 30)} {words}" for row, words in zip(rows, told, strict=False)]
-    text = f"On the target, without labels, {_listed(named)}"
+    text = f"On the target, {'by its labels' if known else 'without labels'}, {_listed(named)}"
     if len(rows) > 1:
         first, second = (row["accuracy"] for row in rows[:2])
         ends = finite(first.get("lower")), finite(second.get("upper"))
         if ends[0] is not None and ends[1] is not None and ends[0] <= ends[1]:
-            text += "; the first two intervals overlap: which is better is undecided, and a few labels decide it"
-    doubted = [short(row["name"], 30) for row in rows if row.get("trust") == "none"]
+            text += "; the first two intervals overlap: which is better is undecided"
+            text += "" if known else ", and a few labels decide it"
+    doubted = [short(row["name"], 30) for row in rows if row.get("trust") == "none" and not known]
     if doubted:
         text += f"; the estimate of {_listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
     return f"{text}."

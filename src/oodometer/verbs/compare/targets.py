@@ -22,7 +22,8 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[d
     """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
 
     accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
-    without. truth : where the target's rows are labelled after all. curve, answers, auc_coverage : of the
+    without. truth : where the target's rows are labelled after all. by_labels : the truth as an interval where labels
+    decide in the place of the estimate, else None. curve, answers, auc_coverage : of the
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
     how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
@@ -41,6 +42,7 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[d
         "assumes": head.assumes,
         "shift": None if found.diagnosis is None else found.diagnosis.kind,
         "truth": found.target.get("accuracy"),
+        "by_labels": found.truth if found.by_labels else None,
     }
     if curve is not None:
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": _mean(curve)}
@@ -53,16 +55,23 @@ def findings_on_targets(titles: Sequence[str], found: Sequence[dict[str, Any]]) 
     Whether two intervals overlap is a rough test: it knows nothing of errors that the two estimates share.
     """
     out = []
-    order = sorted(range(len(found)), key=lambda one: -found[one]["accuracy"].value)
+    known = all(one["by_labels"] is not None for one in found)
+    of = "by_labels" if known else "accuracy"
+    order = sorted(range(len(found)), key=lambda one: -found[one][of].value)
     for a, b in pairwise(order):
-        first, second = found[a]["accuracy"], found[b]["accuracy"]
+        first, second = found[a][of], found[b][of]
         apart = first.lower > second.upper
-        say = f"on the target {titles[a]} is estimated ahead of {titles[b]}, {percent(first.value)} against "
-        say += percent(second.value)
+        say = f"on the target {titles[a]} is {'by its labels' if known else 'estimated'} ahead of {titles[b]}, "
+        say += f"{percent(first.value)} against {percent(second.value)}"
         if not apart:
-            say += ", but their intervals overlap: undecided; a few labels decide it (`oodometer rank`)"
+            say += ", but their intervals overlap: undecided"
+            say += (
+                "; compare these files themselves, row by row"
+                if known
+                else "; a few labels decide it (`oodometer rank`)"
+            )
         for one in (a, b):
-            if found[one]["trust"] == "none":
+            if found[one]["trust"] == "none" and not known:
                 say += f"; the estimate of {titles[one]} deserves no trust"
         out.append(
             {
