@@ -186,6 +186,8 @@ def test_a_fitted_file_without_clusters(tmp_path: Path) -> None:
     assert found.headline == estimate(home.drop(columns="passage"), away, cluster="passage", backtest=None).headline
     assert any("has no column passage: its rows are taken as independent" in w for w in found.warnings)
     repeated = home.rename(columns={"passage": "id"})
+    by_id = estimate(repeated, away, cluster="passage", backtest=None)
+    assert not any("taken as independent" in w and "no column" in w for w in by_id.warnings)
     direct = estimate(repeated, away.rename(columns={"passage": "id"}), backtest=None)
     found = estimate(fit(repeated, backtest=None), away.rename(columns={"passage": "id"}))
     assert found.to_dict() == direct.to_dict()

@@ -247,7 +247,7 @@ def _estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimat
     rows, there = fitted.counts[0], int(state[WHOLE]["truth"]["rows"])
     away = side_of([target], options.cluster, there, options.level, fitted.plan.shift_statistics, labelled=False)
     design = Design(fitted.clusters, away, fitted.counts[1] / rows, rows)
-    if options.cluster is not None and options.cluster not in fitted.clusters.columns:
+    if options.cluster not in (None, *fitted.clusters.columns) and not fitted.clusters.count:
         fitted.warnings.append(f"{fitted.name} has no column {options.cluster}: its rows are taken as independent")
     return finish(fitted, state, figures, target, options, design)
 
