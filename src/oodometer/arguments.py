@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import json
 import math
 import numbers
 import os
+import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 from .classes import named_classes
-from .errors import UsageError
+from .errors import OodometerError, UsageError
 from .intervals import check_level
 
 __all__ = [
@@ -26,7 +29,9 @@ __all__ = [
     "one_of",
     "record",
     "several",
+    "spoken_in_python",
     "texts",
+    "typed",
 ]
 
 P = ParamSpec("P")
@@ -358,12 +363,89 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     given[name] = checks[name](name, value)
             return function(*bound.args, **bound.kwargs)
 
-        return guarded
+        return spoken_in_python([p.name for p in fixed])(guarded)
 
     return wrap
 
 
 record: Check = _record
+
+
+_typed: list[None] = []  # not empty while a command line calls
+
+
+@contextmanager
+def typed() -> Iterator[None]:
+    """Inside, messages name options as a command line has them; elsewhere they name arguments of the function."""
+    _typed.append(None)
+    try:
+        yield
+    finally:
+        _typed.pop()
+
+
+_SIGN = r"(?:[^\s;:()`',]|:(?=[^\s;:()`',]))"
+_VALUE = (
+    rf"'[^']*'|\w+://{_SIGN}*|{_SIGN}*[=<>\d]{_SIGN}*(?:,{_SIGN}+)*|{_SIGN}+(?:,{_SIGN}+)+"
+    r"|[A-Z]+(?!\w)|(?!out\b)[a-z_]+(?=[;,)`]|$)"
+)
+_OPTION = rf"--([a-z][\w-]*)(?: ({_VALUE}))?"
+_OPTIONS = re.compile(
+    rf"oodometer [a-z][^;`]*|(?<![\w-]){_OPTION}(?: {_OPTION})*(?=(:| (?:is|are|needs|takes|makes|tell|new|out)\b)?)"
+)
+_OTHER_NAMES = {"map": "mapping", "judge": "existing", "judge_label": "labels"}
+
+
+def spoken_in_python(names: Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator of a public function with these arguments: errors name them, and not the options of a command line."""
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def spoken(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except OodometerError as error:
+                if not _typed:
+                    error.args = (in_python(str(error), names),)
+                raise
+
+        return spoken
+
+    return wrap
+
+
+def in_python(message: str, names: Collection[str]) -> str:
+    """A message whose options are arguments of a function with these names; what it has not, and commands, stay.
+
+    >>> in_python("rename with --map theirs=ours, or name all with --classes a,b", ["mapping", "classes"])
+    'rename with mapping={"theirs": "ours"}, or name all with classes=["a", "b"]'
+    >>> in_python("see --map p=confidence --map q=label --positive s; leave --by out", ["mapping", "positive", "by"])
+    'see mapping={"p": "confidence", "q": "label"}, positive="s"; leave by out'
+    """
+
+    def reworded(found: re.Match[str]) -> str:
+        given: dict[str, list[str]] = {}
+        for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
+            own = option.replace("-", "_")
+            name = next((one for one in (_OTHER_NAMES.get(own), own, f"{own}s") if one in names), None)
+            if name is None:
+                return found[0]
+            given.setdefault(name, []).extend([value] if value else [])
+        said = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
+        return said.rstrip("=") if found[found.re.groups] else said or found[0]
+
+    return re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
+
+
+def _as_code(name: str, values: list[str]) -> str:
+    """Values of an option as an argument of Python; numbers, and placeholders in capitals, stay."""
+    plain = [one.strip("'") for one in values]
+    if name == "mapping" and values:
+        return json.dumps(dict(one.rpartition("=")[::2] for one in plain), ensure_ascii=False)
+    if name == "classes" and values:
+        return json.dumps(plain[0].split(","), ensure_ascii=False)
+    code = [one if re.fullmatch(r"[A-Z]+|[\d.]+", one) else json.dumps(one, ensure_ascii=False) for one in plain]
+    return f"[{', '.join(code)}]" if len(code) > 1 or (code and name in ("methods", "metrics")) else "".join(code)
 
 
 def _may_be_none(parameter: inspect.Parameter) -> bool:

@@ -394,7 +394,9 @@ def _position(cell: Any) -> int | None:
 def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label") -> str:
     """What to do about a class that is not among the known ones."""
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
-        return "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
+        one = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
+        said = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
+        return said + one
     if _other_numbering(cell, distinct, classes):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
     near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]

@@ -152,7 +152,7 @@ def test_files_that_no_sheet_can_be(tmp_path: Path) -> None:
     for out, message in (("x.xlsx", "for a spreadsheet"), ("x.npz", "a page to label on"), ("x", "end the name in")):
         with pytest.raises(UsageError, match=message):
             audit(SOURCE, plain, suggest=3, out=tmp_path / out)
-    with pytest.raises(UsageError, match="--map draw=id"):
+    with pytest.raises(UsageError, match=r'mapping=\{"draw": "id"\}'):
         audit(SOURCE, plain, suggest=3, out=tmp_path / "x.csv", key="draw")
 
 

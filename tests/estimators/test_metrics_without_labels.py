@@ -401,3 +401,19 @@ def test_tables_and_alarms_know_the_metrics():
     assert len(f1) == 3
     assert f1["truth"].notna().all()
     assert set(found.to_frame("methods", library="pandas")["metric"]) == {"accuracy", "f1"}
+
+
+def test_the_pay_off_of_three_classes_has_an_interval():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([1, 1, 1], 900)
+    y = np.array([rng.choice(3, p=one) for one in p])
+    worth = {str(truth): {str(guess): float(truth == guess) for guess in range(3)} for truth in range(3)}
+    for assume in ("natural", "covariate", "label"):
+        found = estimate(
+            {"probabilities": p[:500], "label": y[:500]}, {"probabilities": p[500:]}, metrics=["expected_value"],
+            payoff=worth, assume=assume, backtest=None,
+        )  # fmt: skip
+        one = found.metrics["expected_value"]
+        assert one.lower < one.value < one.upper
+        assert one.lower < (p[500:].argmax(1) == y[500:]).mean() < one.upper
+        assert abs(one.value - found.headline.value) < 0.05  # its values make it the accuracy

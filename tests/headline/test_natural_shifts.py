@@ -269,7 +269,7 @@ def test_the_headline_is_that_of_the_assumption(assume: str) -> None:
 
 
 def test_an_assumption_that_no_method_can_answer_under_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"nothing can be said if the class shares changed .*; leave --assume out"):
+    with pytest.raises(UsageError, match=r"nothing can be said if the class shares changed .*; leave assume out"):
         oodometer.estimate(REFERENCE, TARGET, assume="label", methods=["source", "doc"], backtest=None)
     with pytest.raises(UsageError, match=r"unknown assumption 'hope'; known: natural, none, label, covariate"):
         oodometer.estimate(REFERENCE, TARGET, assume="hope")

@@ -151,10 +151,10 @@ def test_a_retry_gives_the_same_answer_and_the_next_night_another(night: Night, 
 
 def test_words_that_need_a_store_are_refused_without_one() -> None:
     data = {"probabilities": [[0.9, 0.1]] * 9, "label": [0] * 9}
-    for asked, said in (({"alarms": "new"}, "--alarms new needs a store"), ({"job": "shop"}, "--job needs a store")):
+    for asked, said in (({"alarms": "new"}, "alarms new needs a store"), ({"job": "shop"}, "job needs a store")):
         with pytest.raises(UsageError, match=said):
             oodometer.estimate(data, data, **asked)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="--alarms: expected one of all, new, got 'some'"):
+    with pytest.raises(UsageError, match="alarms: expected one of all, new, got 'some'"):
         oodometer.estimate(data, data, alarms="some", store="runs.sqlite")
-    with pytest.raises(UsageError, match="--job: expected a name, got an empty one"):
+    with pytest.raises(UsageError, match="job: expected a name, got an empty one"):
         oodometer.estimate(data, data, job=" ", store="runs.sqlite")

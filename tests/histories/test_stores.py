@@ -85,7 +85,7 @@ def test_jobs_stand_beside_each_other(place: str, night: Night) -> None:
     assert [one.name for one in oodometer.history(place, job="b").jobs] == ["b"]
     with pytest.raises(UsageError, match=r"has no job bb; did you mean b\? it has a, b$|has no job bb; it has a, b$"):
         oodometer.history(place, job="bb")
-    with pytest.raises(UsageError, match="--last: expected a number of runs, 1 or more, got 0"):
+    with pytest.raises(UsageError, match="last: expected a number of runs, 1 or more, got 0"):
         oodometer.history(place, last=0)
 
 

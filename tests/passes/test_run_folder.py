@@ -370,7 +370,7 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(
-        UsageError, match=r"mine holds other files and no run\.json; give --run-folder an empty or a new"
+        UsageError, match=r"mine holds other files and no run\.json; give run_folder= an empty or a new"
     ):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "mine")
     assert [one.name for one in (folder / "mine").iterdir()] == ["notes.txt"]
@@ -382,7 +382,7 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "stressed")
     (folder / "file").write_text("")
-    with pytest.raises(UsageError, match="--run-folder needs a folder that can be written"):
+    with pytest.raises(UsageError, match="run_folder needs a folder that can be written"):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "file")
 
 

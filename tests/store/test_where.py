@@ -536,11 +536,11 @@ def test_labels_are_joined_by_a_column(tmp_path: Path) -> None:
     assert found.target["labelled"] == 100
     assert any("100 of 200 labels are not needed" in said for said in found.warnings)
     for told in ({"label": labels["label"]}, {"row": list(range(200)), "label": labels["label"]}):
-        with pytest.raises(UsageError, match=r"beside --where labels are joined by a column.*--key"):
+        with pytest.raises(UsageError, match=r"beside where= labels are joined by a column.*key="):
             estimate(reference, target, labels=told, **options)
-        with pytest.raises(UsageError, match=r"beside --where labels are joined by a column.*--key"):
+        with pytest.raises(UsageError, match=r"beside where= labels are joined by a column.*key="):
             audit(reference, target, labels=told, where="key >= 300")
-    with pytest.raises(UsageError, match="rows that are suggested beside --where"):
+    with pytest.raises(UsageError, match="rows that are suggested beside where are known"):
         audit(reference, target, suggest=5, out=tmp_path / "sheet.csv", where="key >= 300")
     audit(reference, target, suggest=5, out=tmp_path / "sheet.csv", where="key >= 300", key="key")
     sheet = as_source(tmp_path / "sheet.csv", extra_columns=["key"])

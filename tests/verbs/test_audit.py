@@ -220,7 +220,7 @@ def test_faults() -> None:
         run(labels=FEW, level=95)
     with pytest.raises(UsageError, match="suggest"):
         run(labels=FEW, suggest=-1)
-    with pytest.raises(UsageError, match="--suggest"):
+    with pytest.raises(UsageError, match="suggest="):
         run(labels=FEW, out="x.csv")
     with pytest.raises(UsageError, match="1 to 840"):
         run(labels=FEW, suggest=841)

@@ -332,7 +332,7 @@ def test_wrong_calls() -> None:
         compare([one, other], tolerance=0.2)
     with pytest.raises(UsageError, match="required accuracy"):
         compare([one, other], require=(95,))
-    with pytest.raises(InputError, match=r"order the rows by.*--score"):
+    with pytest.raises(InputError, match=r"order the rows by.*score="):
         compare([one, {"label": one["label"], "prediction": one["prediction"]}])
     with pytest.raises(InputError, match="known truth"):
         compare([one, {"confidence": one["confidence"]}])

@@ -223,10 +223,10 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
         ({"epochs": 0}, "at least 1 epoch"),
         ({"source": "bert", "config": TINY}, "not both"),
         ({"head": "rule"}, "expected a head of mark or tokens"),
-        ({"head": "tokens", "metric": "bleu"}, "--head is for encoders that tell right from wrong"),
-        ({"head": "tokens", "kind": "encoder-decoder"}, "--head is for encoders that tell right from wrong"),
-        ({"pretraining": 2, "source": "bert"}, "--pretraining is for encoders from scratch"),
-        ({"pretraining": 2, "kind": "encoder-decoder"}, "--pretraining is for encoders from scratch"),
+        ({"head": "tokens", "metric": "bleu"}, "head is for encoders that tell right from wrong"),
+        ({"head": "tokens", "kind": "encoder-decoder"}, "head is for encoders that tell right from wrong"),
+        ({"pretraining": 2, "source": "bert"}, "pretraining is for encoders from scratch"),
+        ({"pretraining": 2, "kind": "encoder-decoder"}, "pretraining is for encoders from scratch"),
         ({"pretraining": -1}, "expected 0 or more passes of pretraining, got -1"),
         ({"level": 2.0}, "level"),
         ({"mapping": {"nothing": "gold"}}, "no column nothing"),
@@ -238,7 +238,7 @@ def test_wrong_calls_are_one_line(options: dict[str, Any], message: str, tmp_pat
 
 
 def test_few_inputs_ask_for_a_dev_file() -> None:
-    with pytest.raises(InputError, match=r"at least 10 different inputs.*--dev FILE"):
+    with pytest.raises(InputError, match=r"at least 10 different inputs.*dev=FILE"):
         train_judges({"input": ["a", "b"], "output": ["x", "y"], "gold": ["A", "B"]}, "judges")
 
 
@@ -782,7 +782,7 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
     assert (found.record.votes[0, asked] + other.record.votes[0, asked] == 1).all()  # the labels are two of two
     both = judge_outputs(THREE, ROWS, existing=[three], judge_labels=["entailment"])
     assert both.judges == ("rule_0", "rule_1", "rule_2", "pretrained_3")
-    with pytest.raises(InputError, match="name it with --judge-label; the classifier has contradiction, neutral"):
+    with pytest.raises(InputError, match="name it with judge_labels=; the classifier has contradiction, neutral"):
         judge_outputs(None, ROWS, existing=[three])
     with pytest.raises(InputError, match="a label of the classifier that means Correct"):
         judge_outputs(None, ROWS, existing=[three], judge_labels=["right"])
@@ -803,9 +803,7 @@ def held_out(rows: int) -> Pairs:
 def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
     draw, held = random.Random(0), held_out(2000)
     coin = RuleDiscriminator(lambda i, o: draw.random())
-    with pytest.raises(
-        WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) % .*--all-judges"
-    ):
+    with pytest.raises(WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) % .*--all-judges"):
         stop_at_a_coin(coin, held, 5)
     stop_at_a_coin(coin, held_out(20), 5)  # too few pairs to be sure
     stop_at_a_coin(RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5)  # rejects all at 0.5: no coin

@@ -394,11 +394,11 @@ def test_hours_weeks_and_gaps() -> None:
 
 
 def test_wrong_cuts() -> None:
-    with pytest.raises(UsageError, match=r"give --by or --every, not both"):
+    with pytest.raises(UsageError, match=r"give by= or every=, not both"):
         estimate(REFERENCE, UNLABELLED, by="group", every="1d")
     with pytest.raises(UsageError, match=r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"):
         estimate(REFERENCE, UNLABELLED, every="daily")
-    with pytest.raises(UsageError, match=r"--every needs the column `time`"):
+    with pytest.raises(UsageError, match=r"every needs the column `time`"):
         estimate(REFERENCE, UNLABELLED, every="1d")
 
 
@@ -803,7 +803,7 @@ def test_chunks_of_seconds_over_hours_are_refused() -> None:
     target = {"probabilities": UNLABELLED.probabilities, "time": times}
     many = {name: np.concatenate([value] * 4) for name, value in target.items()}
     many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(60, "s")
-    with pytest.raises(UsageError, match=r"--every makes more than 1000 chunks"):
+    with pytest.raises(UsageError, match=r"every makes more than 1000 chunks"):
         estimate(REFERENCE, many, every="1m")
 
 

@@ -83,7 +83,9 @@ def test_metrics_ride_along(folder: Path) -> None:
     assert [*estimate(path, TARGET, metrics=["auc"]).metrics] == ["roc_auc"]
     said = estimate(path, TARGET, methods=["doc"]).warnings
     assert any("metrics of the fit: they are left out" in line for line in said)
-    with pytest.raises(UsageError, match="was fitted with f1, roc_auc; fit the reference again with --metric mcc"):
+    with pytest.raises(
+        UsageError, match=r'was fitted with f1, roc_auc; fit the reference again with metrics=\["mcc"\]'
+    ):
         estimate(path, TARGET, metrics=["mcc"])
     with pytest.raises(UsageError, match="holds what was fitted with its pay-off"):
         estimate(path, TARGET, payoff={"0": {"0": 1.0}})

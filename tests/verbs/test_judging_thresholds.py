@@ -150,7 +150,7 @@ def test_confidence_votes_as_well(tmp_path: Path) -> None:
     assert (again.judges, again.lower, again.upper) == (found.judges, found.lower, found.upper)
     anew = judge_outputs(KIND, tmp_path / "new.jsonl", calibrate=dev, with_confidence=True, agree=2)
     assert (anew.judges, anew.lower, anew.upper) == (found.judges, found.lower, found.upper)  # no voter counts twice
-    with pytest.raises(UsageError, match="--with-confidence needs --calibrate FILE"):
+    with pytest.raises(UsageError, match="with_confidence needs calibrate=FILE"):
         judge_outputs(KIND, new, with_confidence=True)
     bare = {name: column for name, column in new.items() if name != "confidence"}
     with pytest.raises(InputError, match="expected a confidence of the model"):

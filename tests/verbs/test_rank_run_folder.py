@@ -223,7 +223,7 @@ def test_a_folder_of_another_job_is_refused(home: Path) -> None:
         asked(unlabelled=None)
     (home / "mine").mkdir()
     (home / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"mine holds other files and no run\.json; give --run-folder an empty or a"):
+    with pytest.raises(UsageError, match=r"mine holds other files and no run\.json; give run_folder= an empty or a"):
         asked("mine")
     assert [one.name for one in (home / "mine").iterdir()] == ["notes.txt"]
 
@@ -239,7 +239,7 @@ def test_what_no_folder_can_keep_is_refused_in_one_line(home: Path) -> None:
         assert "\n" not in str(caught.value)
     record = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]], label=[0, 1], columns={"id": np.array([1, 2])})
     files = [write_predictions(record, home / f"{name}.parquet") for name in "ab"]
-    with pytest.raises(UsageError, match="these are predictions files: no model is asked; leave --run-folder out"):
+    with pytest.raises(UsageError, match="these are predictions files: no model is asked; leave run_folder out"):
         oodometer.rank(files, run_folder="run")
     assert not (home / "run").exists()
 

@@ -150,7 +150,7 @@ def test_what_no_threshold_can_be_for_is_refused_in_the_same_words(
 
 
 def test_a_positive_column_is_none_of_a_live_model() -> None:
-    with pytest.raises(UsageError, match="--positive COLUMN is of predictions files; =CLASS alone says"):
+    with pytest.raises(UsageError, match="positive=COLUMN is of predictions files; =CLASS alone says"):
         oodometer.rank({"a": lambda x: x, "b": lambda x: x}, examples={"text": ["a"], "label": [0]}, positive="p")
 
 

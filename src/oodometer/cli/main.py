@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from .. import plugins
+from ..arguments import typed
 from ..errors import OodometerError, near_names, without_passwords
 from . import (
     audit,
@@ -129,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None and not debug:  # what libraries log, such as py4j that it was interrupted, is for no user
         logging.getLogger().addHandler(logging.NullHandler())
     given = [a for a in given if a != "--debug"]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), typed():
         warnings.showwarning = _warn
         # joblib begins a new process where one has grown by 300 MB, as after a training: no news to anybody.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)

@@ -102,8 +102,12 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
     confusion = None
     if hits.shape[-1] == 2:
         confusion = _two_by_two(margins)
-    elif mass is not None and hits.ndim == 1:
-        confusion = expected_confusion(margins.predicted, hits, mass, elsewhere.sum(axis=-1)).T
+    elif mass is not None:
+        own = (one.reshape(-1, hits.shape[-1]) for one in (margins.predicted, hits, elsewhere.sum(axis=-1)))
+        drawn = [
+            expected_confusion(predicted, right, mass, missed).T for predicted, right, missed in zip(*own, strict=True)
+        ]
+        confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
     return ExpectedClasses(margins, positives, negatives, confusion)
 
 
@@ -132,7 +136,8 @@ def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
 def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator) -> ExpectedClasses:
     """``many`` redrawn targets at redrawn rates (replicates first), in coarse bins."""
     target = confusion_of(counts)
-    return _expected(*drawn_positives(target, rates, many, rng))
+    mass = target.mass if len(target.top) <= MOST_CLASSES else None
+    return _expected(*drawn_positives(target, rates, many, rng), mass)
 
 
 def known_classes(counts: Sums) -> ExpectedClasses:

@@ -42,7 +42,7 @@ class Payoff:
         """
         if isinstance(given, Payoff):
             return given
-        if isinstance(given, Mapping):
+        if not isinstance(given, (str, Path)):
             return cls(_numbers(given, None))
         text = str(given)
         if text.lstrip().startswith(("{", "[")):

@@ -298,7 +298,7 @@ def two_classes(reader: Reader, layout: Layout, positive: int | str) -> ClassNam
             f"two classes, {positive!r} and another one",
             got=", ".join(map(repr, found[:6])),
             column=next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone),
-            remedy="name both, --classes a,b (classes=[...])",
+            remedy="name both, --classes a,b",
         )
     return tuple(sorted(found, key=str))
 

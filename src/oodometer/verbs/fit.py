@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from ..arguments import CHECKS, checked
+from ..arguments import CHECKS, checked, spoken_in_python
 from ..engines import Engine
 from ..errors import UsageError
 from ..headline.natural_shifts import NaturalShifts
@@ -100,6 +100,7 @@ backtest, diagnosis, prior, metrics, payoff, seed :
         self.payoff = payoff
         self.seed = seed
 
+    @spoken_in_python(list(inspect.signature(__init__).parameters))
     def fit(
         self,
         reference: Any,

@@ -414,5 +414,5 @@ def test_perplexities_are_no_verdicts(tmp_path: Path) -> None:
 
 
 def test_a_filter_of_another_harness_is_refused() -> None:
-    with pytest.raises(UsageError, match="--filter is of lm-evaluation-harness"):
+    with pytest.raises(UsageError, match="filter is of lm-evaluation-harness"):
         read(LOGS / "inspect_sums.json", filter="strict")

@@ -81,9 +81,9 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     assert found.accuracy.value == 0.5  # type: ignore[union-attr]
     with pytest.raises(InputError, match=r"got no 'reviews'; there are review, truth, key, year"):
         predict(told, dict(sorted(data.items(), key=lambda item: list(data).index(item[0]))), inputs="reviews")
-    with pytest.raises(InputError, match=r"a column of labels, got no 'y'; there are .*name one of them with --label"):
+    with pytest.raises(InputError, match=r"a column of labels, got no 'y'; there are .*name one of them with label="):
         predict(told, data, inputs="review", label="y")
-    with pytest.raises(InputError, match=r"a column with the inputs of the model.*name it with --input"):
+    with pytest.raises(InputError, match=r"a column with the inputs of the model.*name it with inputs="):
         predict(oodometer_texts_only(), data)
 
 

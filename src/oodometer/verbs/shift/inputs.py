@@ -40,7 +40,7 @@ class ShiftInputs:
         lacking = [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if self.training is None else []
         if lacking:
             said = f"{lacking[0]} needs the texts that the model was trained on"
-            raise UsageError(f"{said}; name a file of them (training=, --training FILE)")
+            raise UsageError(f"{said}; name a file of them (--training FILE)")
         for name, given, cls in (
             ("training", self.training, SynonymShift),
             ("importance", self.importance, ImportantWords),
