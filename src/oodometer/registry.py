@@ -78,10 +78,7 @@ def _load(kind: MethodKind) -> None:
 
 
 def _load_plugins(kind: MethodKind) -> None:
-    """Import the floor of this kind, then the plugins; a broken plugin warns and is left out.
-
-    Looking through all that is installed takes 10 ms and more, so that it is not done for a name of our own.
-    """
+    """Import the floor of this kind, then the plugins; a broken plugin warns and is left out."""
     _load(kind)
     if kind in _plugins_loaded:
         return

@@ -169,10 +169,7 @@ class _Path:
         return ids, real, moves
 
     def _probabilities(self, embedded: Any, ids: Any, real: Any) -> Any:
-        """Probabilities of all classes, shape (sample, class), with these embeddings in place of those of the ids.
-
-        The ids go along, since some encoders count positions and types by them.
-        """
+        """Probabilities of all classes, shape (sample, class), with these embeddings in place of those of the ids."""
         hook = self._layer.register_forward_hook(lambda *_: embedded)
         try:
             return self._model._scores(self._net, ids, real).float().softmax(-1)

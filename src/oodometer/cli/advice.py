@@ -116,10 +116,7 @@ def _found(
     given: Mapping[str, Any],
     apart: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks.
-
-    ``apart`` are the columns of a file that holds the truth alone.
-    """
+    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks."""
     (_, reference), *others = files
     out: dict[str, str] = {}
     for _, columns in reversed(files):

@@ -147,10 +147,7 @@ def run_tasks(
 
 
 def _heard(engine: Engine, work: _Work, numbered: Sequence[tuple[int, Any]], hearing: _Hearing[Any, Any]) -> _Finished:
-    """The merged state; results are heard as states are merged.
-
-    The first state would wait for the second one to be merged with: an empty one goes before it.
-    """
+    """The merged state; results are heard as states are merged."""
     parts = [None, *numbered] if len(numbered) > 1 else numbered
     finished = engine.fold(parts, work, hearing.merge)
     hearing.hear(finished)

@@ -110,10 +110,7 @@ class _AgreementLine(Estimator):
         return self._estimate(state, value, lower, upper, details=details, warnings=notes)
 
     def _gradients(self, line: Line, y: Array, pull: Array) -> tuple[Array, Array]:
-        """Derivatives of the judged model's probit by each y and by each x; the upper triangle is meant.
-
-        The probit is slope u_0 + sum_{i<j} pull_ij (y_ij - slope x_ij), and the slope moves with every pair.
-        """
+        """Derivatives of the judged model's probit by each y and by each x; the upper triangle is meant."""
         x = self._x
         dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
         spread = float(np.square(dx[self._pairs]).sum())

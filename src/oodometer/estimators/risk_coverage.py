@@ -122,10 +122,7 @@ class RiskCoverage(Method[Sums, Curve]):
 
 
 def _along(counts: Array, rate: Array, coverage: Array) -> Array:
-    """Mean rate of the most confident share, for each replicate and share; linear within a bin.
-
-    counts and rate have axes (replicate, bin); the result has axes (replicate, share).
-    """
+    """Mean rate of the most confident share, for each replicate and share; linear within a bin."""
     start = np.zeros((len(counts), 1))
     rows = np.concatenate([start, np.cumsum(counts[:, ::-1], axis=1)], axis=1)
     hits = np.concatenate([start, np.cumsum((counts * rate)[:, ::-1], axis=1)], axis=1)

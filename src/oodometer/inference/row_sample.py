@@ -109,10 +109,7 @@ class RowSample:
 
 
 def _lowest(batch: Predictions, limit: int) -> tuple[Array, Array]:
-    """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it.
-
-    Of a data set of known size only those that can be among its smallest: a batch of a large one then keeps few rows.
-    """
+    """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
     keys: Array = batch.derived("row keys", lambda: scramble(np.arange(batch.first_row, batch.first_row + len(batch))))
     bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
     if bound is not None:

@@ -112,10 +112,7 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
 
 
 def _by_programme(worth: Array, share: Array) -> tuple[Array, Array | None]:
-    """Potentials, the multipliers of the linear programme, and the class to which most of each sample is carried.
-
-    The programme carries each sample whole and fills each class to its share.
-    """
+    """Potentials, the multipliers of the linear programme, and the class to which most of each sample is carried."""
     from scipy.optimize import linprog
 
     samples, classes = worth.shape

@@ -96,10 +96,7 @@ class _LinearAlgebra:
         self._let_go()
 
     def _let_go(self) -> None:
-        """Let any thread set limits: threadpoolctl 3.8 silently heeds none but the first one that set any.
-
-        Whoever lifts the limit here may be another thread than the one that set it; the lock keeps them in order.
-        """
+        """Let any thread set limits: threadpoolctl 3.8 silently heeds none but the first one that set any."""
         for library in self._found[1].lib_controllers:
             clear = getattr(library, "clear_controlling_thread", None)
             if clear is not None:

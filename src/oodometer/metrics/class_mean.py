@@ -53,10 +53,7 @@ class ClassMean(ConfusionMetric[Measure]):
 
 
 def _posterior(hits: Array, trials: Array, is_f1: bool, level: float) -> tuple[float, float]:
-    """Ends for the mean of shares with the posteriors Beta(hits + 1/2, misses + 1/2), as if independent.
-
-    Of a class without a trial nothing is known: it counts as 0 in the lower end and as 1 in the upper one.
-    """
+    """Ends for the mean of shares with the posteriors Beta(hits + 1/2, misses + 1/2), as if independent."""
     known = trials > 0
     a, total = hits[known] + 0.5, trials[known] + 1.0
     mean = a / total

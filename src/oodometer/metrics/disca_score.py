@@ -35,10 +35,7 @@ _WORK = 4_000_000  # cells times replicates where every sample is a point of the
 
 
 def _beyond(ends: tuple[float, float], groups: Groups, share: float) -> tuple[float, float]:
-    """The ends moved out where the lowest confidence stands for a or b with the weight ``share``.
-
-    No replicate is below the lowest sample, but another sample may be: as far (in ratio) as the fifth lowest is above.
-    """
+    """The ends moved out where the lowest confidence stands for a or b with the weight ``share``."""
     if not share:
         return ends
     found = rank_bins(groups).at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]

@@ -59,10 +59,7 @@ def _checked(accuracy: float) -> float:
 
 @dataclass(frozen=True)
 class _Tests:
-    """Thresholds, strict to lenient and the last answers all; what each answers; the samples among it that test it.
-
-    wanted : threshold -> its place among the different ``values``, which equal confidences share.
-    """
+    """Thresholds, strict to lenient and the last answers all; what each answers; the samples among it that test it."""
 
     values: Array
     wanted: Array

@@ -128,10 +128,7 @@ def _why_not(suite: Answered) -> str:
 
 
 def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
-    """Those that were named, else all that fit; `UsageError` for one of pairs on single texts.
-
-    None where attributions are only to be drawn: what is drawn must move no number.
-    """
+    """Those that were named, else all that fit; `UsageError` for one of pairs on single texts."""
     pairs = suite.modality == "pair"
     if not options.factors and options.attribution == "auto":
         return ()

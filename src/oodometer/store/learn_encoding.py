@@ -84,10 +84,7 @@ def _placed(columns: Sequence[ColumnEncoding]) -> tuple[ColumnEncoding, ...]:
 
 
 def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bool]:
-    """A uniform sample of the rows as an Arrow table; whether its cells are text, with decimal commas.
-
-    References of several formats hold cells of several types: the first one tells.
-    """
+    """A uniform sample of the rows as an Arrow table; whether its cells are text, with decimal commas."""
     first = sources[0]
     kept: list[tuple[Array, Any]] = []
     for source in [s for s in sources if (s.raw_text, s.decimal_comma) == (first.raw_text, first.decimal_comma)]:

@@ -232,7 +232,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     for call, words in (
         (lambda: predict(told, data, out=tmp_path / "x.pkl"), r"end the name in \.parquet"),
         (lambda: predict(told, data, out=tmp_path / "none" / "x.csv"), "there is no folder"),
-        (lambda: predict(told, data, average=True), "--average is of several models"),
+        (lambda: predict(told, data, average=True), "average is of several models"),
         (lambda: predict(told, data, views=2, dropout=2), "expected views or dropout, got both"),
         (lambda: predict(told, data, batch_rows=0), "batches of at least 1 row|at least 1"),
         (lambda: predict(told, data, on_error="ignore"), "one of refuse, skip"),

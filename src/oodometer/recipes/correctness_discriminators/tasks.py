@@ -155,10 +155,7 @@ _SMALL = RunConfig(
 
 
 def _sized(epochs: int, every: int, *, pretraining: int, judge_epochs: int = 6, **others: Any) -> RunConfig:
-    """The run config of the small scale with other values replaced.
-
-    Given are passes of the parser, steps between its checkpoints, passes of the pretraining of judges and of a judge.
-    """
+    """The run config of the small scale with other values replaced."""
     plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
     return replace(
         _SMALL,

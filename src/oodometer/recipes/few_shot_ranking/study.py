@@ -78,10 +78,7 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _guess(by_seed: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
-    """GUESS for each architecture that could be named best in every set: few-shot accuracy over the seeds.
-
-    Sets whose three models are all equally good are not there.
-    """
+    """GUESS for each architecture that could be named best in every set: few-shot accuracy over the seeds."""
     found = [guess_accuracy(sets) for sets in by_seed if sets]
     if not found:
         return []

@@ -136,10 +136,7 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
 
 
 def _roles(model: Encoder, near: Dataset) -> dict[str, int]:
-    """Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as.
-
-    By their names; where they have none, by which output agrees best with the labels of in-domain rows.
-    """
+    """Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as."""
     names = [str(one).lower() for one in model.classes]
     positive = next((i for i, one in enumerate(names) if one.startswith("entail")), None)
     negative = next((i for i, one in enumerate(names) if one.startswith(("neutral", "not", "non"))), None)

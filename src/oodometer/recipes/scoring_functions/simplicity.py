@@ -107,10 +107,7 @@ def record_of(answers: Answers, base: int, *, features: bool = False, labels: bo
 
 
 def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, Any]:
-    """What the headline, the diagnosis and ten labels say, for the first models.
-
-    ``given`` says what the model's team has: its outputs alone, the other models too, or features as well.
-    """
+    """What the headline, the diagnosis and ten labels say, for the first models."""
     config = data.config.dominoes
     out: dict[str, dict[str, Any]] = {}
     for given in ("outputs", "members", "features and members"):

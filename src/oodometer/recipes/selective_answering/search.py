@@ -154,10 +154,7 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
 def _power_of_tail(
     rows: Array, accuracy: Array, effect: float, rng: np.random.Generator, samples: int
 ) -> tuple[float, float]:
-    """Case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC.
-
-    Seen as `compare` sees it, on rows of their own: in the sample and in 90 % of the replicates.
-    """
+    """Case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC."""
     first = COVERAGES <= TAIL + 1e-9
     worse, better = np.array(accuracy), np.array(accuracy)
     worse[first] = np.clip(accuracy[first] - effect, 0, 1)

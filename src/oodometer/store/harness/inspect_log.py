@@ -329,10 +329,7 @@ _LOCAL = 30  # bytes of a member's own header, before its name and its extra fie
 
 
 class _ZipMembers:
-    """A zip archive, read member by member; of a name that is there twice the last one counts.
-
-    Raises `InputError` for an archive or a member that is cut off or damaged.
-    """
+    """A zip archive, read member by member; of a name that is there twice the last one counts."""
 
     def __init__(self, file: str) -> None:
         self.file = file

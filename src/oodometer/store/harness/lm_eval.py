@@ -291,10 +291,7 @@ def _finite(scores: Sequence[float]) -> list[float]:
 def _fitting(
     choices: Sequence[_Choice], metric: Metric | None, verdicts: Sequence[bool] | None, file: str
 ) -> tuple[list[list[float]], list[set[int]] | None, list[int] | None]:
-    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read.
-
-    Also which options were picked, where that is not the best one.
-    """
+    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
     ways = _scores(choices, "acc" if metric is None else metric.name, file)
     count = [len(one) for one in ways[0]]
     readings = [
@@ -330,10 +327,7 @@ def _fitting(
 
 
 def _mixed_up(choice: _Choice, metric: str) -> list[float]:
-    """Scores by which earlier releases picked an option, where each was asked about with and without the prompt.
-
-    All requests with the prompt come first, and they were read as if each was followed by the one without it.
-    """
+    """Scores by which earlier releases picked an option, where each was asked about with and without the prompt."""
     plain, alone = _finite(choice.scores[::2]), _finite(choice.scores[1::2])
     return plain if metric == "acc" else [a - b for a, b in zip(plain, alone, strict=True)]
 

@@ -333,10 +333,7 @@ def _said(sampled: SampledRows, score: Array, slope: float, headline: Headline, 
 
 
 def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], rows: TargetRows) -> str | None:
-    """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled.
-
-    Rows that a suggestion drew with chances of their own carry these: they are not looked at.
-    """
+    """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled."""
     chosen = sampled.row[sampled.share >= 1]
     known = np.zeros(len(rows.score), dtype=bool)
     known[chosen] = True

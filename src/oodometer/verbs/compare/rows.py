@@ -77,10 +77,7 @@ def read_rows(
 
 @dataclass(frozen=True)
 class _RowsOf:
-    """The pass: the state of the metrics, and of each known row its place, its value in the order and its verdict.
-
-    Of more than `LIMIT` rows only the state is kept.
-    """
+    """The pass: the state of the metrics, and of each known row its place, its value in the order and its verdict."""
 
     plan: EvaluationPlan
     order: RankMetric[Any]

@@ -27,10 +27,7 @@ _PER_TASK = 1  # batches of a task, where there are few
 @final
 @dataclass(frozen=True)
 class _Task:
-    """Asks about a stretch of batches: the places from ``start`` on and before ``stop``, None for the end.
-
-    Model and data travel as their paths; ``job`` and ``stamp`` tell them from others.
-    """
+    """Asks about a stretch of batches: the places from ``start`` on and before ``stop``, None for the end."""
 
     model: str
     data: str

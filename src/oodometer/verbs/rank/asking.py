@@ -167,10 +167,7 @@ def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier],
 
 
 def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) -> tuple[int | str, ...]:
-    """The classes of all models in the order of the first; `InputError` where they are not the same.
-
-    A model from outside that names none tells them with an answer: it is asked about one row.
-    """
+    """The classes of all models in the order of the first; `InputError` where they are not the same."""
     row = given.parts[0].take([0])
     found = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
     first = found[0]

@@ -142,10 +142,7 @@ def _shift_all(job: Job, number: int, files: Sequence[Path], names: Sequence[Pat
 
 
 def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int, int], None]) -> Skipped:
-    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
-
-    ``tell(row, many)`` hears of the last row that is written, and how many with it.
-    """
+    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused."""
     shift, severity = job.shifts[stretch.number]
     skipped: list[tuple[str, str]] = []
     for rows, images in _decoded(job, stretch, skipped):
