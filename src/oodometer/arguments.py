@@ -353,17 +353,23 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @functools.wraps(function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)
-            given = bound.arguments
-            for name, value in given.items():
-                parameter = signature.parameters[name]
-                if parameter.kind is parameter.VAR_KEYWORD:
-                    given[name] = {k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()}
-                elif name == "seed" or value is not None or not _may_be_none(parameter):
-                    given[name] = checks[name](name, value)
-            return function(*bound.args, **bound.kwargs)
+            try:
+                bound = signature.bind(*args, **kwargs)
+                given = bound.arguments
+                for name, value in given.items():
+                    parameter = signature.parameters[name]
+                    if parameter.kind is parameter.VAR_KEYWORD:
+                        given[name] = {
+                            k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()
+                        }
+                    elif name == "seed" or value is not None or not _may_be_none(parameter):
+                        given[name] = checks[name](name, value)
+                return function(*bound.args, **bound.kwargs)
+            except OodometerError as error:
+                _spoken(error, checks)
+                raise
 
-        return spoken_in_python([p.name for p in fixed])(guarded)
+        return guarded
 
     return wrap
 
@@ -405,13 +411,17 @@ def spoken_in_python(names: Collection[str]) -> Callable[[Callable[P, R]], Calla
             try:
                 return function(*args, **kwargs)
             except OodometerError as error:
-                if not _typed:
-                    error.args = (in_python(str(error), names),)
+                _spoken(error, names)
                 raise
 
         return spoken
 
     return wrap
+
+
+def _spoken(error: OodometerError, names: Collection[str]) -> None:
+    if not _typed:
+        error.args = (in_python(str(error), names),)
 
 
 def in_python(message: str, names: Collection[str]) -> str:

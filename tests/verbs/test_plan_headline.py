@@ -259,9 +259,7 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 
 def test_chunks_need_times() -> None:
-    with pytest.raises(
-        UsageError, match=r'every needs the column `time`; rename yours with mapping=\{"theirs": "time"\}'
-    ):
+    with pytest.raises(UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"):
         plan(every=DurationChunks(60)).summarize(target())
 
 

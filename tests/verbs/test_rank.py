@@ -391,7 +391,7 @@ def test_repeated_ids_that_cannot_be_joined() -> None:
     files = repeated()
     rng = np.random.default_rng(0)
     row = np.arange(130)
-    with pytest.raises(InputError, match="name rows by another column with --id"):
+    with pytest.raises(InputError, match="name rows by another column with id="):
         oodometer.rank({"a": files["a"], "b": files["b"].iloc[:-1]})
     label = rng.integers(0, 2, 130)  # questions of their own under one id
     apart = {name: one.assign(label=label, row=row) for name, one in files.items()}

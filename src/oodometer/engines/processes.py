@@ -112,7 +112,7 @@ def _pool(order: Order, workers: int) -> Executor:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Inside, no Ctrl-C reaches this thread, nor, ever, a process that it starts: its first imports would tell of it."""
+    """Inside, no Ctrl-C reaches this thread, nor, ever, a process that it starts: their imports would tell."""
     hold = getattr(signal, "pthread_sigmask", None)  # not on Windows
     if hold is None:
         yield

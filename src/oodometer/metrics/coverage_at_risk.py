@@ -48,7 +48,7 @@ def _checked(risk: float) -> float:
 
 
 def _crossings(groups: Groups, risk: float) -> tuple[int, int]:
-    """Numbers of the last group with errors <= risk * answered, and of the last before the first that has more; or -1."""
+    """Numbers of the last group with errors <= risk * answered, and before the first with more; or -1."""
     answered, wrong = groups.answered, groups.wrong
     start = np.arange(0, len(answered), _BLOCK)
     end = np.minimum(start + _BLOCK, len(answered))

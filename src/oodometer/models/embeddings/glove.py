@@ -161,7 +161,7 @@ def fit_factors(
 
 @final
 class _Shuffled:
-    """All pairs once an epoch, in a new order; one that stands swapped is named by its position + the number of pairs."""
+    """All pairs once an epoch, in a new order; a swapped one is its position + the number of pairs."""
 
     def __init__(self, pairs: int, size: int, rng: Any) -> None:
         self.pairs, self.size, self.rng = pairs, size, rng

@@ -52,7 +52,7 @@ class Evaluation:
         self._factors = {method: found for method in METHODS if (found := self._values(method)) is not None}
 
     def _values(self, method: str) -> Array | None:
-        """Factors, shape (factor, model, example), nan where the words do not occur; None where nothing is explained."""
+        """Factors, shape (factor, model, example), nan where words do not occur; None without explanations."""
         if method == "token-ig" and self.seed >= self.config.ig_seeds:
             return None
         words, folder = self._rows.words(), f"attributions/{self.seed}/{self.suite.name}"

@@ -191,7 +191,7 @@ def _of_candidates(records: Sequence[Predictions]) -> list[Predictions]:
 
 
 def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> list[Predictions]:
-    """Where only correctness is known, as with free answers: the classes are wrong and right, and the truth is right."""
+    """Where only correctness is known: the classes are wrong and right, and the truth is right."""
     out = []
     for record, name in zip(records, names, strict=True):
         known = np.asarray(record.correct, dtype=np.float64)
