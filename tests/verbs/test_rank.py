@@ -396,7 +396,7 @@ def test_repeated_ids_that_cannot_be_joined() -> None:
     label = rng.integers(0, 2, 130)  # questions of their own under one id
     apart = {name: one.assign(label=label, row=row) for name, one in files.items()}
     apart["b"] = apart["b"].iloc[rng.permutation(130)]
-    with pytest.raises(InputError, match="another column with --id"):
+    with pytest.raises(InputError, match="another column with id="):
         oodometer.rank(apart)
     assert oodometer.rank(apart, id="row").labelled == 130
     mixed = {name: one.assign(id=[*["q"] * 129, "q_epoch_1"]) for name, one in files.items()}
