@@ -10,10 +10,9 @@ from sklearn import metrics as sk
 
 from oodometer import Predictions, estimate
 from oodometer.errors import InputError, UsageError
-from oodometer.estimators.class_counts import count_classes
 from oodometer.estimators.class_metrics import CLASS_METRICS, class_metric, class_metrics_asked, values_of
 from oodometer.estimators.class_order import class_order
-from oodometer.estimators.expected_classes import known_classes
+from oodometer.estimators.expected_classes import count_classes, known_classes
 from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
 from oodometer.passes.fitting import choose, fit_plan
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods

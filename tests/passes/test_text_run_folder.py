@@ -12,7 +12,8 @@ import pytest
 from oodometer import estimate
 from oodometer.passes.run_folder import FACTS, read_manifest
 from oodometer.predictions import Predictions
-from oodometer.store import files, known_files, text_reader, write_predictions
+from oodometer.store import files, known_files, write_predictions
+from oodometer.store import reader as text_reader
 from oodometer.store.files import Stamp
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from oodometer import estimate
 from oodometer.errors import InputError, OodometerError
 from oodometer.predictions import Predictions
-from oodometer.store import as_source, text_index, text_reader, write_predictions
+from oodometer.store import as_source, text_index, write_predictions
+from oodometer.store import reader as text_reader
 from oodometer.store.csv_file import CsvReader
 from oodometer.store.jsonl import JsonlReader
 from oodometer.store.picked_rows import pick_rows

@@ -15,9 +15,9 @@ from ..results.estimation import (
     alarms_sentence,
     brief_lines,
     headline_lines,
+    number,
     worst_parts,
 )
-from ..results.metric import number
 from . import options, output, places
 from .diagnose import show_columns
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
-from ..results.metric import number
+from ..results.estimation import number
 from . import options, output, places
 
 if TYPE_CHECKING:

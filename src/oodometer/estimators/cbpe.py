@@ -19,10 +19,17 @@ from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .class_counts import confusion_of, count_classes, counts_of_truth
 from .class_order import class_order
 from .confidence import confidence_bins, confidence_gap, counts_by_class_and_bin, total_confidence
-from .expected_classes import Expectation, class_rates, drawn_by_rates, expected_by_rates
+from .expected_classes import (
+    Expectation,
+    class_rates,
+    confusion_of,
+    count_classes,
+    counts_of_truth,
+    drawn_by_rates,
+    expected_by_rates,
+)
 from .expected_confusion import ClassRates, confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
 
 __all__ = ["CBPE"]

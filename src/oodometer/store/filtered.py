@@ -16,8 +16,7 @@ from .columns import Kind, Layout
 from .files import Stamp, translated
 from .held import cells_held
 from .known_files import known_files
-from .reader import PLACE, Piece, Reader, TableReader
-from .text_reader import TextReader
+from .reader import PLACE, Piece, Reader, TableReader, TextReader
 from .where import Condition
 
 __all__ = ["FilteredReader", "filtered", "left_of"]

@@ -17,8 +17,8 @@ from .bounds import check_row
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
 from .files import is_packed, opened, translated
+from .reader import TextReader
 from .text_index import TextIndex, filled_lines
-from .text_reader import TextReader
 
 __all__ = ["JsonlReader", "write"]
 

@@ -19,8 +19,7 @@ from .columns import WIDE, Kind, Layout
 from .files import Stamp
 from .held import partition_holds
 from .listing import partition_of
-from .reader import Piece, Reader, TableReader
-from .text_reader import TextReader, counted
+from .reader import Piece, Reader, TableReader, TextReader, counted
 from .where import Condition, none_left
 
 __all__ = ["ManyFiles", "PartitionReader", "open_files"]

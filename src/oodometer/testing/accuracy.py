@@ -10,8 +10,7 @@ from ..aliases import canonical
 from ..errors import UsageError
 from ..outputs.tables.estimation import metrics_of
 from ..results import percent
-from ..results.estimation import Estimation, Headline, Part, alarm_text
-from ..results.metric import number
+from ..results.estimation import Estimation, Headline, Part, alarm_text, number
 
 __all__ = ["TooLow", "assert_accuracy"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...results.metric import number
+from ...results.estimation import number
 from .base import Card, Grid
 
 if TYPE_CHECKING:

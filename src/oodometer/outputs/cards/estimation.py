@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...results import percent
-from ...results.estimation import alarm_text, bands_sentence
-from ...results.metric import number
+from ...results.estimation import alarm_text, bands_sentence, number
 from ..tables.base import share_of
 from ..tables.estimation import metrics_of
 from .base import Card, Grid, Point, interval_text, numbers, sentence

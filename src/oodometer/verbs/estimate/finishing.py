@@ -29,9 +29,8 @@ from ...passes.plan import EstimationPlan
 from ...passes.slicing import WHOLE, in_natural_order
 from ...results import Estimate, Interval, Skipped
 from ...results.alarms import Alarms
-from ...results.estimation import Assumed, Estimation, Headline, Part
+from ...results.estimation import Assumed, Estimation, Headline, MetricEstimation, Part
 from ...results.fall import Fall
-from ...results.metric import MetricEstimation
 from ...store import Source
 from ..clusters import Design
 from ..features import about_features

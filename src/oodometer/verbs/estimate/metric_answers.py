@@ -17,8 +17,7 @@ from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods, predicted_of
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
-from ...results.estimation import Headline
-from ...results.metric import MetricEstimation
+from ...results.estimation import Headline, MetricEstimation
 from ..opening import positive_class
 from .options import EstimateOptions
 
