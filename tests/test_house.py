@@ -35,7 +35,41 @@ DOCUMENTS = sorted(
     ]
     if "_build" not in path.parts
 )
-MOST_LINES = 111_620  # of the package; it may only fall
+MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the package
+    "accuracy_proxies": 710,
+    "attributions": 2_751,
+    "audits": 2_877,
+    "backtests": 654,
+    "calibrators": 733,
+    "cli": 4_362,
+    "datasets": 3_686,
+    "diagnoses": 1_032,
+    "discriminators": 2_664,
+    "engines": 1_207,
+    "estimators": 6_157,
+    "ground": 3_744,
+    "headline": 1_688,
+    "histories": 1_150,
+    "inference": 1_988,
+    "integrations": 324,
+    "kernels": 1_061,
+    "metrics": 6_601,
+    "models": 9_212,
+    "outputs": 1_592,
+    "passes": 2_882,
+    "persistence": 575,
+    "rankings": 3_159,
+    "recipes": 11_348,
+    "reports": 7_101,
+    "results": 3_118,
+    "runs": 379,
+    "scores": 851,
+    "shifts": 2_786,
+    "simulations": 622,
+    "store": 10_417,
+    "testing": 969,
+    "verbs": 13_147,
+}
 MOST_PARAMETERS = 8
 
 # What `import oodometer` must not load.
@@ -113,10 +147,69 @@ def test_first_lines_say_what_the_room_is() -> None:
     assert silent == [], "begin the file with a docstring"
 
 
-def test_the_package_does_not_grow() -> None:
-    """The sum is bounded and not its parts: a file is as long as its idea."""
-    lines = sum(len(parsed(path)[0].splitlines()) for path in MODULES)
-    assert lines <= MOST_LINES, "give back as many lines as the new ones, then lower MOST_LINES"
+def test_no_floor_grows() -> None:
+    """Floors and their sum are bounded and not their parts: a file is as long as its idea."""
+    lines: dict[str, int] = {}
+    for path in MODULES:
+        floor = path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else "ground"
+        lines[floor] = lines.get(floor, 0) + len(parsed(path)[0].splitlines())
+    fell = {floor: lines.get(floor, 0) for floor in MOST_LINES if lines.get(floor, 0) < MOST_LINES[floor]}
+    if fell:
+        print(f"lower the entries of MOST_LINES: {fell}")
+    grew = {floor: many for floor, many in lines.items() if many > MOST_LINES.get(floor, 0)}
+    assert grew == {}, "give back as many lines of the floor as the new ones, then lower its entry in MOST_LINES"
+
+
+def dependencies(path: Path) -> set[Path]:
+    """Files of the package that a file imports: at its top, for type checking, inside functions."""
+    out = set()
+    for node in walked(parsed(path)[1]):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            home = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                if alias.name != "_passes":  # compiled
+                    inside = home / alias.name
+                    near = inside.with_suffix(".py"), inside / "__init__.py", home.with_suffix(".py")
+                    out.add(next(one for one in (*near, home / "__init__.py") if one.is_file()))
+    return out - {path}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of files that import each other, directly or by others (Tarjan's strongly connected components)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    out: list[list[str]] = []
+
+    def visit(one: str) -> None:
+        number[one] = low[one] = len(number)
+        stack.append(one)
+        for other in sorted(graph[one]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[one] = min(low[one], low[other])
+        if low[one] == number[one]:
+            at = stack.index(one)
+            group = sorted(stack[at:])
+            del stack[at:]
+            out.extend([group] if len(group) > 1 else [])
+
+    for one in sorted(graph):
+        if one not in number:
+            visit(one)
+    return out
+
+
+def test_no_files_import_each_other() -> None:
+    """Also none for type checking alone or inside a function; what a package shows counts where it is taken from."""
+    graph = {relative(path): {relative(one) for one in dependencies(path)} for path in MODULES}
+    assert circles(graph) == [], "merge the files, or move what both need to where it belongs"
+
+
+def test_circles_are_seen() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set()}
+    assert circles(graph) == [["a", "b", "c"]]
 
 
 # What lists more names of fields than this repeats the table; fewer are what one method needs or reads.

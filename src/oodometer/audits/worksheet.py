@@ -13,13 +13,12 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import UsageError
-from ..store import Source, write_result, write_table
+from ..store import Source
 from ..store.picked_rows import PickedRows, pick_rows
-from ..store.spreadsheets import write_sheet
 from .joining import KEY
 from .suggestion import Suggestion
 
-__all__ = ["DRAWN", "Worksheet", "check_worksheet", "write_worksheet"]
+__all__ = ["DRAWN", "Worksheet", "check_worksheet"]
 
 DRAWN = ("draw", "row", "stratum", "probability", "weight", "share")  # what is written of the draw of each row
 _ENDINGS = (".csv", ".html", ".parquet", ".jsonl", ".arrow", ".feather")
@@ -114,16 +113,3 @@ def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:
         )
     if key in DRAWN:
         raise UsageError(f"suggested rows have a column {key} of their own; rename yours, --map {key}=id")
-
-
-def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
-    """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
-    ending = Path(out).suffix.lower()
-    if ending == ".html":
-        from .labelling.page import labelling_page
-
-        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
-    table = sheet.table()
-    if ending == ".csv":
-        return write_result(out, lambda file: write_sheet(file, table))
-    return write_table(table, out)

@@ -12,10 +12,10 @@ from ..calibrators.binned_map import bin_numbers, bins_for, count_bins
 from ..calibrators.block_rates import fit_block_rates
 from ..errors import NotApplicable
 from ..inference.decision_metrics import Margins
+from ..inference.method import Sums
 from ..inference.row_sample import RowSample
 from ..kernels import log_odds_bin, tally
 from ..predictions import Predictions
-from .base import Sums
 from .expected_confusion import (
     ClassRates,
     ConfusionCounts,

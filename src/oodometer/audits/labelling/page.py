@@ -6,20 +6,20 @@ import base64
 import hashlib
 import html
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...fields import FIELDS
-from ...store.spreadsheets import guarded
+from ...store import write_result, write_table
+from ...store.spreadsheets import guarded, write_sheet
 from ...version import __version__
+from ..worksheet import Worksheet
 
-if TYPE_CHECKING:
-    from ..worksheet import Worksheet
-
-__all__ = ["labelling_page"]
+__all__ = ["labelling_page", "write_worksheet"]
 
 HERE = Path(__file__).parent
 _LONG = 40  # letters from which on a text is shown large, not as one cell of a table
@@ -50,6 +50,17 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     page = "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
+    """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
+    ending = Path(out).suffix.lower()
+    if ending == ".html":
+        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
+    table = sheet.table()
+    if ending == ".csv":
+        return write_result(out, lambda file: write_sheet(file, table))
+    return write_table(table, out)
 
 
 def _data(sheet: Worksheet, file: str) -> dict[str, Any]:

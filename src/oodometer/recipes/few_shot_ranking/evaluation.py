@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -10,21 +10,89 @@ import numpy as np
 from ...arrays import Array
 from ...attributions.factors.table import factor_values
 from ...rankings.baselines import baseline_methods
+from ...rankings.combination import labels_first
 from ...rankings.few_shot import FewShot, draw_rows, few_shot_evaluation
-from ...rankings.learnt import LearntWeights
+from ...rankings.learnt import LearntWeights, leave_one_out
 from ...rankings.paired_test import draws_test
-from ...rankings.rules import Method
+from ...rankings.pool import PoolEvidence, pool_evidence
+from ...rankings.powered import powered_accuracy
+from ...rankings.rules import Method, fixed, scored
 from ...rankings.suite import Suite as Answers
 from ...rankings.suite import suite_of
 from ..base import Workspace
 from ..kit.answers import load_answers
-from . import evidence
 from .data import RunData
 from .lineup import Plan, Suite
 from .record import accuracies, record_of
 from .work import METHODS, explained
 
-__all__ = ["BASELINE", "GROUPS", "Evaluation", "spread_over"]
+__all__ = [
+    "BASELINE",
+    "COMBINED",
+    "GROUPS",
+    "LEARNT",
+    "POWERED",
+    "Evaluation",
+    "evidence_methods",
+    "learnt_weights",
+    "pieces_of",
+    "spread_over",
+]
+
+
+POWERED = "PPI++"
+LEARNT = "learnt"
+COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)
+"""Names of the combined rankings that are compared with ACC; what they hold was settled before any run."""
+_POOL = "plurality"
+_PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
+"""What the learnt ranking weighs, beside the factor made for the set."""
+
+
+def evidence_methods(held: Evaluation, models: Sequence[int], known: Mapping[str, Method]) -> dict[str, Method]:
+    """Rankings by the unlabelled pool, and by everything together, for some of the models.
+
+    The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In the
+    combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
+    accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
+    """
+    found = _of_pool(held, models)
+    out: dict[str, Method] = {f"pool/{name}": fixed(scores) for name, scores in found.scores.items()}
+    answers, whole = held.answers(models, slice(0, held.pool)), held.answers(models, labels=False)
+    assert answers.probabilities is not None
+    assert whole.probabilities is not None
+    right = answers.correct
+    out[POWERED] = powered_accuracy(right, answers.probabilities.max(axis=2), whole.probabilities.max(axis=2))
+    pool = {POWERED: out[POWERED], _POOL: out[f"pool/{_POOL}"]}
+    own = {name: known[name] for one in held.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
+    truth = {"CONF-GT": known["CONF-GT"]}
+    pieces = ({**pool, **own, **truth}, pool, own, truth)
+    return {**out, **{name: labels_first(right, one) for name, one in zip(COMBINED, pieces, strict=False)}}
+
+
+def pieces_of(held: Evaluation, known: Mapping[str, Method]) -> dict[str, Method]:
+    """The evidence that the learnt ranking weighs, by names that all suites share."""
+    own = {f"{method}/own": known[f"{method}/{held.suite.own[0]}"] for method in ("lime", "shap")}
+    return {**{name: known[name] for name in _PIECES}, **own}
+
+
+def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
+    """For each suite of a seed the weights that the inoculated models of the others teach."""
+    sets = {}
+    for held in suites:
+        models = dict(held.groups()).get("inoculated")
+        if models is not None:
+            pieces = pieces_of(held, held.methods(models))
+            sets[held.suite.name] = (scored(pieces, held.drawn()), held.truth[models])
+            names = list(pieces)
+    return leave_one_out(sets, names) if len(sets) > 1 else {}
+
+
+def _of_pool(held: Evaluation, models: Sequence[int]) -> PoolEvidence:
+    """What all rows out of domain say without their labels, with the in-domain rows for a reference."""
+    pools = {str(i): record_of(held.probabilities[i], None) for i in models}
+    return pool_evidence(pools, {str(i): record_of(held.near[i], held.near_label) for i in models})
+
 
 BASELINE = "ACC"
 GROUPS = ("inoculated", "architectures", "pairs")
@@ -89,7 +157,7 @@ class Evaluation:
         for method, values in self._factors.items():
             for place, factor in enumerate(self.suite.factors):
                 out[f"{method}/{factor}"] = -values[place][list(models)]
-        return {**out, **evidence.methods(self, models, out)}
+        return {**out, **evidence_methods(self, models, out)}
 
     def answers(self, models: Sequence[int], rows: slice | None = None, *, labels: bool = True) -> Answers:
         """Answers of some models on some of the rows out of domain, by default on all."""
@@ -106,7 +174,7 @@ class Evaluation:
         """The protocol over the pool, with the accuracy on all rows as truth; ``weights`` were learnt elsewhere."""
         config, methods = self.config, self.methods(models)
         if weights is not None:
-            methods[evidence.LEARNT] = weights.rule(evidence.pieces_of(self, methods))
+            methods[LEARNT] = weights.rule(pieces_of(self, methods))
         return few_shot_evaluation(
             methods,
             self.truth[list(models)],

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..kit.claims import claims_table
 from ..kit.tables import paper_tables, section, tables_page
-from .evidence import POWERED
+from .evaluation import POWERED
 from .findings import Looker, percent
 from .lineup import SUITES
 from .work import METHODS

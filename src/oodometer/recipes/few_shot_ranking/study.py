@@ -14,8 +14,7 @@ from ..base import Progress, Workspace
 from ..kit.answers import load_answers
 from ..kit.tables import rounded
 from .data import STAND_INS, RunData
-from .evaluation import BASELINE, Evaluation, spread_over
-from .evidence import COMBINED, learnt_weights
+from .evaluation import BASELINE, COMBINED, Evaluation, learnt_weights, spread_over
 from .lineup import FAMILIES, SUITES, Plan, lineup, suites_of
 from .record import accuracies, balanced
 from .run_config import RunConfig

@@ -16,6 +16,7 @@ from ...audits.believed import Believed
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
 from ...audits.judge import Judgement, judge, refutes
 from ...audits.keys import KEY, target_key
+from ...audits.labelling.page import write_worksheet
 from ...audits.labels import LabelledRows, collect, open_labels, read_labels
 from ...audits.power import Noticeable, noticeable
 from ...audits.proxy import Proxy, choose_proxy
@@ -24,7 +25,7 @@ from ...audits.sampling import SampledRows
 from ...audits.selection import unlike
 from ...audits.strata import Stratum, strata
 from ...audits.suggestion import Suggestion, suggest
-from ...audits.worksheet import Worksheet, check_worksheet, write_worksheet
+from ...audits.worksheet import Worksheet, check_worksheet
 from ...engines import Engine
 from ...errors import NotApplicable, UsageError
 from ...headline.falls import check_margin
