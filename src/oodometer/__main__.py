@@ -10,9 +10,6 @@ import threading
 from contextlib import suppress
 from types import FrameType
 
-__all__ = ["main"]
-
-
 _LOCKING = {"cb", "_get_module_lock", "acquire", "release", "__enter__", "__exit__", "__init__"}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["canonical"]
-
 # Written without signs between words; the first name that is known here is meant.
 _ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
     "metric": {

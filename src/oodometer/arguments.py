@@ -21,19 +21,6 @@ from .classes import named_classes
 from .errors import OodometerError, UsageError
 from .intervals import check_level
 
-__all__ = [
-    "CHECKS",
-    "check_seed",
-    "checked",
-    "judges_or_folder",
-    "one_of",
-    "record",
-    "several",
-    "spoken_in_python",
-    "texts",
-    "typed",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[str, Any], Any]

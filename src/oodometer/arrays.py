@@ -11,8 +11,6 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "index_of", "softmax"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

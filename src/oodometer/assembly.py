@@ -23,8 +23,6 @@ from .errors import InputError
 from .fields import FIELDS, Field, refuse_classes_beside_positions
 from .kernels import Top, concatenated
 
-__all__ = ["axis_names", "check_fields", "check_same_axes", "follows_argmax", "joined_cache", "picked_cache", "shown"]
-
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 

@@ -10,8 +10,6 @@ from .arrays import Array, as_cells
 from .checks import check_finite
 from .errors import InputError
 
-__all__ = ["both_classes", "both_of"]
-
 _NEGATIVE_TOLERANCE = 1e-6
 
 

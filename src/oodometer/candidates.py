@@ -10,15 +10,6 @@ from .arrays import Array, Ragged
 from .errors import InputError
 from .kernels import Top
 
-__all__ = [
-    "NO_CLASSES",
-    "candidate_softmax",
-    "check_candidate_scores",
-    "check_within",
-    "own_probability",
-    "top_candidates",
-]
-
 NO_CLASSES = "does not apply: the labels are positions among candidates, not classes"
 _LEAST = 2
 

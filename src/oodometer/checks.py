@@ -12,18 +12,6 @@ from .classes import is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
 
-__all__ = [
-    "SUM_TOLERANCE",
-    "check_confidence",
-    "check_finite",
-    "check_length",
-    "check_logits",
-    "check_logprobs",
-    "check_probabilities",
-    "check_time",
-    "survey_probabilities",
-]
-
 
 class Surveyed(NamedTuple):
     """Checked probabilities, their top where it is known, and the decimal digits they were rounded to where rows whose

@@ -6,8 +6,6 @@ from importlib.resources import files
 
 from .errors import UsageError
 
-__all__ = ["BIBTEX", "bibtex"]
-
 
 def _read() -> dict[str, str]:
     """The entries of ``citations.bib`` by key; an entry starts with @ at the start of a line."""

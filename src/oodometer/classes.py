@@ -10,23 +10,6 @@ import numpy as np
 from .arrays import Array, Coded, as_cells, as_numpy
 from .errors import InputError
 
-__all__ = [
-    "NO_ANSWER",
-    "ClassNames",
-    "NewClassError",
-    "NewLabelError",
-    "class_of_truth",
-    "encode",
-    "encode_positions",
-    "find_classes",
-    "is_missing_word",
-    "is_null",
-    "label_codes",
-    "named_classes",
-    "said_of_classes",
-    "truth_values",
-]
-
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
 NO_ANSWER = "(none)"  # the class of predictions that are null, as an answer is that could not be read

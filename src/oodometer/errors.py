@@ -18,21 +18,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "InputError",
-    "MissingColumnsError",
-    "MissingExtraError",
-    "NotApplicable",
-    "NotStoredError",
-    "OodometerError",
-    "UnknownColumnError",
-    "UsageError",
-    "WorkError",
-    "near_names",
-    "visible",
-    "without_passwords",
-]
-
 _UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))  # controls, half characters, separators of lines
 _BENDING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 

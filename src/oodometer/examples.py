@@ -11,8 +11,6 @@ from .arrays import Array, Ragged, softmax
 from .fields import FIELDS
 from .predictions import Predictions
 
-__all__ = ["example_candidates", "example_record", "in_another_order"]
-
 _CLASSES = 4
 
 

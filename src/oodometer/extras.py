@@ -8,8 +8,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-__all__ = ["install_line"]
-
 _NAME = "oodometer"
 
 

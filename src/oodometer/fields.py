@@ -14,13 +14,6 @@ from .binary import both_of
 from .classes import ClassNames
 from .errors import InputError
 
-__all__ = [
-    "FIELDS",
-    "Field",
-    "Kind",
-    "refuse_classes_beside_positions",
-]
-
 # What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested);
 # "raw" is as the file has them, in text as they are written.
 Kind = Literal[

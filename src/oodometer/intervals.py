@@ -12,15 +12,6 @@ from .arrays import Array
 from .kernels.incomplete_beta import beta_quantile
 from .kernels.quantiles import quantiles
 
-__all__ = [
-    "clopper_pearson",
-    "from_replicates",
-    "from_spread",
-    "normal_quantile",
-    "wilson",
-    "wilson_from_variance",
-]
-
 
 def check_level(level: float) -> float:
     """A confidence level strictly between 0 and 1; `UsageError` otherwise."""

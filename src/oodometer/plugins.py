@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from .errors import NotApplicable, OodometerError, WorkError
 
-__all__ = ["FAILURES", "PluginError", "answer", "is_foreign", "reason", "tracebacks_on", "why_failed"]
-
 # SystemExit among them: a method has no say in the end of the program. Ctrl-C passes.
 FAILURES = (Exception, SystemExit)
 

@@ -17,8 +17,6 @@ from typing import Any, Literal, TypeVar, get_args
 from . import plugins
 from .errors import UsageError
 
-__all__ = ["broken", "create", "find", "named", "names", "register"]
-
 MethodKind = Literal[
     "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor", "engine"
 ]

@@ -11,8 +11,6 @@ from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..scores.base import lacking
 
-__all__ = ["Ranker", "State"]
-
 State = dict[str, Any]
 
 

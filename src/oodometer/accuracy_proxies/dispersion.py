@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Ranker, State
 
-__all__ = ["Dispersion", "dispersion"]
-
 
 def dispersion(counts: Array, sums: Array) -> float:
     """log(sum_j (n_j/N) |mu_j - mu|^2 / (K - 1)) over predicted classes j; counts (class,), sums (class, feature).

@@ -7,8 +7,6 @@ import numpy as np
 from ..arrays import Array
 from ..predictions import Predictions
 
-__all__ = ["gram_of"]
-
 _CHUNK_ROWS = 8192
 
 

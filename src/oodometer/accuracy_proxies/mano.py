@@ -14,8 +14,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Ranker, State
 
-__all__ = ["MaNo", "taylor_softmax"]
-
 _ORDER = 4
 _THRESHOLD = 5.0
 _SMALLEST = 1e-30

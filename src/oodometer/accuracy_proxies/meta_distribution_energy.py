@@ -12,8 +12,6 @@ from ..registry import register
 from ..scores import energy
 from .base import Ranker, State
 
-__all__ = ["MetaDistributionEnergy"]
-
 
 @final
 @register("ranker")

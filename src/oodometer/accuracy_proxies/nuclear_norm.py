@@ -12,8 +12,6 @@ from ..registry import register
 from .base import Ranker, State
 from .gram import gram_of
 
-__all__ = ["NuclearNorm", "nuclear_norm"]
-
 
 def nuclear_norm(gram: Array, rows: int) -> float:
     """||P||_* / sqrt(min(N, K) N) in [0, 1], from P^T P of shape (class, class): singular values are square roots.

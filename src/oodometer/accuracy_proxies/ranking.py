@@ -20,8 +20,6 @@ from ..registry import create
 from ..results import Interval, Ranking, plain
 from .base import Ranker, State
 
-__all__ = ["ScoreRanking", "rank_models"]
-
 _BLOCKS = 10
 _DRAWS = 20_000
 

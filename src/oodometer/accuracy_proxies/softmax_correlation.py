@@ -12,8 +12,6 @@ from ..registry import register
 from .base import Ranker, State
 from .gram import gram_of
 
-__all__ = ["SoftmaxCorrelation", "softmax_correlation"]
-
 
 def softmax_correlation(gram: Array, prior: Array) -> float:
     """cos(C, R), C = P^T P / N, R = diag(prior): sum_k C_kk R_kk / (||C|| ||R||), in [0, 1]; N cancels.

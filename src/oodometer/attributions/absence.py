@@ -14,8 +14,6 @@ from ..models.base import Text
 from .base import Model
 from .words import Words
 
-__all__ = ["REMOVE", "Absence", "checked_absent"]
-
 REMOVE = "remove"
 _MASK = "mask"
 _LETTER = re.compile(r"\w")

@@ -12,8 +12,6 @@ from ..errors import InputError, UsageError
 from ..models.base import Classifier, Progress, Text
 from .base import Model
 
-__all__ = ["Asker", "checked_probabilities", "checked_targets", "class_at", "is_whole"]
-
 
 @final
 class Asker:

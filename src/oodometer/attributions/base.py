@@ -11,8 +11,6 @@ from ..arrays import Array
 from ..models.base import Classifier, Progress, Text
 from .words import Words, as_words
 
-__all__ = ["Attribution", "Model", "WordAttributions"]
-
 Model = Classifier | Callable[[list[Text]], Any]
 """A live classifier, or any function of a list of texts (or pairs) that gives probabilities, shape (sample, class)."""
 

@@ -19,8 +19,6 @@ from .asking import Asker, checked_targets, class_at, is_whole
 from .base import Attribution, Model, WordAttributions
 from .words import Words, as_words
 
-__all__ = ["BlackBox", "Fit", "Subsets", "weighted_r2", "whole_number"]
-
 AT_ONCE = 4096
 """Texts that are asked in one call: enough to fill batches with texts of one length, few enough to be held."""
 

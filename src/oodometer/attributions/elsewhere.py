@@ -11,8 +11,6 @@ from ..models.sent import SentModel, forgetting
 from .base import Attribution, WordAttributions
 from .words import Words
 
-__all__ = ["Question", "explain_elsewhere"]
-
 Question = tuple[SentModel, list[Words]]
 """A model, and texts that are explained for it together."""
 

@@ -18,8 +18,6 @@ from ..store import write_result
 from .base import WordAttributions
 from .words import Words, check_unicode
 
-__all__ = ["Explained", "read_attributions", "read_row", "row_of", "said", "write_attributions"]
-
 _NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
 _NUMBERS = ("probability", "base", "fit")
 _BY = ("method", "model")

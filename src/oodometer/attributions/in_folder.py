@@ -20,8 +20,6 @@ from .base import Attribution, Model, WordAttributions
 from .files import Explained, read_row, row_of, said
 from .words import Words, as_words, check_unicode
 
-__all__ = ["ExplainOptions", "explain_in"]
-
 AT_ONCE = 32
 """Examples of a part: enough to fill batches, few enough to be lost."""
 

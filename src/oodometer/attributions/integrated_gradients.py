@@ -22,8 +22,6 @@ from .black_box import whole_number
 from .pieces import Pieces, pieces_of
 from .words import Words, as_words
 
-__all__ = ["IntegratedGradients"]
-
 BASELINES = ("mask", "pad", "zero")
 _TOKENS = {"cpu": 2_048, "cuda": 65_536}  # padded tokens at once: a CPU wants them in its caches, a GPU wants many
 

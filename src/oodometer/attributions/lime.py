@@ -14,8 +14,6 @@ from ..registry import register
 from .absence import REMOVE, checked_absent
 from .black_box import BlackBox, Fit, Subsets, weighted_r2, whole_number
 
-__all__ = ["Lime"]
-
 
 @final
 @register("attribution")

@@ -12,8 +12,6 @@ from ..arrays import Array
 from ..errors import UsageError
 from .base import WordAttributions
 
-__all__ = ["NORMALIZATIONS", "normalized"]
-
 _SIZES: dict[str, Callable[[Array], float]] = {
     "none": lambda values: 1.0,
     "l1": lambda values: float(np.abs(values).sum()),

@@ -14,8 +14,6 @@ from ..models.text.encoder import Encoder
 from ..models.tokens import ends
 from .words import Words
 
-__all__ = ["Pieces", "pieces_of"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,6 @@ from ..errors import InputError, UsageError
 from ..models.base import Text, check_texts
 from ..shifts.text.words import words_of
 
-__all__ = ["Words", "as_words", "check_unicode"]
-
 
 @final
 @dataclass(frozen=True)

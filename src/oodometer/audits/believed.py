@@ -14,16 +14,6 @@ from ..results.fall import Fall
 from .label_only import SMALL_TARGET, effective_labels
 from .sampling import SampledRows
 
-__all__ = [
-    "Believed",
-    "believe",
-    "believed_below",
-    "believed_interval",
-    "below_with_labels",
-    "likelihood_labels",
-    "prior_cdf",
-]
-
 FLOOR = 0.03  # of the prior is spread evenly over all accuracies, so that labels can prove any of them
 # Of accuracy: the prior is blurred by this standard deviation and moved down, since outputs that look as ever may hide
 # a fall: so few labels that contradict it win (`benchmarks/natural/unseen_falls.py`).

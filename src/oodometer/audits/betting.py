@@ -9,8 +9,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["Game", "betting_interval", "betting_mean", "betting_p_value"]
-
 _GRID = 64  # candidate means a round; three rounds resolve 1/32,000 of the range
 _ROUNDS = 3
 _PRIOR_ROUNDS = 20.0  # weight of the predicted variance against that of the rounds already played

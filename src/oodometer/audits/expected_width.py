@@ -14,8 +14,6 @@ from .prediction_powered import confidence_pays
 from .sampling import sampled_game, sizes
 from .suggestion import choose_share
 
-__all__ = ["COUNTS", "ExpectedWidth", "ExpectedWidths", "expected_widths", "labels_alone_width", "moved"]
-
 COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _IMAGINED = 24  # audits played for each number of labels
 _QUANTILES = 16  # equally likely numbers of hits over which an exact width is averaged

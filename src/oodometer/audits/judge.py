@@ -12,8 +12,6 @@ from .label_only import SMALL_TARGET, effective_labels, exact_p_value, hypergeom
 from .prediction_powered import confidence_pays, ppi_plus_plus
 from .sampling import SampledRows
 
-__all__ = ["Judgement", "judge", "refutes"]
-
 _MOST_ROUNDS = 20_000  # labels beyond which betting takes seconds and the large-sample interval is good
 _LARGE = 200  # labels from which the large-sample interval is shown beside the others
 _FEW_ERRORS = 50.0  # predicted errors (or hits) among the labels below which it is not

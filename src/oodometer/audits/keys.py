@@ -16,8 +16,6 @@ from ..store.cells import plain
 from ..store.columns import INDEX
 from ..store.likely import likely_columns
 
-__all__ = ["KEY", "Key", "check_places", "key_of", "target_key"]
-
 KEY = "id"
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model

@@ -7,15 +7,6 @@ from collections.abc import Callable
 
 from ..intervals import clopper_pearson
 
-__all__ = [
-    "SMALL_TARGET",
-    "binomial_p_value",
-    "effective_labels",
-    "exact_interval",
-    "exact_p_value",
-    "hypergeometric",
-]
-
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
 

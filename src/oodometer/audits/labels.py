@@ -18,8 +18,6 @@ from ..store import Source, as_source
 from .joining import by_position, check_new_classes, matched_rows, numbers_of_column, unneeded
 from .sampling import SampledRows
 
-__all__ = ["LabelledRows", "collect", "read_labels"]
-
 _EXTRA = ("row", "draw", "probability", "share")
 _TOLERANCE = 0.02  # of a chance that was written down against the one worked out again
 

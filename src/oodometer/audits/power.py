@@ -8,8 +8,6 @@ from typing import Any
 
 from .label_only import exact_p_value
 
-__all__ = ["Noticeable", "noticeable"]
-
 
 @dataclass(frozen=True)
 class Noticeable:

@@ -13,8 +13,6 @@ from .betting import betting_interval
 from .label_only import exact_interval
 from .sampling import sampled_game, sizes
 
-__all__ = ["MOST_PLAYED", "confidence_pays", "ppi_plus_plus", "predicted_widths"]
-
 _IMAGINED = 48  # audits that are played on imagined labels before the real ones are looked at
 MOST_PLAYED = 1000  # labels beyond which imagined audits take too long and the predicted variance decides
 _CLEAR = 0.9

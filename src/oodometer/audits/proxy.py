@@ -19,8 +19,6 @@ from ..metrics.vote_rules import count_votes
 from ..predictions import Predictions
 from ..scores import Score, natural_confidence
 
-__all__ = ["Proxy", "choose_proxy"]
-
 
 @dataclass(frozen=True)
 class Correctness:

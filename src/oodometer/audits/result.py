@@ -16,8 +16,6 @@ from .power import Noticeable
 from .strata import Stratum
 from .suggestion import Suggestion
 
-__all__ = ["Audit", "audit_lines"]
-
 
 @dataclass(frozen=True, repr=False)
 class Audit(Shown):

@@ -9,8 +9,6 @@ import numpy as np
 from ..arrays import Array
 from .betting import Game
 
-__all__ = ["SampledRows", "sampled_game", "sampled_mean", "sizes"]
-
 _STEEP = 0.5  # f below it counts as fully uncertain, so that no error hides behind a small size
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["LEVEL", "of_state", "unlike"]
-
 LEVEL = 0.001  # below which p-value labelled rows are said to be no random sample
 _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken together
 _LEAST_LABELS = 10

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["Stratum", "strata"]
-
 _TENTHS = 10
 
 

@@ -12,8 +12,6 @@ from ..errors import UsageError
 from .prediction_powered import MOST_PLAYED, predicted_widths
 from .sampling import sizes
 
-__all__ = ["Suggestion", "choose_share", "suggest"]
-
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 _STRATA = 10
 

@@ -18,8 +18,6 @@ from ..store.picked_rows import PickedRows, pick_rows
 from .joining import KEY
 from .suggestion import Suggestion
 
-__all__ = ["DRAWN", "Worksheet", "check_worksheet"]
-
 DRAWN = ("draw", "row", "stratum", "probability", "weight", "share")  # what is written of the draw of each row
 _ENDINGS = (".csv", ".html", ".parquet", ".jsonl", ".arrow", ".feather")
 _TRUTHS = ("label", "correct")

@@ -21,8 +21,6 @@ from .tasks import Done, FailedFamily, TrialWork, fold_trials, tasks_of
 from .trial_store import TrialStore, cache_folder, fingerprint
 from .trials import MOST_ROWS, SLOW_REPEATS, Key, trial_keys
 
-__all__ = ["REPEATS", "BacktestOptions", "run_backtest"]
-
 _SAVE_EVERY = 20
 REPEATS = 8
 

@@ -16,8 +16,6 @@ from ..results import Skipped
 from ..store.artifact_cache import checksum
 from .trials import Key, Trial, run_trials, split_of
 
-__all__ = ["Done", "FailedFamily", "TrialTask", "TrialWork", "fold_trials", "tasks_of"]
-
 A_TASK = 8  # trials, which share a fit: seconds with slow methods, and a fit is some hundredths of that
 
 Done = dict[str, list[Any]]

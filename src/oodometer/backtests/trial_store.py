@@ -21,8 +21,6 @@ from ..store.atomic import open_unfollowed, write_atomic
 from ..version import __version__
 from .trials import Key, Trial
 
-__all__ = ["TrialStore", "cache_folder", "fingerprint"]
-
 _FORMAT = 3  # raise it when trials of before can no longer be compared
 
 

@@ -15,8 +15,6 @@ from ..errors import NotApplicable
 from ..plugins import answer
 from ..predictions import Predictions
 
-__all__ = ["Calibrator", "brier"]
-
 
 def brier(probabilities: Array, label: Array) -> Array:
     """Brier score of each sample: sum_k (p_k - [y = k])^2, half of it where there are two classes; shape (sample,)."""

@@ -17,19 +17,6 @@ from ..arrays import Array
 from ..inference.folds import FOLDS
 from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, pool_adjacent, tally
 
-__all__ = [
-    "BinnedMap",
-    "at_resolution",
-    "bin_centres",
-    "bin_numbers",
-    "bins_for",
-    "centres",
-    "count_bins",
-    "count_verdicts",
-    "fit_map",
-    "nearest",
-]
-
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
 _MANY_CLASSES = 16
 _COARSE = 8

@@ -14,8 +14,6 @@ import numpy as np
 from ..arrays import Array
 from .binned_map import nearest
 
-__all__ = ["BLOCK", "BlockRates", "fit_block_rates"]
-
 BLOCK = 10  # rows of a block: more would tie samples that the score can tell apart
 _ENOUGH_ROWS = 5  # of one class, before it gets rates of its own
 _UNSEEN = 5  # of a kind: with fewer, another sample may well hold some where this one holds none

@@ -14,8 +14,6 @@ from ..predictions import Predictions
 from ..registry import create
 from .base import Calibrator, brier
 
-__all__ = ["Choice", "choose_calibrator"]
-
 _MOST_VALUES = 50_000
 
 

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator
 
-__all__ = ["Histogram"]
-
 
 @final
 @register("calibrator")

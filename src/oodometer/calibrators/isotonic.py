@@ -12,8 +12,6 @@ from ..registry import register
 from .base import Calibrator
 from .binned_map import bin_numbers, bins_for, count_bins, fit_map
 
-__all__ = ["Isotonic"]
-
 _CHUNK = 1 << 20
 
 

@@ -13,8 +13,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator
 
-__all__ = ["Temperature", "fit_temperature"]
-
 _ENOUGH_VALUES = 200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
 # A forest or a nearest-neighbour vote gives exact zeros; one true class among them would set t all alone. The fit
 # takes them for the smallest probability that the model does give, at most this; where the map is applied they stay 0.

@@ -16,8 +16,6 @@ from ..fields import FIELDS
 from ..store.columns import WIDE
 from ..store.likely import as_options, likely_columns
 
-__all__ = ["better_command"]
-
 _TRUTH = ("label", "correct")
 _OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
 _PLACEHOLDER = "TRUTH"

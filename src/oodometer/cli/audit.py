@@ -15,8 +15,6 @@ from . import options, output, places
 if TYPE_CHECKING:
     from ..audits.result import Audit
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

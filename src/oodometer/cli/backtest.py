@@ -18,8 +18,6 @@ from .places import going_on
 if TYPE_CHECKING:
     from ..results.backtest import Backtest
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

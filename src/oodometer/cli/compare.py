@@ -14,7 +14,6 @@ from . import options, output, places
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
 
-__all__ = ["add_to"]
 
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are printed without -v

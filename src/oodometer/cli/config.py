@@ -8,8 +8,6 @@ from typing import Any
 
 from ..errors import UsageError, near_names
 
-__all__ = ["defaults_for", "options_taken"]
-
 OWN, SHARED = "oodometer.toml", "pyproject.toml"
 
 

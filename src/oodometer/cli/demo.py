@@ -10,8 +10,6 @@ import typer
 from ..results import percent
 from . import output, places
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..diagnoses import Diagnosis
     from ..results.columns import ColumnChange
 
-__all__ = ["add_to"]
 
 _MOST_COLUMNS = 8  # without -v
 _SMALLEST_P = 0.001  # what is below it reads alike

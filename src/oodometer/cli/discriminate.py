@@ -16,8 +16,6 @@ from .places import going_on
 if TYPE_CHECKING:
     from ..verbs.discriminate import JudgedOutputs
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""

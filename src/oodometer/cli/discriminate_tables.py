@@ -11,7 +11,6 @@ from . import output
 if TYPE_CHECKING:
     from ..verbs.discriminate import JudgedOutputs, TrainedJudges
 
-__all__ = ["show_judged", "show_trained"]
 
 _RULES = {
     "any-incorrect": "all accept",

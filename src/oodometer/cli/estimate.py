@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..histories import Store
     from ..results.estimation import Assumed, Estimation, Part
 
-__all__ = ["add_to"]
 
 _MOST_WARNINGS = 3  # that are printed without -v
 _MOST_PARTS = 30

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..results import Interval
     from ..results.evaluation import Evaluation
 
-__all__ = ["add_to"]
 
 # Metrics that are printed without -v, where none is asked for.
 _MAIN = (

@@ -14,8 +14,6 @@ from . import options, output, places
 if TYPE_CHECKING:
     from ..verbs.fit import Oodometer
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

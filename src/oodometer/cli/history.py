@@ -14,7 +14,6 @@ from . import options, output, places
 if TYPE_CHECKING:
     from ..results.history import Job, PastAlarm, PastPart, PastRun
 
-__all__ = ["add_to"]
 
 _MOST_RUNS = 12  # that are printed without -v, the newest
 _MOST_PARTS = 30

@@ -11,8 +11,6 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import TextIO
 
-__all__ = ["colours", "drawn", "painted", "table_lines", "width", "wrapped"]
-
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "

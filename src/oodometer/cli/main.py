@@ -43,8 +43,6 @@ from . import (
 )
 from .places import INTERRUPTED, Commands, Stopped
 
-__all__ = ["app", "main"]
-
 _FORMER = {"--accuracy": "--target-accuracy"}  # spellings of options that are still taken
 
 app = Commands(

@@ -8,41 +8,6 @@ import typer
 
 from . import places
 
-__all__ = [
-    "Alarms",
-    "ClassMetrics",
-    "Classes",
-    "Cluster",
-    "Device",
-    "Engine",
-    "FailBelow",
-    "FailDrop",
-    "FailWhen",
-    "Features",
-    "IntervalSeed",
-    "Job",
-    "Json",
-    "Key",
-    "Level",
-    "Methods",
-    "Out",
-    "Payoff",
-    "Positive",
-    "Reference",
-    "Rename",
-    "Report",
-    "RunFolder",
-    "Save",
-    "Store",
-    "Target",
-    "TargetAccuracies",
-    "TaskEngine",
-    "TaskWorkers",
-    "Threshold",
-    "Truth",
-    "Workers",
-]
-
 Reference = Annotated[
     str,
     typer.Argument(help="Labelled predictions on known ground (- is standard input).", metavar="REFERENCE"),

@@ -12,28 +12,6 @@ from typing import Any, TextIO
 from ..errors import visible
 from . import layout
 
-__all__ = [
-    "KEPT",
-    "check_files",
-    "check_page",
-    "command_line",
-    "deliver",
-    "further_defaults",
-    "is_watched",
-    "left_out",
-    "loudness",
-    "parse_bounds",
-    "parse_classes",
-    "parse_mapping",
-    "print_table",
-    "progress_bar",
-    "quiet",
-    "results",
-    "say",
-    "tell",
-    "verbose",
-]
-
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
 _EVERY = 10.0  # seconds between two lines of progress

@@ -15,8 +15,6 @@ from typer.models import ArgumentInfo
 
 from . import output
 
-__all__ = ["FOLDER", "INTERRUPTED", "READ", "WRITTEN", "Commands", "Stopped", "going_on", "places_of"]
-
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
 
 

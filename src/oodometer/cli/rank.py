@@ -8,8 +8,6 @@ import typer
 
 from . import options, output, places
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

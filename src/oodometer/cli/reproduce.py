@@ -16,8 +16,6 @@ from .places import going_on
 if TYPE_CHECKING:
     from ..recipes import Report, Reproduction
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

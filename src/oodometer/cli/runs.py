@@ -12,7 +12,6 @@ from . import options, output, places
 if TYPE_CHECKING:
     from ..verbs.runs import Run
 
-__all__ = ["add_to"]
 
 _DATA = (
     "predictions",

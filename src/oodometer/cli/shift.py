@@ -9,8 +9,6 @@ import typer
 from . import options, output, places
 from .places import going_on
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""

@@ -20,8 +20,6 @@ from .shift import (
     WordNetPath,
 )
 
-__all__ = ["add_to"]
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""

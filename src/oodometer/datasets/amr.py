@@ -14,8 +14,6 @@ from .files import read_lines, read_member
 from .folder import data_folder
 from .hub import without_hub
 
-__all__ = ["little_prince", "news_amr", "without_variables"]
-
 ARCHIVE, MEMBER = "amr_lp.tar.xz", "amr_lp/amr-bank-struct-v3.0.txt"
 LDC = "amr-2.0"
 SHARES = (0.8, 0.1, 0.1)

@@ -14,8 +14,6 @@ from ..arrays import Array
 from ..errors import InputError
 from .images import LateImages
 
-__all__ = ["Dataset", "Dialogue", "Modality", "Row", "Table", "split_by_group", "stratified"]
-
 Row = tuple[str, str, str, str]
 """Input, output, type, id."""
 

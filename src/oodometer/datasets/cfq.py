@@ -14,8 +14,6 @@ from .files import read_lines
 from .folder import data_folder
 from .hub import hub_rows
 
-__all__ = ["cfq"]
-
 HOME, HUB = "cfq", "google-research-datasets/cfq"
 _NAMES = {"train": "trainIdxs", "dev": "devIdxs", "test": "testIdxs"}
 

@@ -13,8 +13,6 @@ from .hub import without_hub
 from .images import decode_image
 from .pixel_files import absent, check_part, hub_images, image_set, places, read_npy, read_npz, unpacked
 
-__all__ = ["CIFAR10N", "CIFAR10_CLASSES", "cifar10", "cifar10_1", "cifar10n", "find_cifar10_1"]
-
 CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 """What the targets 0 to 9 are."""
 

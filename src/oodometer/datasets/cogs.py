@@ -13,8 +13,6 @@ from .files import read_member
 from .folder import data_folder
 from .hub import without_hub
 
-__all__ = ["SPLITS", "cogs", "pos_cogs", "tags_of"]
-
 SPLITS = ("train", "dev", "test", "gen")
 ARCHIVE = "cogs.tar.xz"
 

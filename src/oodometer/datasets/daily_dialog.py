@@ -13,8 +13,6 @@ from .folder import data_folder
 from .hub import hub_rows
 from .response_ranking import Conversation, replies
 
-__all__ = ["daily_dialog", "daily_dialog_conversations"]
-
 _SPLITS = ("train", "validation", "test")
 _SEEN, _NEW = "also in train", "new"
 

@@ -8,18 +8,6 @@ from typing import Any, final
 
 from ..errors import InputError
 
-__all__ = [
-    "CONTEXTS",
-    "TURNS",
-    "Exchange",
-    "exchange",
-    "is_context",
-    "replies_among",
-    "said",
-    "text_key",
-    "with_replies",
-]
-
 TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
 """Usual names of the column with the turns."""
 CONTEXTS = ("context", "history")

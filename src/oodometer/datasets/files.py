@@ -12,8 +12,6 @@ from typing import Any
 
 from ..errors import InputError
 
-__all__ = ["missing_file", "read_lines", "read_member", "read_objects"]
-
 _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecodeError, OSError)
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["data_folder"]
-
 
 def data_folder() -> Path | None:
     """The folder named by OODOMETER_DATA, else ``../shared/data`` beside a checkout, else None: then the hub is asked.

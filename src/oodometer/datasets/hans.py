@@ -11,8 +11,6 @@ from .files import read_lines
 from .folder import data_folder
 from .hub import hub_rows
 
-__all__ = ["HANS_HEURISTICS", "hans"]
-
 HANS_HEURISTICS = ("lexical_overlap", "subsequence", "constituent")
 _HEADS = ("split", "label", "premise", "hypothesis", "heuristic", "subcase")
 _LABELS = {"entailment": 1, "non-entailment": 0}

@@ -12,8 +12,6 @@ from urllib.request import getproxies
 
 from ..errors import MissingExtraError, WorkError
 
-__all__ = ["hub_answers", "hub_rows", "without_hub"]
-
 _PATIENCE = 5.0  # seconds that a connection may take
 _PORTS = {"http": 80, "https": 443}
 _KEPT = 60  # seconds that an answer is good for: a run that wants six things from the hub asks it once

@@ -14,8 +14,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError
 
-__all__ = ["ENDINGS", "HELD", "LateImages", "decode_image", "image_files", "no_images"]
-
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
 HELD = (

@@ -11,8 +11,6 @@ from .folder import data_folder
 from .images import decode_image
 from .pixel_files import check_part, hub_images, image_set, read_npz
 
-__all__ = ["mnist"]
-
 _SHAPE = (28, 28, 1)
 _HUB = "ylecun/mnist"
 

@@ -16,8 +16,6 @@ from .files import read_objects
 from .folder import data_folder
 from .hub import without_hub
 
-__all__ = ["ADJECTIVES", "LONGEST", "MSGS_PARTS", "MSGS_SETS", "MsgsSet", "msgs"]
-
 MSGS_SETS = ("MORPH", "VERB", "ADJECT")
 MSGS_PARTS = {
     "train": "train_ambiguous",

@@ -13,8 +13,6 @@ from .folder import data_folder
 from .hub import without_hub
 from .trees import Tree, linearise, parse
 
-__all__ = ["penn_tags", "penn_trees"]
-
 HOME = "ptb"
 SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
 

@@ -20,8 +20,6 @@ from .folder import data_folder
 from .hub import hub_rows
 from .images import decode_image
 
-__all__ = ["absent", "check_part", "hub_images", "image_set", "places", "read_npy", "read_npz", "unpacked"]
-
 _COLUMNS = (("img", "image"), ("label", "labels"))
 
 

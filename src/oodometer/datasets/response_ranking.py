@@ -11,8 +11,6 @@ import numpy as np
 from ..errors import InputError, UsageError
 from .base import Dataset, Dialogue
 
-__all__ = ["Conversation", "Replies", "replies"]
-
 Conversation = tuple[str, tuple[str, ...]]
 """Name and turns."""
 

@@ -11,8 +11,6 @@ from .files import read_lines
 from .folder import data_folder
 from .hub import hub_rows
 
-__all__ = ["imdb", "sst2"]
-
 
 def imdb(split: str) -> Dataset:
     """IMDb film reviews, ``train`` or ``test``, 25,000 each; 0 negative, 1 positive. Source: Maas et al. (2011).

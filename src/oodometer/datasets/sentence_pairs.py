@@ -11,8 +11,6 @@ from .files import read_objects
 from .folder import data_folder
 from .hub import without_hub
 
-__all__ = ["binary_entailment", "mrpc", "paws_qqp"]
-
 _FILE = "pairs.jsonl.xz"
 _PARAPHRASE = {"0": 0, "1": 1}
 # Of SICK, neutral and contradiction are one class; of RTE there are two, named by its year.

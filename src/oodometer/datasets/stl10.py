@@ -15,8 +15,6 @@ from .cifar import CIFAR10_CLASSES
 from .images import decode_image
 from .pixel_files import absent, check_part, hub_images, image_set, places, read_npz
 
-__all__ = ["STL10_CLASSES", "find_stl10", "stl10"]
-
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
 """Its own classes, in its own order."""
 

@@ -14,8 +14,6 @@ from .folder import data_folder
 from .hub import hub_rows, without_hub
 from .universal import from_brown, from_penn
 
-__all__ = ["ud_tags", "wsj_tags"]
-
 CORPORA, TREEBANKS = "pos_wsj_brown_etc.jsonl.xz", "ud_pos.jsonl.xz"
 SHARES = (0.7, 0.1, 0.2)  # of the documents of the Wall Street Journal's sample: training, development, test
 _UD_HUB = {"ewt": "en_ewt", "gum": "en_gum"}

@@ -14,8 +14,6 @@ from .files import read_lines
 from .folder import data_folder
 from .hub import hub_rows
 
-__all__ = ["few_of_each", "topv2"]
-
 HOME, HUB = "TOPv2_Dataset", "WillHeld/top_v2"
 DOMAINS = ("alarm", "event", "messaging", "music", "navigation", "reminder", "timer", "weather")
 SCARCE = ("reminder", "weather")  # the domains of which few examples are given

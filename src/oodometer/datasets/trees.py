@@ -16,8 +16,6 @@ from .folder import data_folder
 from .hub import without_hub
 from .words import numbered
 
-__all__ = ["Tree", "gum_trees", "linearise", "parse", "wsj_trees"]
-
 WSJ, GUM = "wsj_sample_trees.jsonl.xz", "gum_const.jsonl.xz"
 SHARES = (
     0.75,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNIVERSAL", "from_brown", "from_penn"]
-
 UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
 
 _PENN = {

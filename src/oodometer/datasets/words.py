@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-__all__ = ["numbered", "signature", "with_signatures"]
-
 # fmt: off
 _ENDINGS = (
     "ness", "ment", "tion", "sion", "able", "ible", "less", "ship", "hood", "ance", "ence", "ious", "ical", "ally",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..results import percent
 from .base import Finding, reading_confidence
 
-__all__ = ["alarm_finding"]
-
 _LEAST_GAP = 0.05
 _LEVEL = 1e-3
 

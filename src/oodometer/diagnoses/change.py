@@ -9,8 +9,6 @@ from ..estimators.label_counts import LabelCounts
 from ..estimators.target_prior import no_shift_test
 from .base import Finding, reading_confidence
 
-__all__ = ["change_of_counts", "change_of_mean"]
-
 _LEVEL = 0.05
 _STRONG = 2.0
 _LEAST_RATIO = 1.2

@@ -19,8 +19,6 @@ from ..results import Interval, percent
 from ..results.columns import ColumnChange, UserColumn, shares_text
 from .base import holm
 
-__all__ = ["ColumnDrift", "plain_columns"]
-
 _LEVEL = 0.05
 _QUANTILES = np.arange(1, 10) / 10
 _EDGE_ROWS = 20_000  # of the reference, for deciles

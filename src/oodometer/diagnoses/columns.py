@@ -11,8 +11,6 @@ from ..results import percent
 from ..results.columns import UserColumn
 from .base import Finding
 
-__all__ = ["columns_finding"]
-
 _FAR = 0.5  # share of rows outside the reference's whole range
 
 

@@ -26,8 +26,6 @@ from .label import label_shift_finding
 from .overlap import overlap_finding
 from .shift_statistics import ShiftStatistics
 
-__all__ = ["Diagnostician"]
-
 _LEVEL = 0.05
 _FEW_ROWS = 30  # on either side, below which a test that sees nothing says nothing
 _COVERED = 0.9  # of the target, above which other class shares may explain an uneven re-weighting

@@ -17,8 +17,6 @@ from ..kernels.quantiles import quantiles
 from ..results import percent
 from .base import Finding, asking_for
 
-__all__ = ["label_shift_finding", "power_against_harder"]
-
 _LEVEL = 0.05
 _ENOUGH_POWER = 0.5
 _DROP = 0.05  # of accuracy that the test should notice

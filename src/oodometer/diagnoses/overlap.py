@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..inference.domain_classifier import DomainComparison
 from .base import Finding, asking_for
 
-__all__ = ["LEAST_SHARE", "overlap_finding"]
-
 _LEVEL = 0.01
 _LEAST_COVERED = 0.3  # of the target, by the density ratios
 LEAST_SHARE = 0.08  # of the reference's rows that the re-weighted reference is worth

@@ -14,8 +14,6 @@ from ..estimators.label_counts import LabelCounts, label_counts_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic, no_shift_test
 from ..predictions import Predictions
 
-__all__ = ["ShiftStatistics"]
-
 _LEAST_EXPECTED = 5  # target rows in a cell of a test
 
 

@@ -17,8 +17,6 @@ from ..models.artifacts import Artifact
 from ..models.base import Progress
 from ..results import percent
 
-__all__ = ["Dev", "Discriminator", "check_pairs", "check_verdicts"]
-
 Dev = tuple[Sequence[str], Sequence[str], Sequence[Any]]
 """A dev set: inputs, outputs and their correctness."""
 

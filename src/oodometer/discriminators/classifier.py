@@ -17,8 +17,6 @@ from ..models.torch.training import TrainingConfig
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, TrainedDiscriminator
 
-__all__ = ["ClassifierDiscriminator"]
-
 
 @final
 class ClassifierDiscriminator(TrainedDiscriminator):

@@ -20,8 +20,6 @@ from .base import check_pairs
 from .decoding import Outputs, Question, decode_elsewhere, decoding_engine
 from .examples import GOLD, Examples
 
-__all__ = ["CollectOptions", "Decoder", "collect", "folds_of"]
-
 
 class Decoder(Protocol):
     """Anything that answers inputs with beams."""

@@ -16,8 +16,6 @@ from ..models.seq2seq import EncoderDecoder
 from ..models.torch.library import on_gpu, one_torch_thread
 from ..store.artifact_cache import content_of, read_artifact, write_artifact
 
-__all__ = ["Question", "decode_elsewhere", "decoding_engine"]
-
 Outputs = list[list[str]]
 
 

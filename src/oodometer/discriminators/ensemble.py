@@ -24,8 +24,6 @@ from .base import Dev, Discriminator, check_pairs
 from .registry import load_discriminator
 from .rule import RuleDiscriminator
 
-__all__ = ["Panel"]
-
 DESCRIPTION = "oodometer_panel.json"
 
 

@@ -15,8 +15,6 @@ from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import open_predictions, write_predictions
 
-__all__ = ["GOLD", "Examples"]
-
 GOLD = "gold"  # origin of a positive
 
 

@@ -16,8 +16,6 @@ from ..models.seq2seq import EncoderDecoder
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .trained import MODEL
 
-__all__ = ["LikelihoodDiscriminator"]
-
 NOTHING = "."  # scored in the place of an empty output, which is no sequence
 
 

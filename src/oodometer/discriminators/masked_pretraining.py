@@ -26,8 +26,6 @@ from .base import check_pairs
 from .pair_encoder import sizes_of
 from .tokenizer import learn_pair_pieces
 
-__all__ = ["TRAINING", "PretrainingOptions", "pretrain"]
-
 TRAINING = TrainingConfig(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
 # Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
 # as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["fit_temperature", "probability"]
-
 _RANGE = (-3.0, 3.0)  # of log t
 
 

@@ -12,8 +12,6 @@ from ..models.text.token_encoder import TokenEncoder
 from ..models.torch.training import TrainingConfig
 from .tokenizer import learn_pair_pieces
 
-__all__ = ["HEADS", "SMALL", "pair_encoder", "sizes_of"]
-
 HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": TokenEncoder}
 """What a verdict is read from: the mark before the pair, or every token of the output."""
 

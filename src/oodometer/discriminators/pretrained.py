@@ -15,8 +15,6 @@ from ..models.text.encoder import Encoder
 from ..models.torch.training import TrainingConfig
 from .base import Discriminator, check_pairs
 
-__all__ = ["PretrainedDiscriminator"]
-
 
 @final
 class PretrainedDiscriminator(Discriminator):

@@ -7,8 +7,6 @@ import os
 from ..models.artifacts import KINDS, load_artifact
 from .base import Discriminator
 
-__all__ = ["load_discriminator"]
-
 KINDS.update(
     {
         "classifier": "discriminators.classifier:ClassifierDiscriminator",

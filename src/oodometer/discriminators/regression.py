@@ -19,8 +19,6 @@ from .base import Dev, Discriminator, check_pairs
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, MODEL, class_log_odds
 
-__all__ = ["RegressionDiscriminator"]
-
 
 @final
 class RegressionDiscriminator(Discriminator):

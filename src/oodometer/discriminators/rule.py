@@ -14,8 +14,6 @@ from ..errors import InputError, UsageError
 from ..models.base import Progress
 from .base import Discriminator, check_pairs
 
-__all__ = ["RuleDiscriminator"]
-
 
 @final
 class RuleDiscriminator(Discriminator):

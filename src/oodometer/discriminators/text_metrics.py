@@ -11,8 +11,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 
-__all__ = ["sentence_bleu", "token_f1"]
-
 
 def token_f1(outputs: Sequence[str], golds: Sequence[str]) -> Array:
     """F1 = 2 c / (|output| + |gold|), c = tokens that both have, counted as often as they occur in both.

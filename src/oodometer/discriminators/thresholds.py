@@ -13,8 +13,6 @@ from ..errors import InputError
 from ..intervals import check_level
 from .base import check_verdicts
 
-__all__ = ["HALF", "AcceptanceThresholds", "fit_thresholds"]
-
 HALF = 0.5
 """The paper's threshold."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from ..models.tokenizer_training import MARKS, train_byte_pieces, with_marks
 from ..models.torch.library import transformers as load_transformers
 
-__all__ = ["learn_pair_pieces"]
-
 
 def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
     """A tokenizer of about ``size`` pieces of words; a pair becomes [CLS] input [SEP] output [SEP].

@@ -17,8 +17,6 @@ from ..models.torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .odds import fit_temperature, probability
 
-__all__ = ["CLASSES", "MODEL", "TrainedDiscriminator", "class_log_odds"]
-
 CLASSES = ("Incorrect", "Correct")
 MODEL = "model"  # the folder of the network in a saved discriminator's
 

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import UsageError
 
-__all__ = ["Engine", "check_workers", "fold_states"]
-
 S = TypeVar("S")
 
 

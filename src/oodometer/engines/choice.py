@@ -7,8 +7,6 @@ from ..registry import create
 from .base import Engine
 from .local import LocalEngine
 
-__all__ = ["task_engine"]
-
 
 def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool = False) -> Engine | None:
     """Where tasks run; None where nothing was said: then the work is done in this process as it always is.

@@ -10,8 +10,6 @@ from ..kernels import cores, pool
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 
-__all__ = ["LocalEngine", "fold_in"]
-
 S = TypeVar("S")
 
 

@@ -21,8 +21,6 @@ from .base import Engine, check_workers, fold_states
 from .local import fold_in
 from .remote import Order, order_of, work_of
 
-__all__ = ["ProcessEngine"]
-
 S = TypeVar("S")
 _PAUSE = 0.2  # seconds between two looks at the workers
 _GRACE = 2.0

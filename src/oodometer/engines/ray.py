@@ -17,8 +17,6 @@ from .base import Engine, check_workers, fold_states
 from .remote import order_of, received, run_part, why_lost
 from .session import Session, check_listens, join
 
-__all__ = ["RayEngine"]
-
 S = TypeVar("S")
 _RETRIES = 3  # of a part whose worker died
 _STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: states are small

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
 
-__all__ = ["Order", "order_of", "received", "run_part", "why_lost", "work_of"]
-
-
 _MOST_WORKS = 2  # that a worker holds unpickled: the one of this pass, and that of the one before
 _works: dict[str, Callable[[Any], Any]] = {}
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Session", "check_listens", "join", "signals_waiting"]
-
 _PATIENCE = 5.0  # seconds for an address to answer
 
 

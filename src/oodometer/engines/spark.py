@@ -24,8 +24,6 @@ from .base import Engine, check_workers, fold_states
 from .remote import Order, order_of, received, run_part, why_lost
 from .session import Session, check_listens, join, signals_waiting
 
-__all__ = ["SparkEngine"]
-
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
 _TRIES = 4  # of a part whose worker died, in a Spark that is started here

@@ -14,8 +14,6 @@ from ..kernels import limited_to, one_thread
 from .base import Engine
 from .local import LocalEngine
 
-__all__ = ["GPU", "run_tasks"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -26,8 +26,6 @@ from ..results import Estimate
 from ..scores.model_agreement import copies_of_base
 from .base import Estimator, Sums
 
-__all__ = ["ALineD", "ALineS"]
-
 _FEWEST_MODELS = 3
 _GOOD_FIT = 0.95
 _VARIANCE_ROWS = 2_000  # rows from which the sampling error is worked out; the counts are of all rows

@@ -14,8 +14,6 @@ from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_gap, total_confidence
 
-__all__ = ["AverageConfidence"]
-
 
 @final
 @register("estimator")

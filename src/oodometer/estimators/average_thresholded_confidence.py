@@ -9,8 +9,6 @@ from ..registry import create, register
 from ..scores import Score, natural_confidence
 from .threshold import Thresholded
 
-__all__ = ["AverageThresholdedConfidence", "AverageThresholdedEntropy"]
-
 
 @final
 @register("estimator")

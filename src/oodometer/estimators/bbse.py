@@ -15,8 +15,6 @@ from ..results import Estimate
 from .base import Estimator, Sums
 from .label_counts import LabelCountEstimator, LabelCounts, count_labels
 
-__all__ = ["BBSE", "InvertedConfusion", "invert_confusion"]
-
 _MOST_CONDITION = 1e3
 _HIGH_CONDITION = 30.0
 

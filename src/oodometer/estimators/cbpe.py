@@ -32,8 +32,6 @@ from .expected_classes import (
 )
 from .expected_confusion import ClassRates, confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
 
-__all__ = ["CBPE"]
-
 
 @final
 @register("estimator")

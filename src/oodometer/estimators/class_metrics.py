@@ -16,8 +16,6 @@ from ..errors import NotApplicable, UsageError
 from ..inference import decision_metrics as of
 from .expected_classes import ExpectedClasses
 
-__all__ = ["CLASS_METRICS", "ClassMetric", "class_metric", "class_metrics_asked", "metric_name", "values_of"]
-
 
 @dataclass(frozen=True)
 class ClassMetric:

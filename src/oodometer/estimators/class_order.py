@@ -11,8 +11,6 @@ from ..calibrators.binned_map import bin_numbers
 from ..inference.folds import seeded_sample
 from ..predictions import Predictions
 
-__all__ = ["ClassOrder", "class_order", "placements"]
-
 _VALUES = 100_000  # looked at
 _LEAST_ROWS = 1000
 

@@ -17,8 +17,6 @@ from ..scores import Score
 from .base import Estimator, Sums, root_sum_square
 from .threshold import ScoreThreshold, fit_record_threshold, fit_threshold
 
-__all__ = ["ClasswiseThreshold"]
-
 _ENOUGH_ROWS = 20
 
 

@@ -10,8 +10,6 @@ from ..kernels import log_odds_bin, tally
 from ..predictions import Predictions
 from ..scores import Score
 
-__all__ = ["confidence_bins", "confidence_gap", "counts_by_class_and_bin", "total_confidence"]
-
 _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
 

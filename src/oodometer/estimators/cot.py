@@ -22,8 +22,6 @@ from .prior_choice import PriorFit, check_choice, choose_prior
 from .sld import check_width, rows_to_keep
 from .threshold import ScoreThreshold, credit, fit_threshold
 
-__all__ = ["COT", "COTT", "TransportEstimator"]
-
 _DRAWS = 8
 _DRAW_VALUES = 200_000
 _LARGE_GAP = 0.05

@@ -12,8 +12,6 @@ from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_gap, total_confidence
 
-__all__ = ["DifferenceOfConfidence"]
-
 
 @final
 @register("estimator")

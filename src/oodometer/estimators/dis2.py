@@ -20,8 +20,6 @@ from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums, mean_and_variance
 
-__all__ = ["DisagreementDiscrepancy", "slack"]
-
 _LEAST_ROWS = 40  # of either sample: half of them train the critic
 _MOST_ROWS = 10_000
 _MOST_CLASSES = 50

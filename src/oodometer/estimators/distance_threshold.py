@@ -16,8 +16,6 @@ from ..scores import NeighborDistance, Score
 from .base import Estimator, Sums, root_sum_square
 from .threshold import fit_threshold, total_credit
 
-__all__ = ["DistanceThreshold"]
-
 _ENOUGH_ROWS = 20
 _MOST_ROWS = 10_000  # of the reference, to fit the gate and the threshold on
 _QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance

@@ -28,28 +28,6 @@ from .expected_confusion import (
     mirrored,
 )
 
-__all__ = [
-    "Expectation",
-    "ExpectedClasses",
-    "LabelledRows",
-    "class_bins",
-    "class_rates",
-    "confusion_of",
-    "count_classes",
-    "counts_of_truth",
-    "drawn_by_rates",
-    "drawn_truth",
-    "expected_by_rates",
-    "expected_of_pairs",
-    "expected_of_rows",
-    "known_classes",
-    "labelled_rows",
-    "rates_of_rows",
-    "reweighted",
-    "rows_like",
-    "score_bins",
-]
-
 
 def score_bins(record: Predictions) -> int:
     """Bins of each class's probability; a single one without probabilities."""

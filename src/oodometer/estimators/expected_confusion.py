@@ -15,19 +15,6 @@ from ..predictions import Predictions
 from ..results import Interval, Kind
 from .class_order import ClassOrder, class_order
 
-__all__ = [
-    "ClassRates",
-    "ConfusionCounts",
-    "confusion_counts",
-    "count_off_diagonal",
-    "drawn_positives",
-    "expected_confusion",
-    "expected_metrics",
-    "expected_positives",
-    "fit_class_rates",
-    "merge_bins",
-]
-
 _REPLICATES = 60
 _VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
 _REDRAWN_BINS = 120  # a divisor of every number of bins

@@ -17,8 +17,6 @@ from ..scores import ModelAgreement
 from .base import Estimator, Sums, mean_and_variance
 from .expected_classes import MOST_CLASSES, Expectation, expected_of_pairs
 
-__all__ = ["DisagreementDifference", "GeneralizationDisagreement", "SoftDisagreement"]
-
 
 def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
     """How often another model says j where the judged one says k, mean over the others; shape (class, class).

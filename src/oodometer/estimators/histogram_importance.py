@@ -16,8 +16,6 @@ from ..results import Estimate, percent
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 
-__all__ = ["HistogramImportance"]
-
 
 @final
 @register("estimator")

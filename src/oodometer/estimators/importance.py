@@ -19,8 +19,6 @@ from ..results import Estimate
 from .base import Estimator, Sums
 from .expected_classes import Expectation, LabelledRows, reweighted, rows_like
 
-__all__ = ["ImportanceWeighting"]
-
 
 @final
 @register("estimator")

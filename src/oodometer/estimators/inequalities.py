@@ -24,18 +24,6 @@ from ..predictions import Predictions
 from ..results import Kind, plain
 from .base import Sums
 
-__all__ = [
-    "Bound",
-    "MemberBounds",
-    "PairBound",
-    "accuracy_from_other",
-    "bounds_from_members",
-    "count_members",
-    "mean_accuracy_bound",
-    "pair_bounds",
-    "plurality_votes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:

@@ -17,8 +17,6 @@ from ..scores import ModelAgreement, Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins, counts_by_class_and_bin
 
-__all__ = ["LabelCountEstimator", "LabelCounts", "count_labels"]
-
 _MOST_BINS = 10
 _ROWS_PER_CELL = 25
 _FEW_ROWS = 30

@@ -16,8 +16,6 @@ from .expected_classes import Expectation, LabelledRows, labelled_rows, reweight
 from .label_counts import LabelCountEstimator, LabelCounts
 from .target_prior import LabelShiftFit, label_shift_test
 
-__all__ = ["LabelShift", "fit_notes", "spread_variance"]
-
 
 def spread_variance(fit: LabelShiftFit) -> float:
     """Variance of the accuracy over the draws, with the square of their bias, which many classes of few rows cause.

@@ -18,8 +18,6 @@ from .label_counts import LabelCountEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
 from .sld import rows_to_keep
 
-__all__ = ["LEAP", "SLEAP", "ContingencyEstimator", "balance", "scaled_table"]
-
 _SWEEPS = 1_000
 _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
 

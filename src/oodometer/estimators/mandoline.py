@@ -15,8 +15,6 @@ from ..registry import register
 from ..results import Estimate, percent
 from .base import Estimator, Sums
 
-__all__ = ["Mandoline", "log_linear_tilt"]
-
 _MOST_VALUES = 20
 _RIDGE = 1e-4
 _MOST_UNSEEN = 0.5

@@ -14,8 +14,6 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 
-__all__ = ["MaxProb"]
-
 
 @final
 @register("estimator")

@@ -12,8 +12,6 @@ from ..intervals import check_level
 from ..results import Interval, plain
 from .threshold import ScoreThreshold, credit, find_threshold
 
-__all__ = ["OracleBounds", "max_prob_oracle"]
-
 
 @dataclass(frozen=True)
 class OracleBounds:

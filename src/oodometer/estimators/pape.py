@@ -21,8 +21,6 @@ from .base import Estimator, Sums
 from .confidence import confidence_bins
 from .expected_classes import Expectation, LabelledRows, drawn_by_rates, expected_by_rates, rates_of_rows, rows_like
 
-__all__ = ["PAPE", "weighted_isotonic"]
-
 _FOLDS = 5
 
 

@@ -16,8 +16,6 @@ from .label_shift import fit_notes
 from .sld import adjusted_prior, check_width
 from .target_prior import label_shift_test, recall_of, redraw_reference
 
-__all__ = ["PriorChoice", "PriorFit", "check_choice", "choose_prior"]
-
 PriorChoice = Literal["mle", "bbse", "sld", "source"]
 _DRAWS = 40
 

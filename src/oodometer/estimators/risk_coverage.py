@@ -19,8 +19,6 @@ from ..scores import Score, natural_confidence
 from .base import Sums
 from .confidence import confidence_bins
 
-__all__ = ["RiskCoverage"]
-
 _REPLICATES = 200
 _POINTS = 100
 

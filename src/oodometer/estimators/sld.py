@@ -18,8 +18,6 @@ from .base import Estimator, Sums
 from .confidence import confidence_gap
 from .target_prior import Conditionals, fit_prior
 
-__all__ = ["SLD", "AdjustedPrior", "adjust", "adjusted_prior", "rows_to_keep"]
-
 _DRAWS = 40
 _DRAW_VALUES = 40_000  # probabilities that one draw of the bootstrap looks at
 _FEW_DRAWS = 20

@@ -7,8 +7,6 @@ from typing import final
 from ..registry import register
 from .threshold import ThresholdOfScore
 
-__all__ = ["Smoothness"]
-
 
 @final
 @register("estimator")

@@ -14,8 +14,6 @@ from ..results import Estimate
 from .base import Estimator, Sums, root_sum_square
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 
-__all__ = ["SourceAccuracy"]
-
 
 @final
 @register("estimator")

@@ -17,17 +17,6 @@ from ..results import Estimate
 from ..scores import Score
 from .base import Estimator, Sums, root_sum_square
 
-__all__ = [
-    "ScoreThreshold",
-    "Threshold",
-    "ThresholdOfScore",
-    "Thresholded",
-    "find_threshold",
-    "find_threshold_on_grid",
-    "fit_threshold",
-    "total_credit",
-]
-
 
 class ScoreThreshold(NamedTuple):
     """A threshold and the share of samples exactly on it that count as correct (1 where scores are distinct)."""

@@ -14,8 +14,6 @@ from ..registry import register
 from ..results import Estimate, percent, plain
 from .base import Estimator, Sums
 
-__all__ = ["VotingBounds"]
-
 
 @final
 @register("estimator")

@@ -14,8 +14,6 @@ from ..registry import register
 from ..results import Estimate, percent
 from .base import Estimator, Sums
 
-__all__ = ["CorrectedVotes", "profile", "said_of_rates"]
-
 _MOST_JOINT = 4  # judges whose votes are read jointly; of more, how many of them say Correct
 _ROWS_EACH = 10  # of the target for each of the reference: more narrow hardly anything, and are counted as so many
 _LEAST_ROWS = 1_000

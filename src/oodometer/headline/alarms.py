@@ -13,8 +13,6 @@ from ..results import Interval
 from ..results.alarms import WHEN, AlarmRule, Alarms, Failing, FailWhen, RuleKind
 from .falls import CHANGED, FELL
 
-__all__ = ["Verdict", "Watched", "alarm_rules", "chance_below", "check_when", "decide", "judge_alarms"]
-
 METRICS = ("accuracy",)
 _LIMITS = {"mcc": (-1.0, 1.0), "cohen_kappa": (-1.0, 1.0), "expected_value": (-math.inf, math.inf)}
 

@@ -12,8 +12,6 @@ from ..results import Estimate, percent
 from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Headline
 
-__all__ = ["headline_under", "refuted_assumptions", "under_assumptions", "under_covariate_shift", "under_label_shift"]
-
 
 def under_assumptions(
     natural: Headline, still: Headline, estimates: Sequence[Estimate], diagnosis: Diagnosis | None

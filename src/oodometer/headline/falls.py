@@ -12,18 +12,6 @@ from ..results.fall import Fall, FallVerdict
 from ..results.values import counted
 from .natural_shifts import NaturalShifts, ShiftSigns
 
-__all__ = [
-    "CHANGED",
-    "FELL",
-    "HOLDS",
-    "LEAST_RIGHT",
-    "chance_by_labels",
-    "chance_of_fall",
-    "check_margin",
-    "judged",
-    "verdict_of",
-]
-
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given

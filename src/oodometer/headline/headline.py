@@ -18,8 +18,6 @@ from ..results.estimation import Headline
 from .trimmed_mean import averaged_methods, trimmed_mean
 from .weighing import TrialWeighting, Weighed, spelled
 
-__all__ = ["Evidence", "beyond_overlap", "confidence_middle", "make_headline"]
-
 _ALARMING_SPREAD = 0.1
 _ASSUMES_LIKE_TRIALS = (
     "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"

@@ -14,8 +14,6 @@ from .headline import Evidence
 from .natural_headline import WIDEST, doubt_of, provenance, trust_of
 from .natural_shifts import NaturalShifts, ShiftSigns
 
-__all__ = ["START", "MetricEvidence", "metric_answers", "metric_signs", "spanned"]
-
 _LEAST_ERROR = 0.002  # no metric is known better
 _ENOUGH_POWER = 0.5
 START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source")  # from which the prior starts

@@ -16,8 +16,6 @@ from .headline import Evidence, beyond_overlap, confidence_middle
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 from .trimmed_mean import trimmed_mean_share
 
-__all__ = ["doubt_of", "judges_alone", "natural_headline", "provenance", "signs_of", "spanning", "trust_of"]
-
 HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
 HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge

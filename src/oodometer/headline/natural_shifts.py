@@ -17,8 +17,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 
-__all__ = ["FORMAT", "NaturalShifts", "ShiftSigns", "packaged_prior"]
-
 FORMAT = 2
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 

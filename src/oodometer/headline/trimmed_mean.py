@@ -8,8 +8,6 @@ import numpy as np
 
 from ..registry import those
 
-__all__ = ["averaged_methods", "trimmed_mean", "trimmed_mean_share"]
-
 _LEAST = 4
 _TRIMMED = 2
 _ROWS = 1000  # reference rows at which the trials and the trimmed mean weigh alike

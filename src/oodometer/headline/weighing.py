@@ -16,8 +16,6 @@ from ..registry import known
 from ..results import percent
 from .trimmed_mean import trimmed_mean, trimmed_mean_share
 
-__all__ = ["LEAST_TRIALS", "TrialWeighting", "Weighed", "spelled"]
-
 LEAST_TRIALS = 20
 # Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
 _RARE = {"logit_noise": 0.1, "logit_temperature": 0.1}

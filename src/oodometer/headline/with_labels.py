@@ -17,8 +17,6 @@ from .headline import Evidence
 from .natural_headline import judges_alone, signs_of
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 
-__all__ = ["signs_of_result", "with_labels"]
-
 _NAMED = 6  # sources that a sentence names
 
 

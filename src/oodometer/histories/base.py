@@ -12,8 +12,6 @@ from ..errors import InputError, NotStoredError, WorkError
 from .record import Cell, RunRecord
 from .schema import INSERTS, MIGRATIONS, VERSION
 
-__all__ = ["Session", "Store"]
-
 WAIT = 10.0  # seconds that a store may be locked, or a server be silent, before that is said
 _RUN = tuple(INSERTS["oodometer_runs"].partition("(")[2].partition(")")[0].split(", "))
 

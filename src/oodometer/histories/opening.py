@@ -8,8 +8,6 @@ from typing import Any
 from ..errors import UsageError, without_passwords
 from .base import Store
 
-__all__ = ["open_store"]
-
 
 def open_store(place: Any, argv: str | None = None) -> Store:
     """The store at a path (SQLite) or at an address ``postgresql://user@host/database``; nothing is asked of it yet.

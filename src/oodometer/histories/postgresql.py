@@ -14,8 +14,6 @@ from .base import Session, Store
 from .record import Cell
 from .schema import TABLES
 
-__all__ = ["PostgresStore"]
-
 _TURN = 0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
 
 

@@ -12,8 +12,6 @@ from ..results.history import History, Job, PastAlarm, PastPart, PastRun, Seen
 from .base import Session, Store
 from .record import moment
 
-__all__ = ["kept_result", "read_history"]
-
 _RUNS = (
     "id, at, job, verb, version, reference, target, rows, value, lower, upper, level, kind, method, trust, why, truth, "
     "reference_accuracy, diagnosis, alarms, new_alarms, exit_code, repeats, CAST(options AS TEXT)"

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["Cell", "PartRow", "RunRecord", "VerdictRow", "moment", "now"]
-
 Cell = str | int | float | bool | None
 
 Verdict = tuple[str, str, str, str, float]

@@ -18,8 +18,6 @@ from ..version import __version__
 from .base import Session, Store
 from .record import Cell, PartRow, RunRecord, Verdict, VerdictRow, moment, now
 
-__all__ = ["Recorder", "part_key"]
-
 SOON = timedelta(hours=12)  # a run that gives the same answer again before that is a repetition
 RETRY = timedelta(minutes=15)  # and before that a scheduler's second try, whose alarms are as new as those of the first
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["INSERTS", "MIGRATIONS", "TABLES", "VERSION"]
-
 # Names of types are PostgreSQL's: SQLite takes any, and keeps whole numbers, numbers and texts as what they are.
 _FIRST = (
     "CREATE TABLE oodometer_store (version BIGINT NOT NULL)",

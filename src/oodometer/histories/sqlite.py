@@ -17,8 +17,6 @@ from .base import Session, Store
 from .record import Cell
 from .schema import TABLES
 
-__all__ = ["SqliteStore"]
-
 # by the type of a column: what no cell of it may be
 _NOT = {
     "BIGINT": "typeof(?) NOT IN ('integer', 'null')",

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["Line", "agreement_counts", "fit_line", "probit", "solve_pairs", "stack_models", "weigh_pairs"]
-
 _CHUNK_VALUES = 1 << 19
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from ..arrays import Array
 from ..kernels import best_split, cell_sums
 
-__all__ = ["fit_boosting"]
-
 _TREES, _DEPTH, _BINS, _RATE = 50, 3, 64, 0.1
 _LEAST_ROWS = 20  # of a leaf
 _TINY = 1e-15

@@ -18,11 +18,6 @@ from ..classes import is_null
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.hash import mix, row_hash
 
-__all__ = [
-    "EPOCH_OF_ID", "Clusters", "cells_effect", "cluster_keys", "clustered_error", "clustered_share", "effective_rows",
-    "named_repeats", "student_quantile",
-]  # fmt: skip
-
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
 EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["critic_loss", "fit_critics"]
-
 _TRADES = (0.03, 0.3, 1.0, 3.0)  # beside the paper's own, log 2 / log K
 _DECAY = 5e-4
 _STEPS = 60

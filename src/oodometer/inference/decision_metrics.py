@@ -15,26 +15,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = [
-    "Margins",
-    "accuracy",
-    "average_precision",
-    "balanced_accuracy",
-    "class_f1",
-    "class_precision",
-    "class_recall",
-    "class_specificity",
-    "cohen_kappa",
-    "expected_value",
-    "fpr_at_tpr",
-    "macro_f1",
-    "macro_precision",
-    "macro_recall",
-    "mcc",
-    "ratio",
-    "roc_auc",
-]
-
 _ROUNDING = 1e-9  # of a share of expected counts
 
 

@@ -24,22 +24,6 @@ from .principal import principal_components
 from .row_sample import RowSample, sample_limit
 from .two_class import fit_logistic
 
-__all__ = [
-    "DomainComparison",
-    "area_under_curve",
-    "check_overlap",
-    "compare_domains",
-    "compare_samples",
-    "compared_once",
-    "domain_sample",
-    "effective_rows",
-    "narrow",
-    "representation",
-    "standardised",
-    "weighted_accuracy",
-    "why_no_domains",
-]
-
 FIELDS = ("features", "probabilities", "confidence")
 _FOLDS = 3
 _LEAST_ROWS = 30  # of either sample, for three folds to learn anything

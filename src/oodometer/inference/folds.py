@@ -8,8 +8,6 @@ from ..arrays import Array
 from ..kernels import mix, row_hash
 from ..predictions import Predictions
 
-__all__ = ["FOLDS", "content_folds", "content_order", "scramble", "seeded_sample"]
-
 FOLDS = 5
 _DECIMALS = 6
 

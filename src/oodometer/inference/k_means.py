@@ -7,8 +7,6 @@ import numpy as np
 from ..arrays import Array
 from ..kernels import one_thread
 
-__all__ = ["k_means"]
-
 _STEPS = 50
 _CLOSE = 1e-4  # of the mean variance: centres that move less in all have settled
 

@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ..predictions import Predictions
 
-__all__ = ["Method", "Sums"]
-
 S = TypeVar("S")
 R = TypeVar("R")
 

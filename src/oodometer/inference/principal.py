@@ -6,8 +6,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["principal_components"]
-
 _OVERSAMPLED = 10  # columns of the random projection beyond those that are wanted
 
 

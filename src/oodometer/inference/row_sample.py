@@ -15,8 +15,6 @@ from ..arrays import Array
 from ..predictions import Predictions
 from .folds import content_order, scramble
 
-__all__ = ["RowSample", "key_bound", "sample_limit"]
-
 _MOST_ROWS = 20_000
 _MOST_VALUES = 4_000_000
 

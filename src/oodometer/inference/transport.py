@@ -10,8 +10,6 @@ import numpy as np
 from ..arrays import Array
 from ..kernels import one_thread, top_two
 
-__all__ = ["Transport", "transport"]
-
 _WIDTHS = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the soft maximum, in units of cost
 _NEWTON_STEPS = 4
 _SOFT_ROWS = 2_000

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["fit_logistic"]
-
 _STEPS = 100
 _HALVINGS = 20
 _FLAT = 1e-4  # of the largest slope of the mean loss, and of half the squared Newton decrement: then it has converged

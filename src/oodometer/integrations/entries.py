@@ -11,8 +11,6 @@ from typing import Any
 from ..errors import MissingExtraError
 from ..outputs.tables import Table, table_of, tables_of
 
-__all__ = ["Entries", "Step", "entries_of"]
-
 _ENDS = ("value", "lower", "upper", "truth", "reference", "fell_p", "alarm", "p_best", "error", "p_value")
 _NAMED_BY = ("number", "model", "domain", "look", "finding", "method", "metric")
 # The table of a result that holds its numbers, where that is not the first one.

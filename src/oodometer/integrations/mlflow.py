@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import MissingExtraError
 from .entries import Entries, entries_of
 
-__all__ = ["log"]
-
 _MOST = 1000  # metrics that one request takes
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from ..errors import MissingExtraError
 from .entries import Entries, entries_of
 
-__all__ = ["log"]
-
 
 def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
     """Log what a verb found to ``run``, to the run that is open, or to a new one; returns its id.

@@ -8,8 +8,6 @@ from ..arrays import Array
 from .compiled import passes, supports
 from .threads import by_chunks
 
-__all__ = ["LOG_ODDS_BINS", "equal_bin", "half_bin", "log_odds_bin", "log_odds_centres"]
-
 # Bins of equal width in the binary exponent and the leading mantissa bits of min(p, 1 - p): about log-odds. Computed
 # with integer shifts, so that binning ten million probabilities costs a few passes and no logarithm.
 _MANTISSA_BITS = 4

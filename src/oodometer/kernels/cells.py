@@ -7,8 +7,6 @@ import numpy as np
 from ..arrays import Array
 from .compiled import is_compiled, passes
 
-__all__ = ["best_split", "cell_sums"]
-
 
 def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
     """Sums over ``rows`` of gradient, curvature and 1 by (column, bin), shape (column, bin, 3).

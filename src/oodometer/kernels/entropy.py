@@ -8,8 +8,6 @@ from ..arrays import Array
 from .compiled import contiguous, passes, supports
 from .threads import by_chunks
 
-__all__ = ["entropy_sums"]
-
 
 def entropy_sums(probabilities: Array) -> Array:
     """sum_k p_k log p_k of probabilities with axes (sample, class); shape (sample,), of the same type, never above 0.

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["mix", "row_hash"]
-
 
 def mix(bits: Array) -> Array:
     """A bijective scramble of 64-bit integers (the splitmix64 finalizer), so that low bits look random."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-__all__ = ["beta_cdf", "beta_quantile"]
-
 _TINY = 1e-300
 _PRECISE = 1e-15
 _MOST_TERMS = 100_000

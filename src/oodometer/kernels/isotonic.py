@@ -6,8 +6,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["pool_adjacent"]
-
 
 def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA).

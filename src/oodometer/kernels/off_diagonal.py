@@ -9,8 +9,6 @@ from .bins import LOG_ODDS_BINS, half_bin, log_odds_bin
 from .compiled import contiguous, passes, supports
 from .threads import by_chunks
 
-__all__ = ["off_diagonal_counts"]
-
 
 def off_diagonal_counts(
     probabilities: Array, predicted: Array, width: int, *, is_argmax: bool = True

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["quantiles"]
-
 
 def quantiles(values: Array, shares: Sequence[float]) -> Array:
     """`np.quantile` along the first axis, linear between neighbours; axes (share, ...).

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["count_passed", "tally"]
-
 _ROWS_AT_A_TIME = 1 << 15
 
 

@@ -16,18 +16,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = [
-    "FEW_CLASSES",
-    "by_chunks",
-    "concatenated",
-    "cores",
-    "later",
-    "limited_to",
-    "one_thread",
-    "pool",
-    "side_by_side",
-]
-
 FEW_CLASSES = 64
 _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and threads seldom meet
 _SMALL_CHUNK_VALUES = 1 << 17  # of short rows: small enough for the nearest cache

@@ -13,8 +13,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import VERDICT, Measure, Metric, measure
 
-__all__ = ["Accuracy", "Counts", "accuracy"]
-
 
 def accuracy(correct: Any) -> float:
     """Share of samples that are correct, a fraction; ``correct`` of shape (sample,).

@@ -12,8 +12,6 @@ from ..results import Curve
 from .ranks import RankMetric, Ranks
 from .resampling import accuracy_band, rank_bins, resampled
 
-__all__ = ["AccuracyCoverageCurve"]
-
 
 @final
 @register("metric")

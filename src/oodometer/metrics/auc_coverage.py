@@ -13,8 +13,6 @@ from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
 from .spread import from_influence
 
-__all__ = ["AccuracyCoverageArea", "area_under_accuracy_coverage", "auc_of"]
-
 
 def area_under_accuracy_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of the accuracy of the k most confident samples; ties in expectation over their order.

@@ -13,8 +13,6 @@ from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
 from .spread import from_influence
 
-__all__ = ["GeneralizedRiskCoverageArea", "area_under_generalized_risk_coverage"]
-
 
 def area_under_generalized_risk_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of (errors among the k most confident samples) / n; ties in expectation over their order.

@@ -11,8 +11,6 @@ from .base import Measure, checked_pair, measure
 from .ranks import RankMetric, Ranks
 from .spread import from_influence
 
-__all__ = ["RiskCoverageArea", "area_under_risk_coverage"]
-
 
 def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of the error rate of the k most confident samples; ties in expectation over their order.

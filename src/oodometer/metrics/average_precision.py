@@ -13,8 +13,6 @@ from .base import Measure
 from .one_vs_rest import OneVsRest, OneVsRestMetric, ScoreCounts, Uncertain, score_counts
 from .spread import dot
 
-__all__ = ["AveragePrecision", "average_precision"]
-
 
 def average_precision(positive: Any, score: Any) -> float:
     """Mean over positive samples of the precision among the samples that score at least as much, a fraction.

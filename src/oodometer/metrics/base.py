@@ -20,19 +20,6 @@ from ..predictions import Predictions
 from ..results import Interval, Kind, plain
 from ..scores.sequence_probability import sequence_probability
 
-__all__ = [
-    "CLASSES",
-    "CONFIDENCE",
-    "VERDICT",
-    "Measure",
-    "Metric",
-    "Needs",
-    "checked_pair",
-    "clean_confidence",
-    "confidence_and_verdict",
-    "measure",
-]
-
 # What a metric reads: alternatives, each a set of fields that must all be there; the first that fits is used.
 Needs = tuple[tuple[str, ...], ...]
 

@@ -19,8 +19,6 @@ from .base import CONFIDENCE, Measure, Metric, confidence_and_verdict, measure
 from .calibration_bins import BINS, bin_number
 from .spread import from_influence
 
-__all__ = ["Brier", "BrierState", "brier_score"]
-
 _ENTRIES = 1 << 20  # probabilities binned at a time, so that memory does not grow with the classes
 
 

@@ -16,7 +16,6 @@ from .base import CONFIDENCE, Metric, R, confidence_and_verdict
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-__all__ = ["BINS", "BinnedMetric", "CalibrationBins", "bin_number"]
 
 BINS = 15
 _FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default metric shares the state

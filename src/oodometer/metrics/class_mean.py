@@ -12,8 +12,6 @@ from ..intervals import normal_quantile
 from .base import Measure, measure
 from .confusion import Confusion, ConfusionMetric
 
-__all__ = ["ClassMean"]
-
 
 class ClassMean(ConfusionMetric[Measure]):
     """Mean over classes of a ratio f hits / (s support + p predicted), with ``weights`` (f, s, p)."""

@@ -12,8 +12,6 @@ from .base import Measure, measure
 from .confusion import Confusion, ConfusionMetric
 from .spread import dot, from_signed_influence
 
-__all__ = ["CohenKappa"]
-
 
 @final
 @register("metric")

@@ -15,8 +15,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import CLASSES, Metric, R
 
-__all__ = ["Confusion", "ConfusionMetric", "ConfusionTable", "confusion_matrix"]
-
 _DENSE = 1 << 20  # cells up to which counting densely beats sorting
 _LARGEST = 2048
 

@@ -14,8 +14,6 @@ from ..kernels import quantiles
 from .base import Measure, measure
 from .spread import from_bootstrap
 
-__all__ = ["calibrated_labels", "population_error"]
-
 NULL_REPLICATES = 1000
 _OF = "the population's error"
 

@@ -16,8 +16,6 @@ from .ranks import RankMetric, Ranks
 from .resampling import RankBins, interval_of, resampled
 from .spread import FEW_ROWS
 
-__all__ = ["RISKS", "CoverageAtRisk", "coverage_at_risk", "replicated_coverage_at_risk"]
-
 RISKS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _BLOCK = 1024
 

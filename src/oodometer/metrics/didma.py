@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from ..errors import UsageError
 
-__all__ = ["check_pair_of_weights", "computation_score", "didma"]
-
 
 def computation_score(
     *, energy: float | None = None, parameters: float | None = None, optimal_parameters: float | None = None

@@ -18,20 +18,6 @@ from .resampling import Points, RankBins, rank_bins
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = [
-    "GRIDS",
-    "STEPS",
-    "TOLERANCES",
-    "WEIGHTS",
-    "Disca",
-    "Terms",
-    "check_defined",
-    "check_options",
-    "disca",
-    "disca_by_tolerance",
-    "disca_terms",
-    "parts_of",
-]
 
 GRIDS = ("coverage", "samples", "thresholds")
 TOLERANCES = (0.95, 0.90, 0.85, 0.80, 0.75, 0.70, 0.65, 0.60, 0.55)  # those of the paper's Table 2

@@ -28,8 +28,6 @@ from .ranks import RankMetric, Ranks
 from .resampling import MOST_BINS, REPLICATES, RankBins, interval_of, rank_bins, resampled
 from .spread import FEW_ROWS
 
-__all__ = ["DiscaScore"]
-
 _SHOWN = (1.0, *TOLERANCES, 0.5)
 _WORK = 4_000_000  # cells times replicates where every sample is a point of the grid
 

@@ -14,8 +14,6 @@ from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
 from .spread import from_influence
 
-__all__ = ["ExcessRiskCoverageArea", "excess_area_under_risk_coverage", "perfect_area"]
-
 
 def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     """AURC minus the AURC of the perfect order (all correct samples first) of the same n verdicts; 0 is best.

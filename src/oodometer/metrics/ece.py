@@ -14,8 +14,6 @@ from .calibration_bins import BINS, BinnedMetric, CalibrationBins
 from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .spread import generator, poisson_counts
 
-__all__ = ["ExpectedCalibrationError", "expected_calibration_error"]
-
 _REPLICATES = 1000
 _PARTS = 16  # of a bin, within which confidences are taken to be alike
 

@@ -16,8 +16,6 @@ from .consistency import population_error
 from .ece import binned_error, calibrated_errors, replicated_gaps
 from .spread import generator
 
-__all__ = ["DebiasedCalibrationError", "debiased_calibration_error"]
-
 _REPLICATES = 1000
 
 

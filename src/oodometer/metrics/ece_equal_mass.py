@@ -15,8 +15,6 @@ from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .ranks import Groups, RankMetric, Ranks
 from .spread import generator, poisson_counts
 
-__all__ = ["EqualMassCalibrationError", "equal_mass_calibration_error"]
-
 _REPLICATES = 1000
 _CHUNKS = 512  # of neighbouring ranks, within which confidences are taken to be alike
 

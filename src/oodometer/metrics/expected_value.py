@@ -13,8 +13,6 @@ from .confusion import Confusion, ConfusionMetric
 from .payoff import Payoff
 from .spread import FEW_OF_A_KIND, FEW_ROWS, dot
 
-__all__ = ["ExpectedValue", "with_payoff"]
-
 
 @final
 @register("metric")

@@ -10,8 +10,6 @@ from .base import Measure, measure
 from .confusion import Confusion
 from .positive_class import PositiveClassMetric
 
-__all__ = ["F1"]
-
 
 @final
 @register("metric")

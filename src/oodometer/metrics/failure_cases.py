@@ -17,8 +17,6 @@ from .ranks import RankMetric, Ranks
 from .resampling import REPLICATES, RankBins, rank_bins, resampled
 from .spread import FEW_ROWS, generator
 
-__all__ = ["COVERAGES", "LEAST", "REGIONS", "TAIL", "FailureCases", "case_sizes", "falling_accuracy", "tail_difference"]
-
 Sizes = Mapping[str, Array]
 _STEPS = 100
 _CELLS = 512

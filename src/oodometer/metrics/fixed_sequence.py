@@ -13,7 +13,6 @@ from ..arrays import Array
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-__all__ = ["binomial_tails", "fewest_rows", "parts_of", "rejected", "rows_set_aside", "starts_of"]
 
 STARTS = 5
 _FEWEST, _MOST = 5, 100  # rows whose confidences become thresholds

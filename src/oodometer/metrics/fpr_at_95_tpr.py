@@ -14,8 +14,6 @@ from ..registry import register
 from .base import Measure, measure
 from .one_vs_rest import OneVsRest, OneVsRestMetric, ScoreCounts, score_counts
 
-__all__ = ["FprAt95Tpr", "fpr_at_tpr"]
-
 _TPR = 0.95
 
 

@@ -13,7 +13,6 @@ from ..arrays import Array
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = ["MOST_GROUPS", "Groups"]
 
 MOST_GROUPS = 2048  # groups from which an interval is read; more are joined, which hardly moves a width
 _LONG = 1 << 22  # ranks whose reciprocals are summed one by one

@@ -14,8 +14,6 @@ from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .ranks import Groups, RankMetric, Ranks
 from .spread import generator, poisson_counts
 
-__all__ = ["KolmogorovSmirnovError", "ks_calibration_error"]
-
 _REPLICATES = 500
 _CHUNKS = 256
 

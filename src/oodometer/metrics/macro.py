@@ -9,8 +9,6 @@ from ..registry import register
 from .class_mean import ClassMean
 from .confusion import Confusion
 
-__all__ = ["MacroF1", "MacroPrecision", "MacroRecall"]
-
 
 @final
 @register("metric")

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from .didma import check_pair_of_weights
 
-__all__ = ["nidma"]
-
 
 def nidma(didma: float, disca_out_of_domain: float, weights: Sequence[float] = (0.5, 0.5)) -> float:
     """NiDMA = u DiDMA + v DiSCA(out of domain), u + v = 1.

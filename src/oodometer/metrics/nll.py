@@ -17,8 +17,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, Metric, measure
 
-__all__ = ["NegativeLogLikelihood", "log_loss"]
-
 
 def log_loss(probabilities: Any, label: Any) -> float:
     """Mean of -ln p(true class), in nats; infinite where a true class has probability 0.

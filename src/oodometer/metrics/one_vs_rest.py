@@ -20,8 +20,6 @@ from .positive_class import AboutClass
 from .ranks import Ranks
 from .spread import dot, from_effective_rows
 
-__all__ = ["OneVsRest", "OneVsRestMetric", "ScoreCounts", "Uncertain", "score_counts"]
-
 _KEPT = 1 << 22  # values kept one by one, at 4 or 8 bytes each; more are counted in bins
 _SORTED = 1 << 18  # of them are put in their exact order
 _OCTAVES = 30

@@ -19,8 +19,6 @@ from .groups import Groups
 from .ranks import RankMetric, Ranks
 from .spread import generator
 
-__all__ = ["OperatingPoints", "operating_point"]
-
 
 def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95) -> dict[str, Any]:
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.

@@ -17,8 +17,6 @@ from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError
 
-__all__ = ["Payoff"]
-
 _SHAPE = (
     'rows by true class, columns by predicted class, such as {"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'
 )

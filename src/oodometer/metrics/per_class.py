@@ -11,8 +11,6 @@ from .one_vs_rest import OneVsRest, OneVsRestMetric
 from .roc_auc import auc_of
 from .spread import clopper_pearson_many, from_effective_rows
 
-__all__ = ["PerClass"]
-
 
 @final
 @register("metric")

@@ -12,8 +12,6 @@ from ..registry import create
 from .base import Measure, Metric, measure
 from .confusion import Confusion, ConfusionMetric
 
-__all__ = ["AboutClass", "PositiveClassMetric", "about_class", "place_of_class"]
-
 
 def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
     """Position of the positive class, found by its name; by default the second.

@@ -17,8 +17,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, Metric, measure
 
-__all__ = ["Places", "RecallAtK", "recall_at_k"]
-
 _OFTEN_ASKED = (1, 2, 3, 5, 10)
 
 

@@ -12,8 +12,6 @@ from ..results import Curve
 from .calibration_bins import BinnedMetric, CalibrationBins
 from .spread import clopper_pearson_many
 
-__all__ = ["ReliabilityDiagram"]
-
 
 @final
 @register("metric")

@@ -14,8 +14,6 @@ from .resampling import REPLICATES, RankBins
 from .risk_at_coverage import replicated_risk_at_coverage
 from .spread import generator
 
-__all__ = ["REPLICATED", "jointly_resampled", "replicated"]
-
 _BLOCKS = 1024  # parts of the rows that are drawn as one; the variance of a metric is then off by some 4 %
 _CELLS = 500
 

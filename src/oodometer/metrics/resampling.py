@@ -17,7 +17,6 @@ from .spread import FEW_OF_A_KIND, clopper_pearson_many, generator, poisson_coun
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = ["REPLICATES", "Points", "RankBins", "accuracy_band", "interval_of", "rank_bins", "resampled"]
 
 REPLICATES = 200
 MOST_BINS = 512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows

@@ -14,8 +14,6 @@ from .base import Measure, checked_pair, measure
 from .ranks import RankMetric, Ranks
 from .resampling import RankBins, accuracy_band, rank_bins, resampled
 
-__all__ = ["COVERAGES", "RiskAtCoverage", "replicated_risk_at_coverage", "risk_at_coverage"]
-
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 

@@ -14,8 +14,6 @@ from ..results import Curve
 from .ranks import RankMetric, Ranks
 from .spread import clopper_pearson_many
 
-__all__ = ["RiskCoverageCurve"]
-
 _POINTS = 200
 
 

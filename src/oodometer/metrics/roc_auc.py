@@ -12,8 +12,6 @@ from .base import Measure
 from .one_vs_rest import OneVsRest, OneVsRestMetric, ScoreCounts, Uncertain, score_counts
 from .spread import dot
 
-__all__ = ["RocAuc", "auc_of", "roc_auc"]
-
 
 def roc_auc(positive: Any, score: Any) -> float:
     """Share of the pairs of a positive and a negative sample in which the positive has the higher score, ties half.

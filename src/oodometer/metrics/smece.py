@@ -17,7 +17,6 @@ from .spread import generator, poisson_counts
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = ["SmoothCalibrationError", "smooth_calibration_error"]
 
 _CELLS = 3840
 _GRID = 4096

@@ -14,8 +14,6 @@ from .confusion import Confusion, ConfusionMetric
 from .positive_class import AboutClass
 from .spread import from_effective_rows
 
-__all__ = ["Specificity"]
-
 
 @final
 @register("metric")

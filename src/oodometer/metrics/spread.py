@@ -10,17 +10,6 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import clopper_pearson, from_replicates, wilson_from_variance
 
-__all__ = [
-    "clopper_pearson_many",
-    "dot",
-    "from_bootstrap",
-    "from_effective_rows",
-    "from_influence",
-    "from_signed_influence",
-    "generator",
-    "poisson_counts",
-]
-
 # Below these sizes resampling cannot see what it has not seen, and the intervals are widened.
 FEW_ROWS = 30
 FEW_OF_A_KIND = 5

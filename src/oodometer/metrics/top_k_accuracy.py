@@ -16,8 +16,6 @@ from ..registry import register
 from .accuracy import Counts
 from .base import Measure, Metric, measure
 
-__all__ = ["TopKAccuracy", "top_k_accuracy"]
-
 
 def top_k_accuracy(probabilities: Any, label: Any, k: int = 5) -> float:
     """Share of samples whose true class is among the k of the highest probabilities, a fraction.

@@ -14,8 +14,6 @@ from ..results import Interval
 from .vote_counts import VoteCounts, absolute, paired_gap, share
 from .vote_rules import agreements
 
-__all__ = ["bounds_by_agreement", "bounds_by_judges", "bounds_of", "mean_of"]
-
 
 def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
     """The bounds of k-of-n voting from the rows with at least so many votes, shape (count,), index 0 all rows.

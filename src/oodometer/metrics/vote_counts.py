@@ -20,7 +20,6 @@ from .vote_rules import count_votes
 if TYPE_CHECKING:
     from jaxtyping import Int
 
-__all__ = ["MEASURES", "VoteCounts", "absolute", "discrimination", "paired_gap", "share"]
 
 MEASURES = ("correct_recall", "correct_precision", "incorrect_recall", "incorrect_precision")
 

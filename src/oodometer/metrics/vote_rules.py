@@ -7,8 +7,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 
-__all__ = ["RULES", "agreements", "check_agree", "count_votes", "judged_correct", "least_votes"]
-
 RULES = ("any-incorrect", "any-correct", "majority", "single")
 
 

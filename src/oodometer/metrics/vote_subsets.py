@@ -14,8 +14,6 @@ from .spread import generator
 from .vote_counts import VoteCounts, share
 from .vote_rules import agreements, check_agree
 
-__all__ = ["default_sizes", "draw_subsets", "vote_subsets"]
-
 _FEWEST = 20
 _STEPS = (1, 2, 5)
 

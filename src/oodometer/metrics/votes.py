@@ -16,8 +16,6 @@ from .vote_counts import VoteCounts, discrimination, share
 from .vote_rules import RULES, least_votes
 from .vote_subsets import vote_subsets
 
-__all__ = ["Votes"]
-
 
 @final
 @register("metric")

@@ -11,8 +11,6 @@ from ..arrays import Array, Ragged, softmax
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 
-__all__ = ["AUGMENTATIONS", "Answers", "Request"]
-
 AUGMENTATIONS = ("shift", "randaugment")
 """How views are made: of images mirrored and moved, of texts with words left out; or, of images, by RandAugment."""
 

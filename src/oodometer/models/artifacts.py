@@ -19,20 +19,6 @@ from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 from ..store.atomic import whole_folder
 
-__all__ = [
-    "DESCRIPTION",
-    "KINDS",
-    "WEIGHTS",
-    "Artifact",
-    "described",
-    "fingerprint",
-    "keep",
-    "kind_named",
-    "load_artifact",
-    "read_description",
-    "trained_as",
-]
-
 DESCRIPTION, WEIGHTS = "oodometer_model.json", "weights.safetensors"
 TRAINING = "training.json"
 _PACKAGE = __name__.partition(".")[0]

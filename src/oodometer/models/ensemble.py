@@ -15,8 +15,6 @@ from ..errors import InputError, UsageError
 from .artifacts import load_artifact
 from .base import Answers, Classifier, Progress, Request
 
-__all__ = ["Ensemble"]
-
 
 @final
 class Ensemble(Classifier):

@@ -12,9 +12,6 @@ from typing import Any
 from ..errors import InputError
 from .torch.library import transformers as load_transformers
 
-__all__ = ["class_names", "from_hub", "load_pretrained"]
-
-
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _EXPLICIT = "hub:"
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")

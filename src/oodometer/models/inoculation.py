@@ -20,8 +20,6 @@ from .registry import load_model
 from .torch.classifier import TorchClassifier
 from .torch.training import TrainingConfig
 
-__all__ = ["Dose", "Inoculated", "batches_of", "inoculate", "mixed"]
-
 _STEPS = 1000  # progress of a model is told in thousandths
 # Folders that no dose can be named after: trainings under way, and models that only others go on from.
 _STATES, _BASES = ".training", ".bases"

@@ -8,8 +8,6 @@ from typing import Any
 
 from ..errors import InputError
 
-__all__ = ["matched"]
-
 _WHOLE = re.compile(r"-?\d+\.0+")
 
 

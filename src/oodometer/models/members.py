@@ -16,8 +16,6 @@ from .artifacts import keep, trained_as
 from .base import Progress
 from .torch.library import on_gpu, one_torch_thread
 
-__all__ = ["STEPS", "Member", "member_folder", "train_member", "train_members", "uses_gpu"]
-
 STEPS = 1000
 """Progress of a member is told in thousandths."""
 

@@ -17,8 +17,6 @@ from .base import Classifier
 from .hub import load_pretrained
 from .registry import load_model
 
-__all__ = ["open_classifier"]
-
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".ckpt")
 _TEXT, _IMAGE = "ForSequenceClassification", "ForImageClassification"

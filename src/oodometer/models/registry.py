@@ -7,8 +7,6 @@ import os
 from .artifacts import load_artifact
 from .base import Classifier
 
-__all__ = ["load_model"]
-
 
 def load_model(folder: str | os.PathLike[str]) -> Classifier:
     """Read a classifier of any kind that `save` wrote; `InputError` where the folder holds none.

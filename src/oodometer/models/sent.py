@@ -14,8 +14,6 @@ from .base import Classifier
 from .opening import open_classifier
 from .torch.library import on_gpu, one_torch_thread
 
-__all__ = ["SentModel", "forgetting", "kept_model", "stamp_of"]
-
 _kept: dict[str, Classifier] = {}  # one at most
 
 

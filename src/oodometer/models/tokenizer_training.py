@@ -7,8 +7,6 @@ from typing import Any
 
 from .torch.library import transformers as load_transformers
 
-__all__ = ["MARKS", "train_byte_pieces", "train_word_pieces", "train_words", "with_marks", "wrapped"]
-
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """The special tokens of BERT, at the numbers 0 to 4."""
 

@@ -14,8 +14,6 @@ from ..arrays import Array, Ragged
 from .base import Text
 from .torch.batches import ragged
 
-__all__ = ["PAIR", "Vocabulary", "words"]
-
 PAIR = "<pair>"  # stands between the parts of a pair
 _TAG = re.compile(r"<[a-z/][^>]{0,40}>")
 _PART = re.compile(r"<pair>|n't\b|'(?:s|re|ve|ll|d|m)\b|[^\W\d_]+?(?=n't\b)|[^\W\d_]+|\d+|[!?]")

@@ -13,7 +13,6 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from ..store.atomic import Content
 
-__all__ = ["ENDINGS", "PAGES", "check_outputs", "form_of", "save"]
 
 ENDINGS = {
     ".csv": "csv", ".parquet": "parquet", ".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "md",

@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import MissingExtraError, UsageError
 from .tables import table_of, typed
 
-__all__ = ["LIBRARIES", "frame_of"]
-
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 

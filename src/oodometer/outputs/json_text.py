@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from json import dumps
 from typing import Any
 
-__all__ = ["json_text"]
-
 # What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 

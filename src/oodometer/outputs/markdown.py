@@ -8,8 +8,6 @@ from typing import Any
 
 from .cards import Grid, card_of
 
-__all__ = ["markdown_of"]
-
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 

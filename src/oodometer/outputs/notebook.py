@@ -9,8 +9,6 @@ from .cards import Card, Grid, card_of
 from .cards.base import sentence
 from .sparkline import sparkline
 
-__all__ = ["html_of", "page_of"]
-
 # Letters keep the colour of the notebook, light or dark, and everything else is a shade of grey that shows on both:
 # a notebook's theme is its own and not that of the system, so that no query of the style sheet can tell it.
 _STYLE = """

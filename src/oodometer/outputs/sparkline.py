@@ -7,8 +7,6 @@ from html import escape
 from ..results import percent
 from .cards import Card, Point
 
-__all__ = ["sparkline"]
-
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 820, 128, 52, 12, 10, 24
 _BLUE, _RED, _GREEN = "#3b7ddd", "#dc3232", "#14a05a"  # each shows on white and on black
 _MOST_NAMES = 8  # below the line

@@ -11,8 +11,6 @@ from .folding import Execution
 from .guarding import merged
 from .slicing import WHOLE, Key, check_slices
 
-__all__ = ["Pass", "State", "merge_states"]
-
 State = dict[Key, dict[str, Any]]
 
 

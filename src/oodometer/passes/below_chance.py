@@ -13,8 +13,6 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 
-__all__ = ["FIELDS_NEEDED", "SUSPECT", "below_chance", "check_classes", "check_numbers", "confusion", "label_warnings"]
-
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
 SUSPECT = 0.5  # accuracy above which nothing is looked for
 _LEAST_ROWS = 20

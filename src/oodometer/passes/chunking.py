@@ -14,8 +14,6 @@ from ..arrays import Array
 from ..errors import UnknownColumnError, UsageError
 from ..predictions import Predictions
 
-__all__ = ["CALENDAR", "CalendarChunks", "Chunks", "DurationChunks", "Earliest", "RowChunks", "parse_chunks"]
-
 CALENDAR = ("day", "week", "month", "quarter", "year")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 366 * 86_400  # a century

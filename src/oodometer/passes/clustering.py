@@ -19,8 +19,6 @@ from ..metrics import Metric
 from ..results import Interval
 from .guarding import merged, unless_failed
 
-__all__ = ["GroupedClusters", "clusters_said", "widened"]
-
 _TABLES = ("confusion", "per_class")  # others prove things that hold of independent rows alone
 N = TypeVar("N", bound=Interval)
 

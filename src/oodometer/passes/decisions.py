@@ -8,8 +8,6 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 
-__all__ = ["check_rule", "decided_warning", "decisions_said", "rows_decided"]
-
 
 def rows_decided(record: Predictions) -> int:
     """Rows whose prediction is not the class of highest probability.

@@ -33,15 +33,6 @@ from .guarding import Failed, checked_metric, guarded, unless_failed
 from .plan import batch_rows, rounding
 from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 
-__all__ = [
-    "EvaluationOptions",
-    "EvaluationPlan",
-    "evaluate_source",
-    "finish_evaluation",
-    "ids_repeat",
-    "plan_evaluation",
-]
-
 _FEW_ROWS = 30
 _MOST_GROUPS = 64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
 # Their values on parts of the rows are ruled by the noise of bins: they take the design effect of the accuracy.

@@ -20,8 +20,6 @@ from ..scores import Score, natural_confidence
 from .metrics import MetricsAsked, fit_metrics
 from .plan import EstimationPlan, batch_rows
 
-__all__ = ["choose", "default_methods", "fit_plan", "quick_methods"]
-
 _LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
 _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 

@@ -14,7 +14,6 @@ from ..store.base import in_threads
 if TYPE_CHECKING:
     from .run_folder import RunFolder
 
-__all__ = ["Execution", "Progress", "enter_phase", "hearing_phases"]
 
 S = TypeVar("S")
 Progress = Callable[[int, int], None]

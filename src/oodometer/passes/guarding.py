@@ -11,8 +11,6 @@ from typing import Any
 from .. import plugins
 from ..results import Estimate, Interval, plain
 
-__all__ = ["Failed", "checked_estimate", "checked_metric", "guarded", "merged", "unless_failed"]
-
 
 @dataclass(frozen=True)
 class Failed:

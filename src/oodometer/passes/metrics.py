@@ -23,8 +23,6 @@ from ..registry import create, those
 from ..results import Estimate, Interval, Skipped
 from .guarding import Failed, guarded, unless_failed
 
-__all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metrics", "metric_methods", "predicted_of"]
-
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread
 _LEVEL_OF_ERRORS = 0.95

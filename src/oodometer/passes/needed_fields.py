@@ -13,7 +13,6 @@ from ..scores import Score
 if TYPE_CHECKING:
     from .plan import EstimationPlan
 
-__all__ = ["SPARED", "needed_fields"]
 
 # What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
 # made of, and is always read.

@@ -28,8 +28,6 @@ from .metrics import MetricPlan
 from .reference_sample import can_be_judged
 from .slicing import WHOLE, Key, column_of, rows_by_value
 
-__all__ = ["EstimationPlan", "batch_rows", "rounding"]
-
 MOST_CHUNKS = 1000
 CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet

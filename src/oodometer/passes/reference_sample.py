@@ -13,19 +13,6 @@ from ..fields import FIELDS
 from ..inference.folds import scramble
 from ..predictions import Predictions
 
-__all__ = [
-    "Gathered",
-    "Keyed",
-    "Reference",
-    "below",
-    "can_be_judged",
-    "keys_of",
-    "labelled_rows",
-    "most",
-    "smallest",
-    "width",
-]
-
 MOST_ROWS = 1_000_000
 SLACK = 1.25  # how far the limit may be passed before rows are dropped
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32

@@ -23,8 +23,6 @@ from ..store.known_files import KnownFiles, knowing
 from ..store.labelled import checksum_of_truth
 from ..version import __version__
 
-__all__ = ["PARTS", "PackedState", "RunFolder", "pack_state", "run_folder"]
-
 PARTS = "parts"
 FACTS = "files.json"
 _ENDING = ".state"

@@ -14,17 +14,6 @@ from ..classes import is_null
 from ..errors import UsageError
 from ..predictions import Predictions
 
-__all__ = [
-    "MOST_SLICES",
-    "WHOLE",
-    "Key",
-    "check_slices",
-    "column_of",
-    "in_natural_order",
-    "rows_by_value",
-    "slice_name",
-]
-
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 
 WHOLE: Key = ("whole", None)

@@ -16,8 +16,6 @@ from ..store.atomic import write_result
 from ..version import __version__
 from .decoding import Damaged
 
-__all__ = ["ENDING", "FORMAT", "Archive", "archive_of", "write_archive"]
-
 ENDING = ".oodo"
 FORMAT = 2  # raise it when a file of before can no longer be read, or what it holds means something else
 _HEADER = "oodometer.json"

@@ -11,8 +11,6 @@ from typing import Any
 
 from .. import registry
 
-__all__ = ["NotKept", "attributes_of", "class_named", "name_of"]
-
 _PACKAGE = __name__.partition(".")[0]
 
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.

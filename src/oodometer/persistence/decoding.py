@@ -14,8 +14,6 @@ from ..arrays import Array
 from .classes import attributes_of, blank, class_named, is_named_tuple
 from .encoding import KINDS, TAG
 
-__all__ = ["Damaged", "decoded", "read_array"]
-
 _FAULTS = (
     ValueError,
     LookupError,

@@ -12,8 +12,6 @@ import numpy as np
 from ..arrays import Array
 from .classes import NotKept, attributes_of, is_named_tuple, is_worked_out, name_of
 
-__all__ = ["KINDS", "TAG", "Encoder"]
-
 TAG = "~"  # of a JSON object that stands for something else than a mapping of texts
 KINDS = "biufcSUmM"  # of arrays that are kept as they lie in memory
 _PLAIN = (type(None), bool, int, str)

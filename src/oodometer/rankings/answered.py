@@ -16,8 +16,6 @@ from ..inference.clusters import cluster_keys
 from ..models.base import Classifier
 from ..predictions import Predictions
 
-__all__ = ["CHOSEN", "Answered", "check_different", "clusters_of", "shown", "was_chosen"]
-
 CHOSEN = "chosen"
 """The column that says of a labelled row that it is no random one, and why; `was_chosen` reads its cells."""
 _NO = frozenset(("", "false", "f", "no", "n", "none", "null", "<na>", "nat"))

@@ -17,8 +17,6 @@ from ..passes.run_folder import RunFolder
 from ..predictions import Predictions
 from .keeping import Kept, name_of_answers
 
-__all__ = ["AT_ONCE", "Asked", "ask_all"]
-
 AT_ONCE = 4096
 """Rows that a model is asked about in one call: enough to fill batches of one length, few enough to be lost."""
 

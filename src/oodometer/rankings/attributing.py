@@ -16,8 +16,6 @@ from ..models.sent import SentModel
 from ..passes.run_folder import RunFolder
 from .keeping import Kept, name_of_attributions
 
-__all__ = ["Means", "attributions_of"]
-
 
 @final
 @dataclass(frozen=True)

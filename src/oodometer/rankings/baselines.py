@@ -12,16 +12,6 @@ from ..errors import NotApplicable, UsageError
 from .rules import Method, Rule, fixed
 from .suite import Suite
 
-__all__ = [
-    "accuracy_values",
-    "baseline_methods",
-    "confidence_values",
-    "guess",
-    "guess_accuracy",
-    "random_order",
-    "true_class_values",
-]
-
 
 def accuracy_values(suite: Suite) -> Array:
     """ACC: 1 where a model is right, 0 where it is wrong, nan where the truth is unknown; shape (model, row).

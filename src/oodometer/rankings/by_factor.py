@@ -10,8 +10,6 @@ from ..arrays import Array
 from ..attributions.factors import FactorTable
 from ..errors import UsageError
 
-__all__ = ["factor_methods"]
-
 
 def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:
     """Factor -> minus its values, shape (model, row), nan where its words do not occur; larger = better.

@@ -12,8 +12,6 @@ from ..arrays import Array
 from .patterns import checked_classes
 from .posterior import Posterior, checked_truth
 
-__all__ = ["posterior_by_pattern"]
-
 # Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py).
 _OWN, _SCALE = 0.85, 0.6  # of a strength, and of the log of that number: models may be nearly equal or far apart
 _SHARED, _NONE = 0.3, 1.0  # of what all models share, and of the weight of "none is right"

@@ -11,8 +11,6 @@ from ..arrays import Array
 from ..errors import UsageError
 from .rules import ROUNDING, Method, Rule, drawn_scores, scored
 
-__all__ = ["labels_first", "mean_evidence", "scaled"]
-
 _LESS = 1 - 1e-6  # evidence stays below the label that it is compared with
 
 

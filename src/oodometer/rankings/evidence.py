@@ -22,8 +22,6 @@ from .pool import pool_evidence
 from .powered import powered_accuracy
 from .rules import Method, fixed
 
-__all__ = ["accuracies", "gather"]
-
 _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",
     "pairwise agreement": "mean share of the pool's rows on which a model says what another one says",

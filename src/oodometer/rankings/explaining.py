@@ -21,8 +21,6 @@ from .answered import Answered
 from .attributing import Means, attributions_of
 from .options import RankOptions
 
-__all__ = ["Explained", "explain_suite", "words_of"]
-
 _NUDGE = 1e-6  # of the largest attribution: small enough that the largest word stays the largest
 
 

@@ -13,8 +13,6 @@ from ..errors import InputError, UsageError
 from ..results import plain
 from .rules import ROUNDING, Method, scored
 
-__all__ = ["FewShot", "draw_rows", "few_shot_evaluation"]
-
 _DRAWS, _SIZE = 500, 10  # the paper's
 
 

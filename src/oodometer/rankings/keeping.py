@@ -20,8 +20,6 @@ from ..passes.run_folder import RunFolder
 from ..store.artifact_cache import checksum
 from ..version import __version__
 
-__all__ = ["Kept", "name_of_answers", "name_of_attributions"]
-
 _FORM = "1"  # of what is kept: other versions of the package have other names anyway
 
 

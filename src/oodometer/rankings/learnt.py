@@ -13,8 +13,6 @@ from ..errors import InputError, UsageError
 from ..results import plain
 from .rules import Method, Rule, scored
 
-__all__ = ["LearntWeights", "fit_weights", "leave_one_out"]
-
 _STEPS = 50
 
 

@@ -13,8 +13,6 @@ from ..errors import UsageError
 from ..intervals import check_level
 from ..registry import find
 
-__all__ = ["ORDERS", "RankOptions"]
-
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 ORDERS = ("labels", "combined")

@@ -24,8 +24,6 @@ from .options import RankOptions
 from .posterior import Posterior, posterior
 from .settling import labels_to_settle, rows_to_label
 
-__all__ = ["outcome_of"]
-
 _FEW = 5  # labels, below which the order says next to nothing
 
 

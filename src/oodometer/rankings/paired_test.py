@@ -12,8 +12,6 @@ from ..errors import UsageError
 from ..results import plain
 from .rules import ROUNDING
 
-__all__ = ["PairedTest", "draws_test", "suites_test"]
-
 _MOST_EXACT = 16  # suites up to which every flip of signs is tried
 _FLIPS = 20_000
 

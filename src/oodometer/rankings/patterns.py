@@ -10,8 +10,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 
-__all__ = ["Patterns", "disagreements", "patterns_of"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,6 @@ from ..results import Interval, plain
 from .patterns import checked_classes
 from .suite import suite_of
 
-__all__ = ["ESTIMATORS", "PoolEvidence", "agreement_values", "pool_evidence"]
-
 ESTIMATORS = ("ac", "doc", "atc", "cbpe", "agreement", "gde-difference")
 """Estimators that are asked by default: quick ones of different kinds."""
 

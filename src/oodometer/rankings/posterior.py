@@ -15,8 +15,6 @@ from ..inference.clusters import Clusters
 from ..intervals import check_level
 from .patterns import Patterns, checked_classes, disagreements, patterns_of
 
-__all__ = ["Posterior", "posterior"]
-
 PRIOR = 6.0  # imaginary rows for each pair of models; 2 are a uniform prior, too bold (benchmarks/rank_suites.py)
 _DRAWS = 10_000
 _AT_ONCE = 4_000_000  # gamma numbers that are drawn at once

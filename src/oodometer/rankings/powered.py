@@ -10,8 +10,6 @@ from ..arrays import Array
 from ..errors import UsageError
 from .rules import Rule
 
-__all__ = ["powered_accuracy"]
-
 
 def powered_accuracy(
     correct: Any, score: Any, pool_score: Any, *, lean: float | Literal["each", "shared"] = "shared"

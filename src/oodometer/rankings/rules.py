@@ -10,8 +10,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 
-__all__ = ["Method", "Rule", "drawn_scores", "fixed", "scored"]
-
 Rule = Callable[[Array], Array]
 """From positions of drawn rows, int64, shape (draw, size), to scores, shape (draw, model); larger = better."""
 

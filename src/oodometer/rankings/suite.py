@@ -12,8 +12,6 @@ from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 
-__all__ = ["Suite", "suite_of"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

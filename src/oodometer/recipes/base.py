@@ -18,20 +18,6 @@ from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 from .missing import check_all
 
-__all__ = [
-    "Beside",
-    "Course",
-    "Recipe",
-    "Report",
-    "Spent",
-    "Step",
-    "StepRun",
-    "Workspace",
-    "keep",
-    "marks",
-    "run_steps",
-]
-
 Report = Callable[[str, float], None]
 """Called with what is being done and the share of the whole work that is behind, from 0 to 1."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..errors import InputError, MissingExtraError, WorkError
 
-__all__ = ["LACKS", "check_all"]
-
 LACKS = (InputError, MissingExtraError, WorkError)
 """What is raised where something is not there."""
 

@@ -18,8 +18,6 @@ from .base import Beside, Recipe, Report, StepRun, Workspace, run_steps
 from .tickets import Tickets
 from .workers import Origin, Workers, usual_workers
 
-__all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
-
 RECIPES = {
     "selective-answering": "selective_answering",
     "correctness-discriminators": "correctness_discriminators",

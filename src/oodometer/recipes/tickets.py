@@ -19,8 +19,6 @@ from ..store import write_atomic
 from .base import Course, Step, Workspace, keep, marks
 from .workers import Origin, quiet
 
-__all__ = ["Task", "Tickets"]
-
 _PLACE, _RUN, _STOPPED = ".engine", "run", "stopped"
 _FIRST, _LONGEST = 0.1, 5.0  # seconds between two looks of a task that waits
 _GRACE = 60.0  # seconds after which a network disk shows everywhere what was written elsewhere

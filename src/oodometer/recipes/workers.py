@@ -14,8 +14,6 @@ from ..errors import MissingExtraError, OodometerError, UsageError, WorkError
 from ..kernels import cores, limited_to
 from .base import Course, Recipe, Spent, Step, Workspace
 
-__all__ = ["Origin", "Workers", "quiet", "usual_workers"]
-
 _MOST = 8  # each holds a network and the training data
 
 

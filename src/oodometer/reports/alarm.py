@@ -10,8 +10,6 @@ from ..results.values import counted
 from .charts.base import Result
 from .numbers import finite, percent
 
-__all__ = ["banner"]
-
 _MOST_ROWS = 12
 _MOST_NAMES = 4
 

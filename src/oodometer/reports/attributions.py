@@ -8,8 +8,6 @@ from typing import Any
 from .charts.base import Result
 from .numbers import finite
 
-__all__ = ["drawn_examples", "drawn_factors"]
-
 MOST_EXAMPLES = 20
 MOST_WORDS = 300  # of an example; longer ones would swell the page
 STRONGEST = 0.72  # opacity of the largest attribution: the ink on it stays readable

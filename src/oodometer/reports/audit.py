@@ -12,8 +12,6 @@ from .numbers import best, digits, finite, number, percent, percent_range, point
 from .references import reference
 from .words import capital, fell_sentence
 
-__all__ = ["context", "sentence", "verdict", "worth"]
-
 MEANINGS = {
     "clopper-pearson": "the labels alone, as if drawn from endless rows",
     "hypergeometric": "the labels alone, knowing how many rows the target has",

@@ -8,8 +8,6 @@ from .charts.base import Result
 from .charts.trials import MEANINGS, by_family, families, family_name, leaders, ranked, usable
 from .numbers import finite, percent, points, short
 
-__all__ = ["context", "sentence"]
-
 FAR_BELOW = 2.0  # standard errors of a share of trials
 
 

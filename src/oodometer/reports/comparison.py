@@ -10,8 +10,6 @@ from .numbers import best, cutoff, finite, given, percent, percent_range, rows_t
 from .operating import elsewhere
 from .rankings import target_rows
 
-__all__ = ["badges", "cards", "choices", "compared", "limited", "moved", "on_target", "sentence"]
-
 SHORT = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")  # of models beyond those that charts show
 JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
 """Metrics whose choice stands beside that of the thresholds."""

@@ -10,8 +10,6 @@ from .charts.base import Figure
 from .page import render_figures
 from .theme import CONFIG, MUTED
 
-__all__ = ["Drawing", "Panel", "render_drawings"]
-
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 

@@ -9,8 +9,6 @@ from .charts.per_class import worst_first
 from .failures import cases
 from .numbers import best, finite, given, percent, points, rows_text, short
 
-__all__ = ["MEANINGS", "MOST_FILES", "comparison", "context", "meaning", "with_slices"]
-
 MOST_CLASSES = 200  # in the table of classes
 MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
 MOST_PAIRS = 20

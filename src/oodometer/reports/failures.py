@@ -8,8 +8,6 @@ from .charts.base import Result
 from .charts.models import names, part, score
 from .numbers import finite, percent, points
 
-__all__ = ["CASES", "KINDS", "cases", "matrix", "pairs"]
-
 CASES = {
     "start": "rises at the start",
     "middle": "in the middle",

@@ -12,8 +12,6 @@ from .numbers import best, finite, number, percent, rows_text
 from .references import reference
 from .words import capital
 
-__all__ = ["context", "sampled", "sentence", "settled"]
-
 SURE = 0.95  # of a pair, above which its cell is in bold
 MOST_SUGGESTED = 50
 GROUPS = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "NO_GUARANTEE", "SHIFTS", "STRENGTHS", "TRUST", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

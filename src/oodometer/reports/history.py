@@ -10,8 +10,6 @@ from .charts import history
 from .charts.base import Figure, Result
 from .numbers import finite, number, percent, percent_range
 
-__all__ = ["context", "figures"]
-
 MOST_ROWS = 200  # of each table; the newest stay
 MOST_JOBS = 20
 

@@ -9,23 +9,6 @@ from typing import Any
 from ..results import percent as in_words
 from ..results import rounded_up
 
-__all__ = [
-    "DASH",
-    "MISSING",
-    "basename",
-    "best",
-    "cutoff",
-    "digits",
-    "finite",
-    "given",
-    "number",
-    "p_value",
-    "percent",
-    "percent_range",
-    "points",
-]
-__all__ += ["rows_text", "short", "threshold"]
-
 SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
 MISSING = DASH

@@ -8,8 +8,6 @@ from .charts.base import Result
 from .charts.models import leader, names, part, point
 from .numbers import best, finite, given
 
-__all__ = ["elsewhere", "tables"]
-
 
 def elsewhere(model: Result, domain: str, threshold: Any) -> dict[str, Any]:
     """What a model did on another domain from a threshold on: the nearest point of its curve that is not below it.

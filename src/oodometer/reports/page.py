@@ -44,8 +44,6 @@ from .numbers import (
 from .sections import SECTIONS
 from .words import apart, capital, measured, sentence, signed_points
 
-__all__ = ["check_report_libraries", "inputs_of", "render", "render_figures", "write_report"]
-
 
 @cache
 def runtime() -> str:

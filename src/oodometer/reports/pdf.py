@@ -12,8 +12,6 @@ from pathlib import Path
 
 from ..errors import UsageError, WorkError
 
-__all__ = ["browser", "pdf_of"]
-
 VARIABLE = "OODOMETER_BROWSER"
 _NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge", "microsoft-edge",

@@ -13,8 +13,6 @@ from .evaluation import meaning
 from .numbers import best, finite
 from .references import reference
 
-__all__ = ["against", "costs", "disca_table", "notes", "places", "skipped", "target_rows"]
-
 SHARES = ("accuracy", "coverage_at_risk", "risk_at_coverage")
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
 AGAINST = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from ..citations import BIBTEX
 
-__all__ = ["Reference", "reference"]
-
 ACCENTS = {
     "'": "\u0301",
     "`": "\u0300",

@@ -47,8 +47,6 @@ from .numbers import best
 from .references import reference
 from .words import anything_goes, assumed, bands_text, fall_text, fell_sentence, headline_sentence, rests_on
 
-__all__ = ["SECTIONS"]
-
 FEW_MODELS = 3  # as many have their bands in the large chart
 MOST_OTHERS = 40  # models in a table in short, beyond those in charts
 MOST_ROWS = 200  # of the table of slices and of that of chunks

@@ -9,8 +9,6 @@ from .charts.base import Figure, Result
 from .charts.models import names
 from .numbers import best, finite, number, percent, points
 
-__all__ = ["context", "figures", "sentence"]
-
 
 def _kinds(result: Result) -> list[dict[str, Any]]:
     models = result.get("models") or []

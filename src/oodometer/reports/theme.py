@@ -15,8 +15,6 @@ from .numbers import finite
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["ACCENT", "BAND", "CONFIG", "HALO", "INK", "MUTED", "QUIET", "REFERENCE", "SURFACE", "TRUTH"]
-__all__ += ["axis", "data", "share", "specification", "ticks"]
 
 ACCENT, QUIET = "var(--accent)", "var(--quiet)"
 REFERENCE, TRUTH = "var(--reference)", "var(--truth)"

@@ -8,8 +8,6 @@ from .charts.base import Result
 from .charts.votes import agreement, panel
 from .numbers import best, finite
 
-__all__ = ["context"]
-
 RULES = {
     "any-incorrect": "all judges accept (lower bound)",
     "any-correct": "some judge accepts (upper bound)",

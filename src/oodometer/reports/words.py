@@ -10,23 +10,6 @@ from ..results.estimation import ASSUMPTIONS
 from ..results.fall import points_or_more
 from .numbers import best, finite, percent, percent_range, points, rows_text
 
-__all__ = [
-    "alarms",
-    "anything_goes",
-    "apart",
-    "assumed",
-    "bands_text",
-    "capital",
-    "difference",
-    "fall_text",
-    "fell_sentence",
-    "headline_sentence",
-    "measured",
-    "rests_on",
-    "sentence",
-    "signed_points",
-]
-
 Result = Mapping[str, Any]
 EQUAL = 0.0005  # differences below this read as none
 

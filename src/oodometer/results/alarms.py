@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from .values import Interval, counted, percent, plain
 
-__all__ = ["ASKED", "WHEN", "AlarmRule", "Alarms", "Asked", "FailWhen", "Failing", "RuleKind"]
-
 RuleKind = Literal["below", "drop"]
 FailWhen = Literal["value", "likely", "upper"]
 Asked = Literal["all", "new"]

@@ -12,8 +12,6 @@ import numpy as np
 from .shown import Shown
 from .values import Skipped, aligned, percent, plain
 
-__all__ = ["Backtest", "BacktestRow", "Key", "Trial", "Triple", "summary_of_backtest"]
-
 Triple = tuple[float, float, float]
 Key = tuple[str, float, int]
 

@@ -8,16 +8,6 @@ from typing import Any, Literal
 
 from .values import Interval, percent, plain
 
-__all__ = [
-    "ColumnChange",
-    "ColumnKind",
-    "UserColumn",
-    "explained_text",
-    "most_moved",
-    "shares_text",
-    "signed_points",
-]
-
 ColumnKind = Literal["number", "category", "text"]
 _SHOWN = 3
 

@@ -12,8 +12,6 @@ from .evaluation import Evaluation
 from .shown import Shown
 from .values import Interval, aligned, counted, percent, plain
 
-__all__ = ["Comparison", "ModelRecord"]
-
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 
 

@@ -10,8 +10,6 @@ from .columns import ColumnChange, most_moved
 from .shown import Shown
 from .values import aligned, plain
 
-__all__ = ["Diagnosis", "Finding", "ShiftKind", "column_lines"]
-
 _SHOWN = 8
 ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 

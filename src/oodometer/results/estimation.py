@@ -13,7 +13,6 @@ from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, aligned, percent, plain
 
-__all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "MetricEstimation", "Part", "number"]
 # What one may believe of the shift, and what it then leaves unchanged.
 ASSUMPTIONS: dict[str, str] = {
     "natural": "this shift resembles shifts seen in public data sets",

@@ -11,8 +11,6 @@ from ..errors import UsageError
 from .shown import Shown
 from .values import Curve, Interval, Skipped, aligned, plain
 
-__all__ = ["Evaluation", "Evaluations", "Slice"]
-
 
 @dataclass(frozen=True)
 class Slice:

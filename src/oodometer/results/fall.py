@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from .values import percent, plain
 
-__all__ = ["Fall", "FallVerdict", "points_or_more"]
-
 FallVerdict = Literal["fell", "holds", "cannot say"]
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import UsageError
 from .values import counted, plain
 
-__all__ = ["History", "Job", "PastAlarm", "PastPart", "PastRun", "Seen"]
-
 
 @dataclass(frozen=True)
 class PastRun:

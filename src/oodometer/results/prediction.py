@@ -7,8 +7,6 @@ from typing import Any
 
 from .values import Interval, percent
 
-__all__ = ["Prediction"]
-
 
 @dataclass(frozen=True)
 class Prediction:

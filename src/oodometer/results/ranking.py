@@ -10,8 +10,6 @@ from typing import Any
 from .shown import Shown
 from .values import Interval, Skipped, aligned, counted, percent, plain
 
-__all__ = ["Evidence", "ExplainedExample", "FewShotRanking", "ModelPair", "RankedModel", "Settling"]
-
 FACTORS_MAY_MISLEAD = (
     "a factor can order models the wrong way round: across architectures the paper's factors are right on nearly all "
     "or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a hint at why, not as a vote"

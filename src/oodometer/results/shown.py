@@ -11,8 +11,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Shown"]
-
 
 class Shown:
     """The base of results: `to_frame`, `save`, `log_to`, and what a notebook shows."""

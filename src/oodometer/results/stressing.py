@@ -10,8 +10,6 @@ from .estimation import Headline
 from .shown import Shown
 from .values import Interval, aligned, percent
 
-__all__ = ["METRICS", "Spread", "StressCurve", "StressPoint", "StressTest", "StressedModel"]
-
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""
 

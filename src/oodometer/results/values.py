@@ -19,20 +19,6 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, Protocol
 
-__all__ = [
-    "Curve",
-    "Estimate",
-    "Interval",
-    "Kind",
-    "Ranking",
-    "Skipped",
-    "aligned",
-    "counted",
-    "percent",
-    "plain",
-    "rounded_up",
-]
-
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
 _WIDEST = 60  # characters of a cell in a table of text
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")

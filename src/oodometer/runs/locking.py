@@ -11,8 +11,6 @@ from typing import Any
 from ..errors import UsageError
 from ..store.atomic import open_unfollowed
 
-__all__ = ["Lock", "is_locked"]
-
 
 class Lock:
     """Held from entering to leaving; `UsageError` where another holder is in ``home``.

@@ -15,8 +15,6 @@ from ..errors import InputError
 from ..store.atomic import write_atomic
 from ..version import __version__
 
-__all__ = ["LOCK", "MANIFEST", "Manifest", "cleared", "read_manifest"]
-
 MANIFEST = "run.json"
 LOCK = "lock"
 _FORMAT = 1

@@ -16,8 +16,6 @@ from ..store.places import is_remote
 from .locking import Lock
 from .manifest import LOCK, MANIFEST, Manifest
 
-__all__ = ["passing", "places_of_run", "places_said", "running"]
-
 M = TypeVar("M", bound=Manifest)
 
 

@@ -16,8 +16,6 @@ from ..fields import FIELDS
 from ..plugins import answer
 from ..predictions import Predictions
 
-__all__ = ["Score", "lacking", "missing"]
-
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
     """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either, ``"class"`` is no field.

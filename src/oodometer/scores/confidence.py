@@ -9,8 +9,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["Confidence"]
-
 
 @final
 @register("score")

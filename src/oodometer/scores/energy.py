@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["Energy", "energy"]
-
 
 def energy(logits: Array) -> Array:
     """log sum_k exp(z_k) of logits with axes (sample, class); shape (sample,), stable for large logits.

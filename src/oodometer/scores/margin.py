@@ -12,8 +12,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["Margin", "margin"]
-
 
 def margin(probabilities: Array) -> Array:
     """p_(1) - p_(2) of probabilities with axes (sample, class); shape (sample,), in [0, 1].

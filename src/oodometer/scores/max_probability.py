@@ -10,8 +10,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["MaxProbability", "max_probability"]
-
 
 def max_probability(probabilities: Array) -> Array:
     """max_k p_k of probabilities with axes (sample, class); shape (sample,), in [1/K, 1].

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["ModelAgreement", "model_agreement"]
-
 _ENOUGH_ROWS = 50  # two models that agree on this many rows without one exception are one model
 
 

@@ -12,8 +12,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["NegativeEntropy", "negative_entropy"]
-
 
 def negative_entropy(probabilities: Array) -> Array:
     """sum_k p_k log p_k (nats) of probabilities with axes (sample, class); shape (sample,), in [-log K, 0].

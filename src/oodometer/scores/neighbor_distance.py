@@ -15,8 +15,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["NeighborDistance"]
-
 _NEIGHBORS = 25
 _LARGEST_REFERENCE = 4_000
 _LEAST_SHARE = _NEIGHBORS / 20_000  # the neighbours' share of the reference: that of 25 among 20,000 rows

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["SequenceMeanLogprob", "SequenceMinLogprob", "SequenceProbability", "sequence_probability"]
-
 _LEAST = float(np.log(np.finfo(np.float64).tiny))  # of an empty output: the least sure, and still a number
 
 

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["ViewAgreement", "view_agreement"]
-
 
 def view_agreement(predicted: Array, views: Array) -> Array:
     """mean_j [h(x'_j) = h(x)]: predicted has axes (sample,), views (view, sample); shape (sample,), in [0, 1].

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-__all__ = ["VoteShare", "vote_share"]
-
 
 def vote_share(votes: Array) -> Array:
     """mean_j [judge j says Correct] of votes with axes (judge, sample); shape (sample,), in [0, 1].

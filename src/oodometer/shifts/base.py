@@ -13,8 +13,6 @@ from ..datasets.images import no_images
 from ..errors import UsageError
 from .draws import Draws
 
-__all__ = ["ImageShift", "Shift"]
-
 _VALUES = 200_000  # pixel values that are worked on at once: what stays in a processor's cache
 _ROUNDING = 2.0**-10  # what float32 may lack to a whole number, before it is cut to one
 NATIVE = 32  # side of the images that lengths in pixels are stated for

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["Draws", "normal_quantiles"]
-
 _BITS = 16
 _STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
 _PERIOD = (1 << 128) - 1

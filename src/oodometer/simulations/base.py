@@ -11,8 +11,6 @@ from ..arrays import Array
 from ..kernels import one_thread
 from ..predictions import Predictions
 
-__all__ = ["LEAST_ROWS", "Simulation", "coordinates", "draw_by_shares", "draw_by_weight"]
-
 LEAST_ROWS = 20  # a target smaller than this says more about chance than about the shift
 _SHARE = 1 / 3  # of the pool that a weighted draw takes: fewer rows leave more room for the weights to act
 _ENOUGH_ROWS = 100  # a small pool gives up to a half for these

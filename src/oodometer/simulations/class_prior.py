@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import LEAST_ROWS, Simulation, draw_by_shares
 
-__all__ = ["ClassPrior"]
-
 _ALPHAS = {0.25: 10.0, 0.5: 1.0, 0.75: 0.1}
 _DOMINANT = 0.9
 

@@ -12,8 +12,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Simulation, coordinates, draw_by_shares
 
-__all__ = ["Clusters"]
-
 _ALPHAS = {0.25: 10.0, 0.5: 1.0, 1.0: 0.1}
 _MOST_CLUSTERS = 10
 _ROWS_A_CLUSTER = 40

@@ -14,8 +14,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import LEAST_ROWS, Simulation, draw_by_weight
 
-__all__ = ["LogitNoise"]
-
 _SMALLEST = 1e-6
 _STAYS = ("label", "input", "output", "time", "group")
 

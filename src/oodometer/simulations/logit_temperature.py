@@ -12,8 +12,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Simulation, draw_by_weight
 
-__all__ = ["LogitTemperature"]
-
 _SMALLEST = 1e-6
 
 

@@ -10,8 +10,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Simulation, draw_by_weight
 
-__all__ = ["NoShift"]
-
 
 @final
 @register("simulation")

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import LEAST_ROWS, Simulation
 
-__all__ = ["Groups", "Periods"]
-
 _PERIODS = 5
 
 

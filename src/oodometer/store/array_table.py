@@ -12,8 +12,6 @@ from ..arrays import Array, Ragged, as_numpy
 from ..errors import InputError
 from .columns import Kind, Layout
 
-__all__ = ["axes_remedy", "column_of", "ndim_of", "sample_axis", "table_of"]
-
 _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
     "number": (1, 0),
     "numbers": (2, 0),

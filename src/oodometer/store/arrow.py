@@ -17,8 +17,6 @@ from .parquet import stated_classes
 from .places import local_copy
 from .reader import Piece, Reader, TableReader
 
-__all__ = ["ArrowReader", "MemoryReader", "StreamReader", "open_arrow", "write"]
-
 
 @dataclass(frozen=True)
 class ArrowReader(TableReader):

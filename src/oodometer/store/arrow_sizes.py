@@ -8,8 +8,6 @@ from typing import IO
 
 from .bounds import check_unpacked
 
-__all__ = ["check_messages"]
-
 _AS_IS = -1
 _DICTIONARY, _BATCH = 2, 3
 

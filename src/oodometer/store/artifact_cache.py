@@ -15,8 +15,6 @@ from typing import Any
 
 from .atomic import write_atomic
 
-__all__ = ["checksum", "checksum_of_files", "content_of", "made_anew", "read_artifact", "write_artifact"]
-
 FORMAT = 1
 """Of the envelope around a kept value; what another format holds is made anew."""
 

@@ -18,18 +18,6 @@ from typing import IO, Any
 
 from ..errors import UsageError, WorkError
 
-__all__ = [
-    "Content",
-    "open_unfollowed",
-    "refuse_clashes",
-    "refuse_links_of_others",
-    "together",
-    "when_written",
-    "whole_folder",
-    "write_atomic",
-    "write_result",
-]
-
 Content = bytes | str | Callable[[IO[bytes]], Any]
 
 

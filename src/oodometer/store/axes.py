@@ -11,8 +11,6 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .columns import AXES, class_names
 
-__all__ = ["Axes", "Order", "check_kind", "listed_classes", "name_order", "only_counts", "order_along", "order_of"]
-
 Order = tuple[int, ...]
 _Name = TypeVar("_Name", bound=int | str)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .encoding import FeatureEncoding
     from .where import Condition
 
-__all__ = ["BATCH_ROWS", "PART_ROWS", "Each", "Part", "Source", "in_threads", "rows_of", "rows_of_a_part"]
 
 BATCH_ROWS = 65_536
 PART_ROWS = 1_000_000

@@ -6,8 +6,6 @@ import os
 
 from ..errors import InputError, UsageError
 
-__all__ = ["check_row", "check_unpacked", "most_row"]
-
 ROW, _ROW_MB = "OODOMETER_MAX_ROW_MB", 64
 UNPACKED, _UNPACKED_MB = "OODOMETER_MAX_UNPACKED_MB", 1024
 _TIMES = 100  # numbers that a model gave are packed to a half or a tenth, not to less than a hundredth

@@ -12,19 +12,6 @@ import pyarrow.types as pt
 from ..arrays import Array
 from ..errors import InputError
 
-__all__ = [
-    "any_cells",
-    "check_no_null",
-    "first_true",
-    "holds_truth",
-    "number_cells",
-    "numbers_of",
-    "plain",
-    "text_cells",
-    "time_cells",
-    "wrong_type",
-]
-
 
 def plain(array: Any) -> Any:
     """The array behind extension types, run-length encoding and string views."""

@@ -15,8 +15,6 @@ from ..errors import InputError, OodometerError
 from .base import BATCH_ROWS
 from .parquet import write
 
-__all__ = ["ClusterFrame"]
-
 
 class ClusterFrame:
     """A frame's rows in a temporary Parquet file, which goes when this object does.

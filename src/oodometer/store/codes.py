@@ -16,8 +16,6 @@ from ..errors import InputError
 from .cells import first_true, numbers_of, wrong_type
 from .lists import flat_list
 
-__all__ = ["class_cells", "class_lists", "dictionary", "truth_cells", "truth_lists"]
-
 # How text files write "unknown"; in typed files only a null is unknown.
 UNKNOWN = frozenset({"", "nan", "null"})
 _WHOLE = re.compile(r"(-?\d+)\.0+")

@@ -21,8 +21,6 @@ from .files import is_packed, opened, opened_head, opened_natively, translated
 from .reader import TextReader
 from .text_index import TextIndex, index_cells
 
-__all__ = ["CsvReader", "find_fault", "write"]
-
 
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
     """The first line with too few or too many cells, or the first cell that is no number where one belongs."""

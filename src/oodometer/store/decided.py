@@ -19,8 +19,6 @@ from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["DecidedSource", "check_threshold", "decided"]
-
 
 def check_threshold(threshold: float) -> float:
     """A probability; `UsageError` for anything else."""

@@ -15,8 +15,6 @@ from ..results.columns import UserColumn
 from .cells import first_true, plain, wrong_type
 from .raw_cells import TRUTHS, as_number, category_name, distinct_cells, raw_numbers, text_figures
 
-__all__ = ["SLICE_PREFIX", "ColumnEncoding", "FeatureEncoding", "ValueKind"]
-
 ValueKind = Literal["number", "truth", "integer", "name", "text"]
 SLICE_PREFIX = "features."  # of the categories among the further columns of a record, which rows are sliced by
 _MOST_SLICES = 20

@@ -20,18 +20,6 @@ from ..errors import InputError, OodometerError
 from .bounds import check_unpacked
 from .places import is_remote, local_copy, look_at, open_remote, split_query
 
-__all__ = [
-    "ENDINGS",
-    "Stamp",
-    "check_file",
-    "format_of",
-    "is_packed",
-    "opened",
-    "opened_head",
-    "opened_natively",
-    "translated",
-]
-
 ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",

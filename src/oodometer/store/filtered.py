@@ -19,8 +19,6 @@ from .known_files import known_files
 from .reader import PLACE, Piece, Reader, TableReader, TextReader
 from .where import Condition
 
-__all__ = ["FilteredReader", "filtered", "left_of"]
-
 _ROWS = 65_536
 _FEWEST = 1024
 

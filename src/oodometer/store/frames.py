@@ -25,8 +25,6 @@ from .arrow import MemoryReader
 from .columns import AXES, Layout
 from .reader import Reader
 
-__all__ = ["are_paths", "forget_spooled", "is_cluster_frame", "reader_of", "spooled_stdin", "with_lone"]
-
 _SPOOL = "oodometer-stdin-"
 _spooled: list[Path] = []
 

@@ -17,8 +17,6 @@ from .cells import first_true, numbers_of, plain, time_cells
 from .codes import dictionary, truth_cells
 from .where import ISO, NUMBER, ZONED, Condition, Value
 
-__all__ = ["cells_held", "partition_holds"]
-
 _TRUTHS = {"true": True, "false": False}
 # dates as people write them, which cannot be told apart from one another: 1.2.2026, 2026/02/01, 20260201, Feb 1
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"

@@ -15,8 +15,6 @@ from ..fields import FIELDS
 from ..kernels import Top
 from ..predictions import Predictions
 
-__all__ = ["InPlace"]
-
 
 @final
 class InPlace:

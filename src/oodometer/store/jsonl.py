@@ -20,8 +20,6 @@ from .files import is_packed, opened, translated
 from .reader import TextReader
 from .text_index import TextIndex, filled_lines
 
-__all__ = ["JsonlReader", "write"]
-
 _BLOCK = 8 << 20
 _HEAD = 1 << 20
 _MARKED = 1 << 20  # bytes between places where a file may be cut

@@ -12,8 +12,6 @@ from ..arrays import Array
 from ..errors import InputError
 from .cells import plain, wrong_type
 
-__all__ = ["joined", "key_array", "key_cells"]
-
 _EXPECTED, _REMEDY = "an id (a string or an integer)", "write one id a row"
 
 

@@ -17,9 +17,6 @@ from .atomic import write_atomic
 from .files import Stamp
 from .places import is_remote
 
-__all__ = ["KnownFiles", "knowing", "known_files"]
-
-
 _SMALL = 8 << 20  # bytes of a file that is hashed whole
 
 

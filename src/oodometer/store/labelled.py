@@ -16,7 +16,6 @@ from .memory import realigned
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["LabelledSource", "checksum_of_truth", "with_truth"]
 
 _TRUTH = ("label", "correct")
 

@@ -21,8 +21,6 @@ from .cells import plain
 from .encoding import ColumnEncoding, FeatureEncoding, ValueKind
 from .raw_cells import TEXT_FIGURES, TRUTHS, NotANumber, category_name, distinct_cells, raw_numbers, text_figures
 
-__all__ = ["learn_encoding"]
-
 _MOST_ROWS = 50_000  # of the reference that the encoding is learnt on
 _MOST_FEATURES = 50  # numbers that all categories together may take; more columns a domain classifier would reduce
 _MOST_LABELS, _FEWEST_LABELS = 12, 3

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from ..fields import FIELDS
 
-__all__ = ["likely_columns", "likely_remedy", "looks_like_probability"]
-
 _PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
 _SCORE = re.compile(r"(y_?|model_?|pred(iction)?_?)?(scores?|p)(_?1)?|p_?(pos|positive|yes|true)")

@@ -16,8 +16,6 @@ from ..errors import InputError
 from .files import ENDINGS, format_of
 from .places import Found, is_remote, list_remote, look_at, path_of, split_query
 
-__all__ = ["files_of", "partition_of", "read_once"]
-
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 

@@ -13,8 +13,6 @@ from ..classes import ClassNames
 from ..errors import InputError
 from .cells import check_no_null, first_true, number_cells, numbers_of, plain, wrong_type
 
-__all__ = ["flat_list", "nested_lists", "number_lists", "ragged_lists"]
-
 _HOW_LISTS = "give every row a list of the same length"
 
 

@@ -22,8 +22,6 @@ from .listing import partition_of
 from .reader import Piece, Reader, TableReader, TextReader, counted
 from .where import Condition, none_left
 
-__all__ = ["ManyFiles", "PartitionReader", "open_files"]
-
 _AT_ONCE = 16  # files whose heads are read side by side: an object store answers each after some time
 _FEW = 8
 

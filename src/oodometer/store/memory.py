@@ -20,8 +20,6 @@ from .columns import AXES
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["RecordPart", "RecordSource", "realigned"]
-
 
 @dataclass(frozen=True)
 class RecordPart(Part):

@@ -27,8 +27,6 @@ from .files import translated
 from .places import local_copy
 from .reader import Piece, Reader, TableReader
 
-__all__ = ["Member", "NpzReader", "write"]
-
 _HEADER = 1 << 17  # bytes; headers of arrays are shorter
 _PIECE = 1 << 20
 _sound: set[tuple[Any, ...]] = set()  # arrays whose checksum was right

@@ -16,8 +16,6 @@ from .places import path_of
 from .reader import Reader
 from .where import Condition
 
-__all__ = ["open_all", "open_reader"]
-
 _OPENERS = {
     "parquet": ("parquet", "ParquetReader.open"),
     "csv": ("csv_file", "CsvReader.open"),

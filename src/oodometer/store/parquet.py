@@ -21,8 +21,6 @@ from .places import is_remote, open_remote
 from .reader import Piece, TableReader
 from .where import Condition
 
-__all__ = ["GROUP_ROWS", "META", "ParquetReader", "stated_classes", "write"]
-
 GROUP_ROWS = 131_072
 META = b"oodometer.classes"
 # Read column chunks in pieces instead of whole: a file of one giant row group then needs no more memory than others.

@@ -16,8 +16,6 @@ from .decided import DecidedSource
 from .labelled import LabelledSource
 from .reader_source import ReaderSource
 
-__all__ = ["PickedRows", "pick_rows"]
-
 
 @dataclass(frozen=True)
 class PickedRows:

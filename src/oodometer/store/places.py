@@ -15,18 +15,6 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 
-__all__ = [
-    "Found",
-    "is_remote",
-    "list_remote",
-    "local_copy",
-    "look_at",
-    "open_remote",
-    "path_of",
-    "reached",
-    "split_query",
-]
-
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _QUERY = re.compile(r"\?([A-Za-z_]+=[^?]*)$")
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "Forbidden", "403", "Permission denied", "InvalidAccessKeyId")

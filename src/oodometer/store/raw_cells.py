@@ -16,17 +16,6 @@ from ..errors import InputError
 from .cells import first_true, numbers_of, plain, wrong_type
 from .codes import UNKNOWN
 
-__all__ = [
-    "TEXT_FIGURES",
-    "TRUTHS",
-    "NotANumber",
-    "as_number",
-    "category_name",
-    "distinct_cells",
-    "raw_numbers",
-    "text_figures",
-]
-
 TRUTHS = ("false", "true")
 TEXT_FIGURES = ("characters", "words", "digits", "capitals", "other alphabets")
 _NUMBER = "a number, as in the reference"

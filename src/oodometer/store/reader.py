@@ -29,18 +29,6 @@ if TYPE_CHECKING:
     from .where import Condition
 
 
-__all__ = [
-    "MOST_CELLS",
-    "PLACE",
-    "Piece",
-    "Plan",
-    "Reader",
-    "TableReader",
-    "TextReader",
-    "counted",
-    "seen_classes",
-    "two_classes",
-]
 # A batch holds at most about so many numbers, however many classes a row has.
 MOST_CELLS = 8_000_000
 # Column of batches that do not hold all rows: the place of each among those that their reader went through.

@@ -16,8 +16,6 @@ from .places import is_remote
 from .reader import Plan, Reader
 from .where import Condition, none_left, said
 
-__all__ = ["ChainedParts", "ReaderPart", "in_order"]
-
 
 @dataclass(frozen=True)
 class ReaderPart(Part):

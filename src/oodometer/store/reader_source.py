@@ -22,8 +22,6 @@ from .where import Condition, bound, none_left, said
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["ReaderSource"]
-
 
 class ReaderSource(Source):
     """A file or a table in memory, its columns understood; classes are settled when they are first needed."""

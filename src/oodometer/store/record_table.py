@@ -15,8 +15,6 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from .parquet import META
 
-__all__ = ["table_of_record"]
-
 _ROWS = 65_536
 # A column to write: name, type, and its cells for a range of rows.
 Column = tuple[str, Any, Callable[[int, int], Any]]

@@ -9,8 +9,6 @@ import math
 import re
 from typing import IO, Any
 
-__all__ = ["guarded", "holds_bytes", "same_cell", "unguarded", "write_sheet"]
-
 _FORMULA = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s?%?")
 _SHOWN = 1e-5  # 1234567890123456789 is shown, and saved, as 1.23457E+18

@@ -16,8 +16,6 @@ from .opening import open_reader
 from .places import is_remote
 from .reader import Reader
 
-__all__ = ["RawTable", "open_table"]
-
 
 class RawTable:
     """A file, or a table in memory, whose columns are read as they are."""

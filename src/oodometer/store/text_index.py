@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["TextIndex", "filled_lines", "index_cells", "spread"]
-
 _STEP = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _LINE, _RETURN, _QUOTE, _BLANK = 10, 13, 34, 32

@@ -22,20 +22,6 @@ from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
 from .columns import Kind, Layout
 
-__all__ = [
-    "ISO",
-    "NUMBER",
-    "ZONED",
-    "Condition",
-    "Value",
-    "bound",
-    "names_in",
-    "no_such_column",
-    "none_left",
-    "parse_where",
-    "said",
-]
-
 _SIGNS = {"=": "equal", "==": "equal", "!=": "not_equal", "<>": "not_equal"}
 _SIGNS |= {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 ISO = (

@@ -19,8 +19,6 @@ from .atomic import refuse_clashes, write_atomic, write_result
 from .columns import AXES, offsets_of
 from .files import ENDINGS
 
-__all__ = ["write_part", "write_predictions", "write_table"]
-
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 

@@ -12,8 +12,6 @@ from ..outputs.tables.estimation import metrics_of
 from ..results import percent
 from ..results.estimation import Estimation, Headline, Part, alarm_text, number
 
-__all__ = ["TooLow", "assert_accuracy"]
-
 End = Literal["value", "lower", "upper"]
 _TRUST = ("none", "low", "high")
 _MOST = 5  # parts that a message tells of

@@ -12,8 +12,6 @@ from ..attributions import Attribution, Model, WordAttributions, Words
 from ..errors import InputError, UsageError
 from .said import check_said
 
-__all__ = ["check_attribution"]
-
 _TEXTS: tuple[Any, ...] = (
     "a good film, and not dull",
     ("the old film was seen", "a scene was bad"),

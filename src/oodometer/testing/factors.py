@@ -14,8 +14,6 @@ from ..attributions.factors import Factor
 from ..attributions.words import Words
 from ..citations import BIBTEX
 
-__all__ = ["check_factor"]
-
 _PAIRS = (
     ("Unless the good men drew a map, the tall judge was sleeping.", "The tall men drew a good map."),
     ("The judge thought that the old king was singing.", "the old king was singing"),

@@ -17,8 +17,6 @@ from ..errors import InputError, UsageError
 from ..models.artifacts import DESCRIPTION, kind_named
 from ..models.base import Classifier, Request
 
-__all__ = ["check_model"]
-
 CLOSE = 1e-4  # of logits: the order of samples and their batches may change the last digits
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..citations import BIBTEX
 
-__all__ = ["check_said"]
-
 
 def check_said(method: Any) -> None:
     """Check name, sentence, docstring and citation of a method; `AssertionError` names the rule that was broken."""

@@ -11,8 +11,6 @@ from ..shifts import ImageShift, TextShift
 from ..shifts.text import Dropped
 from .said import check_said
 
-__all__ = ["check_image_shift", "check_text_shift"]
-
 
 def check_image_shift(make: Callable[[], ImageShift]) -> None:
     """Check a shift of images: what it says of itself, sizes, that batches do not matter, seeds, severities.

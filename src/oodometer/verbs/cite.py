@@ -7,8 +7,6 @@ from ..citations import BIBTEX, bibtex
 from ..errors import UsageError, near_names
 from ..registry import MethodKind, find, named, names
 
-__all__ = ["cite"]
-
 # What is our own, and whose results it is built on.
 _OWN = {
     "headline": (

@@ -22,8 +22,6 @@ from ..results import Estimate, Interval
 from ..results.estimation import Headline
 from ..store import Source
 
-__all__ = ["Design", "Side", "cluster_column", "clustered_labels", "side_of"]
-
 _MOST_ROWS = 200_000  # whose ids are looked at where nobody asked
 _FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
            "candidate_scores", "votes")  # fmt: skip

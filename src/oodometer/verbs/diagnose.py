@@ -23,8 +23,6 @@ from .features import about_features, check_features, with_features
 from .fitted import faults_of_fitted
 from .opening import Opener, renamings, with_classes_of_all
 
-__all__ = ["diagnose"]
-
 _PART_ROWS = 1 << 17
 
 

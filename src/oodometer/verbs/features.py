@@ -11,8 +11,6 @@ from ..fields import FIELDS
 from ..store import Source
 from ..store.base import no_column
 
-__all__ = ["Asked", "about_features", "check_features", "listed", "with_features"]
-
 Asked = str | Sequence[str] | None
 S = TypeVar("S", bound=Source)
 

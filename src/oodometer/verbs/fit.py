@@ -33,8 +33,6 @@ from .features import check_features, with_features
 from .fitted import Contents, FittedSource, check_ending
 from .opening import Opener, renamings
 
-__all__ = ["Oodometer", "fit"]
-
 
 class Oodometer:
     """What `estimate` learns from a reference, learnt once: ``Oodometer().fit(reference).estimate(target)``.

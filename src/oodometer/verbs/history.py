@@ -8,8 +8,6 @@ from ..arguments import checked
 from ..histories import open_store, read_history
 from ..results.history import History
 
-__all__ = ["history"]
-
 
 @checked()
 def history(store: Any, *, job: str | None = None, last: int | None = None) -> History:

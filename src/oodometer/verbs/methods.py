@@ -11,8 +11,6 @@ from ..registry import METHOD_KINDS, MethodKind, find, names
 from ..shifts import ImageShift, TextShift
 from ..shifts.text.synonyms import SynonymShift
 
-__all__ = ["methods"]
-
 
 def _needs(cls: Any, what: MethodKind) -> str:
     """Needed fields as a sentence: "a or b, c"."""

@@ -11,8 +11,6 @@ from typing import Any
 from ..errors import UsageError
 from ..store.files import ENDINGS
 
-__all__ = ["named_models", "said_model"]
-
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
     """(name, model) of each: as given, else the last part of a path, with a number where two are the same.

@@ -18,8 +18,6 @@ from .unread import unread_probabilities
 
 Result = TypeVar("Result")
 
-__all__ = ["Opener", "in_name_order", "positive_class", "renamings", "with_classes_of_all"]
-
 
 def in_name_order(source: Source) -> Source:
     """The source with its classes, views and features in the order of their names; ties go to the first name."""

@@ -12,8 +12,6 @@ from ..errors import InputError
 from ..passes.run_folder import PARTS
 from ..runs import LOCK, MANIFEST, is_locked, read_manifest
 
-__all__ = ["Run", "Runs", "runs"]
-
 _DEEP = 6  # folders in folders that are looked through
 
 

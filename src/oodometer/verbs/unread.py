@@ -17,8 +17,6 @@ from ..store.codes import dictionary
 from ..store.likely import likely_columns, looks_like_probability
 from ..store.raw_cells import raw_numbers
 
-__all__ = ["unread_probabilities"]
-
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 _READ = ("probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "member_probabilities", "votes")
 _LEAST_ROWS = 20

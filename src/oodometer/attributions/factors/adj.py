@@ -9,8 +9,6 @@ from ...registry import register
 from ..words import Words
 from .window import WindowFactor
 
-__all__ = ["Adj"]
-
 # Those of MSGS; "boring" stands there as a verb, too, where no adjective decides.
 ADJECTIVES = tuple(sorted(MSGS_ADJECTIVES - {"boring"}))
 

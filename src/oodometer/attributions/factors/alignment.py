@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from ..words import Words
 
-__all__ = ["Alignment", "aligned"]
-
 
 class Alignment(NamedTuple):
     """Positions among all words of an example; part a is the first, part b the second.

@@ -10,8 +10,6 @@ from ...arrays import Array
 from ...errors import UsageError
 from ..base import WordAttributions
 
-__all__ = ["Factor", "factor_of", "pair_values"]
-
 
 class Factor(ABC):
     """How much a model follows a heuristic, seen in the attributions of one example.

@@ -9,8 +9,6 @@ from ..base import WordAttributions
 from .base import Factor
 from .control_words import control_word
 
-__all__ = ["Const"]
-
 
 @final
 @register("factor")

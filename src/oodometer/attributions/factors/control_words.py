@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..words import Words
 
-__all__ = ["control_word"]
-
 _SUBORDINATORS = "after although because before if since though unless until when whereas whether while"
 _CONNECTIVES = "and but nor or"
 _ADVERBS = (

@@ -9,8 +9,6 @@ from ...registry import register
 from ..base import WordAttributions
 from .base import Factor
 
-__all__ = ["FirstTok"]
-
 
 @final
 @register("factor")

@@ -8,8 +8,6 @@ from ...registry import register
 from ..words import Words
 from .window import WindowFactor
 
-__all__ = ["Irreg"]
-
 # Past forms that differ from the base form. "Read" and "put" do not, so that a text does not show them.
 _LISTED = (
     "arose ate awoke became began bent bet bit bled blew bought bound bred broke brought built burnt came caught "

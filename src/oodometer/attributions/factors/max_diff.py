@@ -8,8 +8,6 @@ from ...registry import register
 from ..base import WordAttributions
 from .base import Factor, pair_values
 
-__all__ = ["MaxDiff"]
-
 
 @final
 @register("factor")

@@ -11,8 +11,6 @@ from ..base import WordAttributions
 from .alignment import aligned
 from .base import Factor
 
-__all__ = ["SwapAvg"]
-
 
 @final
 @register("factor")

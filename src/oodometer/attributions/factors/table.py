@@ -16,8 +16,6 @@ from ...results import plain
 from ..base import WordAttributions
 from .base import Factor
 
-__all__ = ["FactorTable", "factor_table", "factor_values"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,6 @@ from ...registry import register
 from ..words import Words
 from .window import WindowFactor
 
-__all__ = ["Verb"]
-
 # Words in -ing that are no form of a verb, or seldom one.
 _LISTED = (
     "anything bring ceiling cling darling during earring evening everything fling king lightning morning nothing "

@@ -9,8 +9,6 @@ from ..base import WordAttributions
 from ..words import Words
 from .base import Factor
 
-__all__ = ["WindowFactor"]
-
 
 class WindowFactor(Factor):
     """-sum of phi over the words m - 2 ... m + 2, m the word that should decide; in units of probability.

@@ -19,8 +19,6 @@ from ...store.spreadsheets import guarded, write_sheet
 from ...version import __version__
 from ..worksheet import Worksheet
 
-__all__ = ["labelling_page", "write_worksheet"]
-
 HERE = Path(__file__).parent
 _LONG = 40  # letters from which on a text is shown large, not as one cell of a table
 _DECIMAL = re.compile(r"-?\d+\.\d+")

@@ -15,8 +15,6 @@ from ...store.artifact_cache import content_of
 from ..base import Dataset, Modality, Table
 from .base import IMAGES, TEXTS, Batch, Columns, Examples, check_found, check_modality
 
-__all__ = ["ArrayExamples"]
-
 
 class ArrayExamples(Examples):
     """Arrays of an NPZ file: images (uint8), a table of numbers, or texts."""

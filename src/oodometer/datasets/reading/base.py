@@ -15,18 +15,6 @@ from ...errors import InputError
 from ..base import Dataset, Modality
 from ..images import HELD, LateImages, decode_image
 
-__all__ = [
-    "IMAGES",
-    "TEXTS",
-    "Batch",
-    "Columns",
-    "Examples",
-    "check_found",
-    "check_modality",
-    "decoded",
-    "objects",
-]
-
 TEXTS = ("text", "sentence", "input")
 IMAGES = ("image", "img")
 

@@ -13,8 +13,6 @@ from ..dialogues import TURNS, exchange, is_context, said, with_replies
 from ..response_ranking import Replies
 from .base import Batch, Columns, Examples, check_found, objects
 
-__all__ = ["DialogueExamples", "Drawing"]
-
 _BESIDE = ("response", "candidates", "turn", "source_row")
 _ROWS = 4096
 _Context = tuple[int, Mapping[str, Any], tuple[str, ...], int]

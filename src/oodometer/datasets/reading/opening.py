@@ -19,8 +19,6 @@ from .base import Batch, Columns, Examples, check_modality, decoded
 from .dialogues import DialogueExamples, Drawing
 from .table import TableExamples
 
-__all__ = ["open_examples"]
-
 
 class FolderExamples(Examples):
     """Images below a folder; the name of the subfolder is the label, the path inside the folder the id.

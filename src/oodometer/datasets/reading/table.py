@@ -12,8 +12,6 @@ from ...store.tables import RawTable
 from ..base import Dataset, Modality, Table
 from .base import IMAGES, TEXTS, Batch, Columns, Examples, check_found, check_modality, decoded, objects
 
-__all__ = ["TableExamples"]
-
 
 class TableExamples(Examples):
     """A table: texts, pairs of texts, images in cells, or columns of numbers and words."""

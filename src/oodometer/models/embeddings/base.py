@@ -13,8 +13,6 @@ from ...errors import InputError
 from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import torch as load_torch
 
-__all__ = ["WordVectors"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

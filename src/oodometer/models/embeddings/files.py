@@ -16,8 +16,6 @@ from ...errors import InputError, MissingExtraError
 from ..hub import from_hub
 from .base import WordVectors
 
-__all__ = ["read_vectors"]
-
 
 def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None = None) -> WordVectors:
     """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``.

@@ -19,8 +19,6 @@ from ..torch.library import torch as load_torch
 from ..torch.training import Hooks, TrainingConfig, train
 from .base import WordVectors
 
-__all__ = ["GloveOptions", "cooccurrences", "fit_factors", "train_glove"]
-
 BATCH = 32_768  # pairs a step
 
 

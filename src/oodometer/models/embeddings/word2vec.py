@@ -18,8 +18,6 @@ from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import torch as load_torch
 from .base import WordVectors
 
-__all__ = ["Word2VecOptions", "train_word2vec"]
-
 _FILE = "checkpoint.safetensors"
 
 

@@ -17,8 +17,6 @@ from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
 from .network import ImageClassifier
 
-__all__ = ["ImageEncoder"]
-
 _TASK = "AutoModelForImageClassification"
 
 

@@ -16,8 +16,6 @@ from ..torch.library import choose_device
 from .pixels import augmented, check_images
 from .randaugment import randaugment
 
-__all__ = ["ImageClassifier", "Images"]
-
 # On a processor, what one layer gives for a batch should stay in the cache until the next layer reads it: a ResNet-8
 # takes 17 % fewer seconds for images of 32 x 32 in batches of 64 than in batches of 256.
 _PIXELS = 64 * 32 * 32

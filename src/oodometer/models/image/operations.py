@@ -8,22 +8,6 @@ import numpy as np
 
 from ...arrays import Array
 
-__all__ = [
-    "autocontrast",
-    "brightness",
-    "color",
-    "contrast",
-    "equalize",
-    "posterize",
-    "rotate",
-    "sharpness",
-    "shear_x",
-    "shear_y",
-    "solarize",
-    "translate_x",
-    "translate_y",
-]
-
 FILL = 128  # what lies outside an image that is moved, as in AutoAugment
 _LEVELS = np.arange(256)
 

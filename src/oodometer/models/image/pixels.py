@@ -11,8 +11,6 @@ from ...arrays import Array
 from ...datasets.images import LateImages, no_images
 from ...errors import MissingExtraError
 
-__all__ = ["augmented", "check_images", "in_one_size"]
-
 
 def check_images(images: Any) -> Any:
     """Images as a uint8 array (sample, height, width, 3), or as a list of arrays (height, width, 3) of several sizes.

@@ -14,8 +14,6 @@ from ...errors import UsageError
 from . import operations as operate
 from .pixels import check_images
 
-__all__ = ["OPERATIONS", "randaugment"]
-
 _Operation = Callable[[Array, Array], Array]
 _Strength = Callable[[Array, Array], Array]
 

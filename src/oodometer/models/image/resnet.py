@@ -17,8 +17,6 @@ from ..torch.training import TrainingConfig
 from .network import ImageClassifier, Images
 from .pixels import in_one_size
 
-__all__ = ["ResNet"]
-
 _FILE = "pixels.json"
 _ROWS = 256  # images whose values are added at once: they stay in the cache
 

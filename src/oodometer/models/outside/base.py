@@ -20,8 +20,6 @@ from ..image.pixels import augmented, check_images
 from ..image.randaugment import randaugment
 from ..text.views import with_words_dropped
 
-__all__ = ["Gives", "OutsideClassifier"]
-
 Gives = Literal["logits", "probabilities"]
 """What a model says of each class."""
 

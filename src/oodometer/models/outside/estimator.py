@@ -12,8 +12,6 @@ from ...datasets import Table
 from ...errors import InputError, UsageError, WorkError
 from .base import OutsideClassifier
 
-__all__ = ["EstimatorClassifier"]
-
 
 @final
 class EstimatorClassifier(OutsideClassifier):

@@ -8,8 +8,6 @@ from typing import Any, final
 from ...datasets import Table
 from .base import Gives, OutsideClassifier
 
-__all__ = ["FunctionClassifier"]
-
 
 @final
 class FunctionClassifier(OutsideClassifier):

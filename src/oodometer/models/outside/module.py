@@ -13,8 +13,6 @@ from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from .base import Gives, OutsideClassifier
 
-__all__ = ["ModuleClassifier"]
-
 
 @final
 class ModuleClassifier(OutsideClassifier):

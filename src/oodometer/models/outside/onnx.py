@@ -18,8 +18,6 @@ from ..text.truncation import counted_ids
 from ..torch.batches import padded, sorted_batches
 from .base import Gives, OutsideClassifier
 
-__all__ = ["OnnxClassifier"]
-
 BATCH = 32
 
 

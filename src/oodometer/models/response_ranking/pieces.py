@@ -13,8 +13,6 @@ from ...datasets.base import Dataset, Dialogue
 from ...errors import InputError
 from ..torch.batches import ragged
 
-__all__ = ["Pairs", "check_dialogues", "encode_pairs", "positions_of"]
-
 _AT_ONCE = 4096  # texts given to the tokenizer together
 
 

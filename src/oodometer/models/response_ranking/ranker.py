@@ -26,8 +26,6 @@ from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
 from .pieces import Pairs, check_dialogues, encode_pairs, positions_of
 
-__all__ = ["ResponseRanker"]
-
 HEADS = ("first-token", "means")
 
 _SCALE = 10.0  # of the cosine that training starts from: sure enough to learn from, not so sure that it stops learning

@@ -8,8 +8,6 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 
-__all__ = ["Beams"]
-
 
 @dataclass(frozen=True, eq=False)
 class Beams:

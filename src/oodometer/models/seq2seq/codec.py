@@ -15,8 +15,6 @@ from ...results import percent
 from ..torch.batches import ragged
 from .stand_ins import StandIns
 
-__all__ = ["Codec", "check_strings"]
-
 CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text
 
 

@@ -14,8 +14,6 @@ from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 from .search import search
 
-__all__ = ["Decoded", "DecodingOptions", "decode"]
-
 
 class Decoded(NamedTuple):
     """Token ids of all beams and their log-probabilities.

@@ -31,8 +31,6 @@ from .snapshots import SnapshotOptions
 from .stand_ins import StandIns, check_spelling
 from .start import new_net, new_tokens, pretrained_tokens
 
-__all__ = ["EncoderDecoder"]
-
 
 def record_of(
     inputs: Sequence[str],

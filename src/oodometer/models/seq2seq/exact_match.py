@@ -10,8 +10,6 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError
 
-__all__ = ["Clean", "close_brackets", "composed", "exact_match", "squeeze"]
-
 Clean = Callable[[str], str]
 """What is done to an output and to the gold one before they are compared."""
 

@@ -14,8 +14,6 @@ from ..torch.checkpoint import load_weights, read_tensors
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 
-__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "special_ids", "stand_ins_of"]
-
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of a folder or a hub name; `InputError` where there is none."""

@@ -13,8 +13,6 @@ from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 
-__all__ = ["must_be_numbers", "score", "token_scores"]
-
 IGNORED = -100  # transformers' label of a position that does not count
 MOST_LOGITS = 2**25  # numbers in the logits of one pass: 128 MB
 

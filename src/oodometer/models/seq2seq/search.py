@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from ..torch.library import torch as load_torch
 
-__all__ = ["Found", "search"]
-
 LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 

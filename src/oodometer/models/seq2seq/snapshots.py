@@ -13,8 +13,6 @@ from ...errors import InputError, UsageError
 from ...store import whole_folder
 from ..artifacts import read_description
 
-__all__ = ["SnapshotOptions", "Snapshots", "snapshot_folders"]
-
 _NAME = re.compile(r"step-(\d+)")
 
 

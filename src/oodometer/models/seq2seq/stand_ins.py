@@ -11,8 +11,6 @@ import numpy as np
 
 from ...errors import InputError
 
-__all__ = ["StandIns", "check_spelling", "find_stand_ins", "spelled"]
-
 _SPACE_MARKS = "▁Ġ"  # how pieces of SentencePiece and of bytes mark a space before them
 
 

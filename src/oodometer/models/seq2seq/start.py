@@ -11,8 +11,6 @@ from .pretrained import build, load_tokenizer, stand_ins_of
 from .stand_ins import StandIns, find_stand_ins
 from .tokens import learn_pieces, learn_words
 
-__all__ = ["SIZES", "new_net", "new_tokens", "pretrained_tokens"]
-
 SIZES = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
 """What a configuration leaves out: a small T5 that two cores can train in minutes."""
 

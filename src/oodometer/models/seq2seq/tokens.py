@@ -8,8 +8,6 @@ from typing import Any
 from ..tokenizer_training import train_byte_pieces, train_words, wrapped
 from ..torch.library import transformers as load_transformers
 
-__all__ = ["END", "PADDING", "SPECIAL", "UNKNOWN", "learn_pieces", "learn_words"]
-
 PADDING, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SPECIAL = (PADDING, END, UNKNOWN)  # at the numbers 0, 1 and 2, as T5 has them
 

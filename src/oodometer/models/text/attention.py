@@ -13,8 +13,6 @@ from ...shifts.text.words import words_of
 from ..hub import load_pretrained
 from ..torch.library import choose_device, torch
 
-__all__ = ["AttentionImportance"]
-
 
 @final
 class AttentionImportance:

@@ -10,8 +10,6 @@ from ..torch.library import torch as load_torch
 from ..torch.training import TrainingConfig
 from .words_network import WordsNetwork
 
-__all__ = ["EmbeddingSum"]
-
 
 @final
 class EmbeddingSum(WordsNetwork):

@@ -18,8 +18,6 @@ from .network import TextClassifier
 from .truncation import counted_ids
 from .wordpiece import learn_wordpiece
 
-__all__ = ["Encoder", "TransformerClassifier", "positions"]
-
 
 class TransformerClassifier(TextClassifier):
     """What the classifiers on top of a transformer share: see `Encoder` for the parameters."""

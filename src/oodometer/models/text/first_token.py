@@ -12,8 +12,6 @@ from typing import Any
 
 from ..torch.library import torch as load_torch
 
-__all__ = ["read_first_token_only"]
-
 
 def read_first_token_only(net: Any) -> bool:
     """Let the last layer of a network give its first token alone; whether the network is one where this can be done.

@@ -24,8 +24,6 @@ from ..torch.library import torch as load_torch
 from .truncation import piece_ids
 from .views import with_words_dropped
 
-__all__ = ["FrozenEncoder"]
-
 
 @final
 class FrozenEncoder(Classifier):

@@ -15,8 +15,6 @@ from ..torch.classifier import TorchClassifier
 from ..torch.library import torch as load_torch
 from .views import with_words_dropped
 
-__all__ = ["TextClassifier", "Tokens"]
-
 
 class Tokens:
     """Token ids of texts, as `Encoded` wants them."""

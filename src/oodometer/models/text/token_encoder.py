@@ -16,8 +16,6 @@ from ..torch.library import torch as load_torch
 from .encoder import TransformerClassifier
 from .network import Tokens
 
-__all__ = ["TokenEncoder", "mistakes"]
-
 START = 3.0  # log odds at which every token starts as right: else a long output would start as surely wrong
 MARKS = 10.0  # weight of the tokens' own loss, which is small, since few tokens are wrong
 LEAST = 1e-6  # of -log P: P stays below 1

@@ -12,8 +12,6 @@ from ..base import Text
 from ..tokens import ends
 from ..torch.batches import ragged
 
-__all__ = ["counted_ids", "cut_longer_side", "piece_ids", "room_of_each"]
-
 
 def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
     """Ids of word pieces with the tokenizer's special tokens; a text too long loses its middle.

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import Text
 
-__all__ = ["with_words_dropped"]
-
 SHARE = 0.1
 
 

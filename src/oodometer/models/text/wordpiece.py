@@ -8,8 +8,6 @@ from typing import Any
 from ..base import Text, joined
 from ..tokenizer_training import train_word_pieces, with_marks
 
-__all__ = ["learn_wordpiece"]
-
 MOST_LETTERS = 500  # the rest are unknown
 
 

@@ -18,8 +18,6 @@ from ..torch.library import torch as load_torch
 from ..torch.training import TrainingConfig
 from .network import TextClassifier
 
-__all__ = ["WordsNetwork"]
-
 _FILE = "vocabulary.json"
 
 

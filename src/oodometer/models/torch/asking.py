@@ -14,8 +14,6 @@ from ..base import Progress
 from .library import seed_draws
 from .library import torch as load_torch
 
-__all__ = ["Asking", "last_linear", "only_dropout", "reading"]
-
 
 class Asking:
     """Batch after batch, without gradients; what comes back is put where its samples stand.

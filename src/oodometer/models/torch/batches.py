@@ -8,8 +8,6 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 
-__all__ = ["length_batches", "padded", "ragged", "sorted_batches", "token_batches"]
-
 POOL = 50  # batches that are sorted by length together: more pads less and shuffles less
 
 

@@ -11,8 +11,6 @@ from ...errors import InputError
 from ..base import Progress
 from .checkpoint import load_weights, read_tensors, weights, write_tensors
 
-__all__ = ["LOOKS", "Best"]
-
 LOOKS = 10
 FILE = "best.safetensors"
 

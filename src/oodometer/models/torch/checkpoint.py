@@ -12,8 +12,6 @@ from ...errors import InputError, MissingExtraError
 from ...store import write_atomic
 from ...store.artifact_cache import checksum, made_anew
 
-__all__ = ["load_weights", "read_tensors", "restore", "store", "weights", "write_tensors"]
-
 FILE = "checkpoint.safetensors"
 _CHECKSUM = "checksum"
 

@@ -23,8 +23,6 @@ from .library import choose_device
 from .library import torch as load_torch
 from .training import Hooks, LengthBatches, TrainingConfig, autocast, train
 
-__all__ = ["Encoded", "TorchClassifier"]
-
 
 class Encoded(Protocol):
     """Examples as numbers, before they become tensors."""

@@ -12,18 +12,6 @@ from typing import Any
 from ...errors import MissingExtraError, UsageError
 from ...kernels import cores
 
-__all__ = [
-    "choose_device",
-    "idle_cores",
-    "idle_threads",
-    "on_gpu",
-    "one_torch_thread",
-    "seed_draws",
-    "torch",
-    "transformers",
-    "use_threads",
-]
-
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 

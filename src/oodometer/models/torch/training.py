@@ -21,8 +21,6 @@ from .batches import length_batches
 from .library import seed_draws
 from .library import torch as load_torch
 
-__all__ = ["Batches", "Hooks", "LengthBatches", "TrainingConfig", "autocast", "train"]
-
 OPTIMIZERS = ("adamw", "fused_adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant")
 PRECISIONS = ("float32", "bfloat16", "float16")

@@ -11,8 +11,6 @@ from ...errors import UsageError
 from ..artifacts import load_artifact
 from ..base import Classifier, Progress
 
-__all__ = ["OfOneModel", "read_model"]
-
 _MODEL = "model"
 
 

@@ -18,8 +18,6 @@ from ..members import STEPS, Member, member_folder, train_member, train_members,
 from ..registry import load_model
 from ..torch.classifier import TorchClassifier
 
-__all__ = ["train_deep_ensemble"]
-
 
 def train_deep_ensemble(
     make: Callable[[int], Classifier],

@@ -11,8 +11,6 @@ from ...errors import UsageError
 from ..base import Answers, Classifier, Progress, Request
 from .base import OfOneModel, read_model
 
-__all__ = ["MonteCarloDropout"]
-
 
 @final
 class MonteCarloDropout(OfOneModel):

@@ -17,8 +17,6 @@ from ..base import Answers, Classifier, Progress, Request, class_codes
 from ..response_ranking.pieces import positions_of
 from .base import OfOneModel, read_model
 
-__all__ = ["TemperatureScaling"]
-
 
 @final
 class TemperatureScaling(OfOneModel):

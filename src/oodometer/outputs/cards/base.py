@@ -9,8 +9,6 @@ from typing import Any
 from ...results import percent
 from ..tables.base import ends
 
-__all__ = ["Card", "Grid", "Point", "interval_text", "numbers", "sentence"]
-
 
 @dataclass(frozen=True)
 class Point:

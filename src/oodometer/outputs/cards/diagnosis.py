@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ...results import Interval
     from ...results.diagnosis import Diagnosis
 
-__all__ = ["card", "columns_grid"]
-
 
 def card(found: Diagnosis) -> Card:
     """The card."""

@@ -14,8 +14,6 @@ from .diagnosis import columns_grid
 if TYPE_CHECKING:
     from ...results.estimation import Estimation, Part
 
-__all__ = ["card"]
-
 
 def card(found: Estimation) -> Card:
     """The card."""

@@ -11,7 +11,6 @@ from .base import Card, Grid, interval_text, numbers
 if TYPE_CHECKING:
     from ...results.evaluation import Evaluation, Evaluations
 
-__all__ = ["card"]
 
 _SHOWN = ("accuracy", "brier", "ece", "aurc")  # of each slice
 

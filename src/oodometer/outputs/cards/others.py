@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ...results.stressing import StressTest
     from ...verbs.discriminate.judged import JudgedOutputs
 
-__all__ = ["audit", "backtest", "comparison", "judged_outputs", "ranking", "stress_test"]
 
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
 _MOST = 8

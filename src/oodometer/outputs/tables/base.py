@@ -11,7 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["INTERVAL", "Maker", "Table", "ends", "share_of", "typed"]
 
 INTERVAL = ("value", "lower", "upper", "level", "kind")
 """The columns of a number with its interval."""

@@ -9,7 +9,6 @@ from .base import INTERVAL, Maker, Table, ends
 if TYPE_CHECKING:
     from ...results.diagnosis import Diagnosis
 
-__all__ = ["columns_table", "tables"]
 
 _COLUMNS = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ...results import Estimate
     from ...results.estimation import Estimation, Headline, Part
 
-__all__ = ["Asked", "metrics_of", "tables"]
 
 _FALL = ("fell", "fell_p", "alarm")
 _TRUTH = ("truth", "truth_lower", "truth_upper")

@@ -11,7 +11,6 @@ from .base import INTERVAL, Maker, Table, ends
 if TYPE_CHECKING:
     from ...results.evaluation import Evaluation, Evaluations
 
-__all__ = ["tables"]
 
 _METRIC = ("name", "rows", "metric", *INTERVAL)
 _CURVE = ("name", "curve", "x_name", "y_name", "x", "value", "lower", "upper", "level", "kind")

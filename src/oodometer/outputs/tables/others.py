@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ...results.stressing import StressTest
     from ...verbs.discriminate.judged import JudgedOutputs
 
-__all__ = ["audit", "backtest", "comparison", "judged_outputs", "ranking", "stress_test"]
 
 _ERRORS = ("error", "bias", "coverage", "width", "cases")
 _TRIAL = ("family", "severity", "repeat", "rows", "method", "value", "lower", "upper", "level", "truth", "error")

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from .seeds import trainings
 
-__all__ = ["ENOUGH", "Fare", "fares", "left_out"]
-
 ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
 Row = Mapping[str, Any]
 

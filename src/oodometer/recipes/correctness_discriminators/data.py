@@ -11,8 +11,6 @@ from ...datasets import Dataset, with_signatures
 from ...models.seq2seq import Clean, close_brackets, composed, squeeze
 from .tasks import Task
 
-__all__ = ["TaskData"]
-
 
 @final
 class TaskData:

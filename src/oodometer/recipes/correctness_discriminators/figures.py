@@ -11,8 +11,6 @@ from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .findings import BASELINES, sets_of
 
-__all__ = ["LEAD", "TITLE", "draw", "drawings", "names"]
-
 TITLE = "Correctness discriminators: figures"
 LEAD = "The tasks of Yao and Koller (2024) as this run has them; numbers and claims are in result.md"
 

@@ -8,8 +8,6 @@ from ...predictions import Predictions
 from ...store import as_source
 from ...verbs.discriminate.thresholding import PROBABILITY
 
-__all__ = ["read_judged", "read_pairs"]
-
 COLUMNS = ("type", "gold")
 
 

@@ -11,8 +11,6 @@ from ..kit.claims import FEWEST, Claim, on_most
 from ..kit.looks import Look, above, all_of, at_least, binomial, gap, larger, sign_flips, spread
 from .seeds import pooled, trainings
 
-__all__ = ["BASELINES", "PROCEDURES", "claims_of", "sets_of"]
-
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
 NEAR_ALL = 0.90  # a recall that approaches 100 %

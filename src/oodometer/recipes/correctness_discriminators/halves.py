@@ -16,8 +16,6 @@ from ..base import Progress, Workspace
 from .data import TaskData
 from .new_parser import new_parser
 
-__all__ = ["FOLDS", "SHARE", "collect_unseen", "likelihood_judges", "train_half"]
-
 FOLDS = 2
 SHARE = 0.5  # of the negatives that come from sentences that a parser has not seen
 SEEDS = 11  # added to the seed of the parser, so that neither half begins from its weights

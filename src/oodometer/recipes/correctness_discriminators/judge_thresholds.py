@@ -16,8 +16,6 @@ from ...predictions import Predictions
 from ...scores import natural_confidence
 from ...verbs.discriminate.thresholding import PROBABILITY
 
-__all__ = ["JudgeThresholds", "said_of", "said_of_parsers", "voters_of"]
-
 
 @final
 class JudgeThresholds:

@@ -11,8 +11,6 @@ from ..kit.looks import sign_flips
 from .findings import BASELINES, PROCEDURES, sets_of
 from .seeds import trainings
 
-__all__ = ["Faring", "farings", "without_first"]
-
 
 class Faring(NamedTuple):
     """How one procedure fared on the later trainings; errors and widths are shares, ``nearer`` counts data sets.

@@ -12,8 +12,6 @@ from .findings import BASELINES, PROCEDURES, sets_of
 from .later_trainings import Faring, farings
 from .seeds import trainings
 
-__all__ = ["PAPER", "markdown"]
-
 PAPER = "correctness_discriminators"
 _FAMILIES = {
     "semantic": "Table 2: semantic parsing",

@@ -9,8 +9,6 @@ from typing import Any
 from ..kit.sources import beside_the_data, check_pretrained
 from .tasks import Task
 
-__all__ = ["located", "needs_of", "pretrained_of"]
-
 
 def located(made: Mapping[str, Any]) -> dict[str, Any]:
     """What a model is made of, its ``source`` a folder where the model lies beside the data.

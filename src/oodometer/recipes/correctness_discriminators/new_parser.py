@@ -7,8 +7,6 @@ from ...models.torch.training import TrainingConfig
 from .data import TaskData
 from .needs import located
 
-__all__ = ["new_parser"]
-
 
 def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
     """The parser of a run, not trained."""

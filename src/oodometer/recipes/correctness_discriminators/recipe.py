@@ -18,8 +18,6 @@ from .needs import needs_of
 from .steps import steps_of
 from .tasks import Task, replicates_of, tasks_of
 
-__all__ = ["RECIPE", "CorrectnessDiscriminators"]
-
 
 @final
 class CorrectnessDiscriminators(Recipe):

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, final
 
-__all__ = ["RunConfig"]
-
 
 @final
 @dataclass(frozen=True)

@@ -9,9 +9,6 @@ import numpy as np
 
 from ...intervals import normal_quantile
 
-__all__ = ["pooled", "trainings"]
-
-
 _NAMES = ("method", "agree")
 """What names a row of a list: a method of the study, or how many judges must agree."""
 

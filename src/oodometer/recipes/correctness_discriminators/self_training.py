@@ -19,8 +19,6 @@ from .files import read_judged
 from .new_parser import new_parser
 from .study import LEVEL
 
-__all__ = ["halves", "self_train"]
-
 
 def halves(types: Array, seed: int) -> tuple[Array, Array]:
     """Positions of the rows that may be learnt from and of those that judge the outcome, every type cut in two.

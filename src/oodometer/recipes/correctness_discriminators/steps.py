@@ -17,8 +17,6 @@ from .study import FORM, study_task
 from .tasks import Task
 from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_judge, train_parser
 
-__all__ = ["steps_of"]
-
 _MODEL = ("oodometer_model.json", "weights.safetensors")
 _NETWORK = tuple(f"model/{one}" for one in _MODEL)
 

@@ -21,8 +21,6 @@ from .files import read_judged
 from .findings import BASELINES
 from .judge_thresholds import JudgeThresholds, said_of
 
-__all__ = ["FORM", "study_task"]
-
 FORM = 4  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
 _TOLD = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")

@@ -11,8 +11,6 @@ from ..base import Workspace
 from ..kit.tasks import joined
 from .study import FORM
 
-__all__ = ["combine", "joined_replicates"]
-
 _TOLD = ("title", "domain", "rows", "judges", "gold", "methods", "inside", "width", "bounds", "choices")
 _OF_TRAINING = ("task", "seed", "version", "cpu_seconds", "dev_accuracy", "thresholds")
 

@@ -12,8 +12,6 @@ from ...datasets import Dataset
 from ...errors import UsageError
 from .run_config import RunConfig
 
-__all__ = ["REPLICATES", "Task", "TestSet", "replicates_of", "tasks_of"]
-
 REPLICATES = (1, 2)
 """Seeds of the trainings that are done again, besides the first, 0."""
 

@@ -35,18 +35,6 @@ from .needs import located
 from .new_parser import new_parser
 from .run_config import RunConfig
 
-__all__ = [
-    "PARTS",
-    "ask",
-    "collect_mistakes",
-    "examples",
-    "make_judge",
-    "panel_of",
-    "pretrain_judges",
-    "train_judge",
-    "train_parser",
-]
-
 PARTS = ("train", "dev")
 
 

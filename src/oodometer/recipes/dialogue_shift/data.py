@@ -18,8 +18,6 @@ from ...shifts import find_text_shift
 from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary
 from .run_config import RunConfig
 
-__all__ = ["GROUPS", "Condition", "RunData", "conditions_of"]
-
 GROUPS = ("source", "uw", "kw", "importance", "ic", "sr")
 _SHIFTS = {
     "uw": "unknown-words",

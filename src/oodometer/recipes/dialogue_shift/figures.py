@@ -11,8 +11,6 @@ from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .scores import METHODS, METRICS
 
-__all__ = ["LEAD", "TITLE", "draw", "drawings", "names"]
-
 TITLE = "Dialogue shift: figures"
 LEAD = "The shifts of Lee et al. (2021) as this run has them; numbers and claims are in result.md"
 _AXES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}

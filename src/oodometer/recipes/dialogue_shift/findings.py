@@ -8,8 +8,6 @@ from typing import Any
 from ..kit.claims import Claim
 from ..kit.looks import Look, all_of, gap, positive, share
 
-__all__ = ["FLAT", "claims_of"]
-
 FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
 _NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal or lower"

@@ -9,8 +9,6 @@ from ..kit.claims import claims_table
 from ..kit.tables import paper_tables, section, tables_page
 from .scores import BINS, METHODS, METRICS
 
-__all__ = ["PAPER", "markdown"]
-
 PAPER = "dialogue_shift"
 _OVER = (
     "Tests draw whole conversations, the same for all methods and conditions, and look at the mean over the rankers; "

@@ -17,8 +17,6 @@ from .run_config import RUN_CONFIGS, RunConfig
 from .steps import Steps
 from .work import check
 
-__all__ = ["RECIPE", "DialogueShift"]
-
 
 @final
 class DialogueShift(Recipe):

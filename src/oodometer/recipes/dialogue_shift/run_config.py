@@ -8,8 +8,6 @@ from typing import Any, final
 
 from ...models.torch.training import TrainingConfig
 
-__all__ = ["PAPER_RATIOS", "RUN_CONFIGS", "RunConfig"]
-
 PAPER_RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 
 

@@ -14,8 +14,6 @@ from ...arrays import Array, softmax
 from ...metrics.brier import brier_score
 from ...metrics.ece import expected_calibration_error
 
-__all__ = ["BINS", "METHODS", "METRICS", "Bootstrap", "Methods", "Said", "sums"]
-
 METHODS = ("vanilla", "temperature", "dropout", "ensemble")
 METRICS = ("accuracy", "brier", "ece")
 BINS = 10

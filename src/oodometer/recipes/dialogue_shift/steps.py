@@ -18,8 +18,6 @@ from .run_config import PAPER_RATIOS, RunConfig
 from .study import FORM, mean_and_spread, study
 from .work import ENCODER_FILES, MODEL_FILES, Place, ask, count, load_answers, train, write_sets
 
-__all__ = ["Steps"]
-
 LEVEL = 0.9
 
 

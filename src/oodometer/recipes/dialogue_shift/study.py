@@ -19,8 +19,6 @@ from .run_config import RunConfig
 from .scores import METHODS, METRICS, Bootstrap, Methods, Said
 from .work import load_answers
 
-__all__ = ["FORM", "REPLICATES", "mean_and_spread", "study"]
-
 FORM = 1  # raise it where the form of the result changes: then the step is done again
 REPLICATES = 1_999
 

@@ -8,8 +8,6 @@ from typing import Any
 from ...kernels import cores
 from ..base import Workspace
 
-__all__ = ["combine"]
-
 
 def combine(workspace: Workspace, scale: str) -> dict[str, Any]:
     """One result of the study and of the estimators."""

@@ -20,8 +20,6 @@ from ...models.inoculation import batches_of, mixed
 from .lineup import FAMILIES, SUITES, Plan, Suite, training_of
 from .run_config import RunConfig
 
-__all__ = ["STAND_INS", "Rows", "RunData"]
-
 STAND_INS = {
     "nli": "SICK + RTE, binary, stands in for MNLI",
     "paraphrase": "MRPC stands in for QQP",

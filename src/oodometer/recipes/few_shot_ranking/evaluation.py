@@ -26,20 +26,6 @@ from .lineup import Plan, Suite
 from .record import accuracies, record_of
 from .work import METHODS, explained
 
-__all__ = [
-    "BASELINE",
-    "COMBINED",
-    "GROUPS",
-    "LEARNT",
-    "POWERED",
-    "Evaluation",
-    "evidence_methods",
-    "learnt_weights",
-    "pieces_of",
-    "spread_over",
-]
-
-
 POWERED = "PPI++"
 LEARNT = "learnt"
 COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)

@@ -10,8 +10,6 @@ from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .lineup import SUITES
 
-__all__ = ["LEAD", "TITLE", "draw", "drawings", "names"]
-
 TITLE = "Few-shot ranking: figures"
 LEAD = "Pairs of models as Singhal et al. (2022) draw them; numbers and claims are in result.md"
 _BY_PAIR = {"figure-5-lime-msgs": ("lime", ("MORPH", "VERB", "ADJECT")), "figure-6-shap": ("shap", ("CON", "PAWS"))}

@@ -8,8 +8,6 @@ from typing import Any
 from ..kit.claims import Claim
 from ..kit.looks import Look, all_of, positive
 
-__all__ = ["CHANCE", "NEAR", "STRONG", "Looker", "claims_of"]
-
 STRONG = 0.8
 """Few-shot accuracy from which on ACC is called strong; the paper gives no bound, its own lowest is 81.6 %."""
 NEAR = 0.05

@@ -9,8 +9,6 @@ from typing import Any, final
 from ...models.torch.training import TrainingConfig
 from .run_config import RunConfig
 
-__all__ = ["FAMILIES", "SUITES", "Plan", "Suite", "lineup", "suites_of", "training_of"]
-
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
 _DOSES: Mapping[str, Mapping[str, int]] = {

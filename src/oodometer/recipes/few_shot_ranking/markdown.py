@@ -12,8 +12,6 @@ from .findings import Looker, percent
 from .lineup import SUITES
 from .work import METHODS
 
-__all__ = ["PAPER", "markdown"]
-
 PAPER = "few_shot_ranking"
 _OVER = (
     "The unit is the suite: models trained anew, other rows and another pool with each seed, a t test over them. Draws "

@@ -7,8 +7,6 @@ import numpy as np
 from ...arrays import Array
 from ...predictions import Predictions
 
-__all__ = ["accuracies", "balanced", "labels_of", "record_of"]
-
 
 def labels_of(positive: Array) -> Array:
     """The predicted class, 0 or 1, of probabilities of the positive one; a tie goes to the first, as everywhere.

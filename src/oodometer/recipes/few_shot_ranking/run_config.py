@@ -8,8 +8,6 @@ from typing import Any, final
 
 from ...models.torch.training import TrainingConfig
 
-__all__ = ["RUN_CONFIGS", "RunConfig"]
-
 
 @final
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from .run_config import RunConfig
 from .study import FORM, study
 from .work import METHODS, MODEL_FILES, Place, ask, cut, cut_files, explain, is_cut, train
 
-__all__ = ["Steps"]
-
 # Seconds of one core at the small scale: a training step, a question about a word in a perturbed text. Only bar and
 # order depend on them.
 _STEP, _SAMPLE, _GRADIENT = 0.2, 0.0015, 0.006

@@ -19,8 +19,6 @@ from .lineup import FAMILIES, SUITES, Plan, lineup, suites_of
 from .record import accuracies, balanced
 from .run_config import RunConfig
 
-__all__ = ["FORM", "study"]
-
 FORM = 1  # raise it where the form of the result changes: then the step is done again
 
 

@@ -12,8 +12,6 @@ from ...arrays import Array
 from ...store import write_atomic
 from ..base import Progress, Workspace
 
-__all__ = ["Place", "load_answers", "store_answers"]
-
 
 @final
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from typing import Any
 from .looks import Look, at_least, holm
 from .tables import section
 
-__all__ = ["FEWEST", "LEVEL", "Claim", "claims_table", "judged", "on_most"]
-
 LEVEL = 0.05  # a claim that is false is said to hold, or one that is true not to, in at most this share of the cases
 FEWEST = 3  # things from which on "most" means something
 

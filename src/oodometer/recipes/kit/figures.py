@@ -9,8 +9,6 @@ from ...reports.drawings import Drawing, render_drawings
 from ...store import write_atomic
 from ..base import Progress, Workspace
 
-__all__ = ["can_draw", "draw", "figure_files"]
-
 
 def can_draw() -> bool:
     """Whether the extra `report` is installed."""

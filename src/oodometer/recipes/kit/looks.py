@@ -12,24 +12,6 @@ import numpy as np
 from ...intervals import normal_quantile
 from ...metrics.resampling import REPLICATES
 
-__all__ = [
-    "Look",
-    "above",
-    "all_of",
-    "at_least",
-    "binomial",
-    "either",
-    "gap",
-    "holm",
-    "larger",
-    "partial_conjunction",
-    "positive",
-    "share",
-    "sign_flips",
-    "spread",
-]
-
-
 MOST_FLIPS = 20
 
 

@@ -16,8 +16,6 @@ from ...store import write_atomic
 from ..base import Recipe, Workspace
 from ..reproduce import find_recipe
 
-__all__ = ["END", "START", "publish", "with_tables", "write_result", "written"]
-
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 
 

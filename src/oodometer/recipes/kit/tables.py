@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["bare", "number", "paper_tables", "percent", "rounded", "section", "table", "tables_page"]
-
 Cell = Mapping[str, Any] | None
 """A number with its interval (``value``, ``lower``, ``upper``), or None where there is none."""
 

@@ -17,8 +17,6 @@ from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 from .run_config import RunConfig
 
-__all__ = ["COMPROMISED", "NATURAL", "RunData", "Target"]
-
 COMPROMISED = ("measurement-noise", "under-sampling", "label-noise")
 NATURAL = ("cifar10.1", "stl10")
 _LABEL_NOISE = 0.05

@@ -12,8 +12,6 @@ from ...arrays import Array
 from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from .work import Answers
 
-__all__ = ["SCORES", "Errors", "MechanismErrors", "agreement_of_subsets", "mean_and_spread", "scores_of"]
-
 SCORES = ("conf", "lms", "ma")
 
 

@@ -11,8 +11,6 @@ from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .findings import NAMES
 
-__all__ = ["LEAD", "TITLE", "draw", "drawings", "names"]
-
 TITLE = "Scoring functions: figures"
 LEAD = "The shifts of Trivedi et al. (2023) as this run has them; numbers and claims are in result.md"
 

@@ -10,8 +10,6 @@ import numpy as np
 from ..kit.claims import Claim
 from ..kit.looks import Look, all_of, larger, positive
 
-__all__ = ["NAMES", "agreement_of_as_many", "claims_of", "far_of", "near_of"]
-
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, WELCH = "paired t test over models", "Welch's t test over models"
 Shifts = Mapping[str, Mapping[str, Any]]

@@ -10,8 +10,6 @@ from ..kit.tables import paper_tables, section, tables_page
 from .findings import NAMES, agreement_of_as_many, far_of, near_of
 from .study import FORM
 
-__all__ = ["PAPER", "markdown"]
-
 PAPER = "scoring_functions"
 _OVER = (
     "Tests are over models that were trained with different seeds. Each model is judged in turn, the others being its "

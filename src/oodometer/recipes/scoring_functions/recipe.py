@@ -18,8 +18,6 @@ from .markdown import markdown
 from .run_config import RUN_CONFIGS, RunConfig
 from .steps import TASKS, steps_of
 
-__all__ = ["RECIPE", "ScoringFunctions"]
-
 
 @final
 class ScoringFunctions(Recipe):

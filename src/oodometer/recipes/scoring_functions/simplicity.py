@@ -20,8 +20,6 @@ from .errors import SCORES, Errors, mean_and_spread
 from .study import FORM
 from .work import Answers, Place, ask_all, load_answers, load_members, train_member
 
-__all__ = ["TARGETS", "ask_dominoes", "folder_of", "record_of", "study_dominoes", "train_dominoes"]
-
 TARGETS = ("correlated", "randomized")
 _LEVEL = 0.95
 _SIDES = (64, 32)

@@ -24,8 +24,6 @@ from .simplicity import TARGETS, ask_dominoes, folder_of, record_of, study_domin
 from .study import FORM, VARIANTS, groups_of, study_condition
 from .work import MODEL_FILES, Place, ask_all, load_answers, load_members, train_member
 
-__all__ = ["TASKS", "steps_of"]
-
 _LEVEL = 0.9
 
 

@@ -16,8 +16,6 @@ from .data import NATURAL, RunData
 from .errors import SCORES, Errors, agreement_of_subsets, mean_and_spread
 from .work import Answers, load_answers
 
-__all__ = ["FORM", "VARIANTS", "groups_of", "study_condition"]
-
 FORM = 2  # raise it where the form of the result changes: then the step is done again
 VARIANTS = ("ma", "ma-diverse")
 

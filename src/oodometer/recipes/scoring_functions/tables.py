@@ -10,8 +10,6 @@ from ...version import __version__
 from ..base import Workspace
 from .study import FORM
 
-__all__ = ["combine"]
-
 _MORE = ("estimators", "published")
 
 

@@ -10,8 +10,6 @@ from ..kit.looks import Look, all_of, either
 from .orders import NAMES, SETS, Replicates
 from .search import CASES, EFFECTS
 
-__all__ = ["case_claims", "power_at", "six_cases", "tested"]
-
 
 def _seen(result: Mapping[str, Any], case: str) -> list[str]:
     """Where `compare` sees a case: sets for the tail, which is about pairs, else models and sets."""

@@ -11,8 +11,6 @@ from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .orders import NAMES, SETS
 
-__all__ = ["FORM", "LEAD", "TITLE", "draw", "drawings", "names"]
-
 FORM = 3  # raise it where the figures change: then the step is done again
 TITLE = "Selective answering: figures"
 LEAD = "The figures of Mishra, Arunkumar and Baral (2022) for the models of this run; how they were compared is on "

@@ -14,8 +14,6 @@ from ..kit.looks import Look, above, all_of, either, gap, share
 from .cases import six_cases
 from .orders import NAMES, SETS, SURE, Replicates, order_claims, seen
 
-__all__ = ["claims_of"]
-
 RISES = "normal, bootstrap errors"
 Models = Mapping[str, Mapping[str, Any]]
 

@@ -21,8 +21,6 @@ from ...models.torch.training import TrainingConfig
 from ..kit.sources import beside_the_data, packaged_minilm
 from .run_config import RunConfig
 
-__all__ = ["Entry", "build", "lineup"]
-
 _KINDS: dict[str, Callable[..., Classifier]] = {
     "bag-of-words": BagOfWords,
     "embedding-sum": EmbeddingSum,

@@ -12,8 +12,6 @@ from .cases import case_claims, power_at, tested
 from .orders import NAMES, SETS, kendall_tau, partings
 from .search import EFFECTS
 
-__all__ = ["PAPER", "markdown"]
-
 PAPER = "selective_answering"
 
 

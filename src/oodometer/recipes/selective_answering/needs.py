@@ -14,8 +14,6 @@ from ..kit.sources import check_pretrained, packaged_minilm
 from .lineup import Entry
 from .run_config import RunConfig
 
-__all__ = ["VECTORS", "check_vectors", "needs_of", "pretrained_of", "vectors_source"]
-
 VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "word2vec": (
         ("GoogleNews-vectors-negative300.bin", "GoogleNews-vectors-negative300.bin.gz"),

@@ -14,8 +14,6 @@ from ..kit.claims import LEVEL, Claim, on_most
 from ..kit.looks import Look, all_of, either, gap, share, spread
 from .shares import SIDE
 
-__all__ = ["NAMES", "SETS", "SURE", "Parting", "Replicates", "kendall_tau", "order_claims", "partings"]
-
 SETS = ("imdb", "sst2")
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance

@@ -29,8 +29,6 @@ from .markdown import markdown
 from .needs import VECTORS, check_vectors, needs_of, pretrained_of, vectors_source
 from .run_config import RUN_CONFIGS, RunConfig
 
-__all__ = ["RECIPE", "SETS", "SelectiveAnswering"]
-
 SETS = ("imdb", "sst2")
 T = TypeVar("T")
 _JOULES = 3.6e6  # in a kilowatt-hour

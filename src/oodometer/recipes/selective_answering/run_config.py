@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-__all__ = ["RUN_CONFIGS", "RunConfig"]
-
 
 @final
 @dataclass(frozen=True)

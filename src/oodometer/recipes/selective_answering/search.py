@@ -16,8 +16,6 @@ from ...verbs.compare.model_comparison import SURE
 from ..base import Progress
 from ..kit.tables import rounded
 
-__all__ = ["CASES", "EFFECTS", "inverted", "power_of", "search_of"]
-
 CASES = {"tail": 1, "start": 2, "middle": 3, "end": 4, "often": 5, "strong": 6}
 EFFECTS = (0.1, 0.2)
 """True inversions, in accuracy, at which the power of the search is simulated."""

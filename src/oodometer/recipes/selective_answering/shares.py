@@ -16,8 +16,6 @@ from ...metrics.resampling import REPLICATES, rank_bins
 from ...store import read_predictions
 from ..base import Progress, Workspace
 
-__all__ = ["RANKED", "SIDE", "Shares", "shares_of"]
-
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""

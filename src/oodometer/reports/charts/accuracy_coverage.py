@@ -11,8 +11,6 @@ from .base import Figure, Result
 from .curves import curve_rows, direct_labels, dressed, lines
 from .models import DOMAINS, MOST, colors, drawn, names, part
 
-__all__ = ["coverage_axis", "curve_of", "figure", "figures", "steady", "tip"]
-
 HEIGHT = 380
 STEADY = 0.1  # coverage from which on the axis has to hold the bands
 FIRST = 0.2  # the share of the rows where careful applications work

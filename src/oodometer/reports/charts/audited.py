@@ -9,8 +9,6 @@ from ..theme import ACCENT, BAND, QUIET, REFERENCE, axis, data, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["chosen_first", "figure"]
-
 CLAIM = "without labels"
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Figure", "Result"]
-
 Result = Mapping[str, Any]
 """A result as written in JSON."""
 

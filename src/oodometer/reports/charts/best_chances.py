@@ -7,8 +7,6 @@ from ..theme import ACCENT, INK, QUIET, data, specification
 from .base import Figure, Result
 from .shots import likeliest, ranked
 
-__all__ = ["figure", "title"]
-
 ROW_HEIGHT = 30
 
 

@@ -12,8 +12,6 @@ from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, s
 from ..words import alarms, fall_text
 from .base import Figure, Result
 
-__all__ = ["figure", "shown", "spans"]
-
 HEIGHT = 280
 MOST = 400  # chunks in the chart; the newest stay
 

@@ -8,8 +8,6 @@ from ..numbers import finite, percent, rows_text
 from ..theme import ACCENT, BAND, HALO, REFERENCE, data, share, specification
 from .base import Figure, Result
 
-__all__ = ["figure"]
-
 HEIGHT = 260
 
 

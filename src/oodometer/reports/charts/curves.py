@@ -10,8 +10,6 @@ from ..numbers import finite
 from ..theme import BAND, HALO, QUIET, SURFACE, data
 from .labels import spread
 
-__all__ = ["FINEST", "curve_rows", "direct_labels", "dressed", "lines", "thin", "told"]
-
 FINE = 5  # decimals of an accuracy in a chart
 FINEST = 6  # of a confidence, which may be near 1
 GAP = 15.0  # pixels from one label to the next

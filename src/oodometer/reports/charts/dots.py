@@ -8,8 +8,6 @@ from typing import Any
 from ..numbers import finite, percent, percent_range, short
 from ..theme import BAND, HALO, INK, QUIET, SURFACE, axis, data
 
-__all__ = ["Line", "dots", "entry", "unique"]
-
 ROW_HEIGHT = 30
 
 Line = tuple[str, Any, str, bool]

@@ -9,8 +9,6 @@ from ..theme import ACCENT, MUTED, QUIET, REFERENCE, TRUTH, data, specification,
 from .base import Figure, Result
 from .trials import MEANINGS, families, family_name, leaders, usable
 
-__all__ = ["GLYPHS", "PREFIX", "figures", "styles"]
-
 PREFIX = "error-by-severity-"
 HEIGHT = 190
 _STYLES = (

@@ -9,8 +9,6 @@ from ..theme import ACCENT, INK, data, specification
 from .base import Figure, Result
 from .trials import by_family, families, family_name, ranked
 
-__all__ = ["figure"]
-
 ROW_HEIGHT = 26
 STRONGEST = 0.62  # opacity at the largest error; above it the number in the cell would be hard to read
 FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double

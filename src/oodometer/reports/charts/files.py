@@ -9,8 +9,6 @@ from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["best_first", "figure"]
-
 MOST = 30  # files in the chart
 
 

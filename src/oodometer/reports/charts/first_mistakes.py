@@ -11,8 +11,6 @@ from .model_curves import STYLES
 from .models import DOMAINS, domains, drawn, names, score
 from .tolerances import confidence_scale
 
-__all__ = ["figure"]
-
 ROW_HEIGHT = 34
 LAST = 0.999999  # a confidence beyond it is written as being beyond it
 

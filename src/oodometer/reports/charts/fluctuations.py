@@ -10,8 +10,6 @@ from ..words import capital
 from .base import Figure, Result
 from .models import DOMAINS, drawn, names, score
 
-__all__ = ["figure", "figures"]
-
 ROW_HEIGHT = 28
 
 

@@ -11,8 +11,6 @@ from ..theme import ACCENT, BAND, HALO, QUIET, REFERENCE, SURFACE, TRUTH, axis, 
 from .base import Figure, Result
 from .chunks import spans
 
-__all__ = ["BOUND", "MOST_CHANGES", "changes", "cut_of", "figures", "newest", "shown_parts"]
-
 BOUND = "var(--poor)"
 HEIGHT, SMALL = 300, 150
 MOST = 400  # parts or runs in the large chart; the newest stay

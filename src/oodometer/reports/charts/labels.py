@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["spread"]
-
 
 def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
     """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.

@@ -10,8 +10,6 @@ from ..words import difference
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["figure", "is_headline", "ordered", "with_headline"]
-
 
 def is_headline(estimate: Result, headline: Result) -> bool:
     """Whether this estimate is the one that became the headline.

@@ -9,8 +9,6 @@ from ..theme import ACCENT, BAND, REFERENCE, SURFACE, TRUTH, data, specification
 from .base import Figure, Result
 from .chunks import shown, spans
 
-__all__ = ["PREFIX", "figures"]
-
 PREFIX = "metric-chunks-"
 HEIGHT = 150
 

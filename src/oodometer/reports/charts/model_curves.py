@@ -11,8 +11,6 @@ from .base import Figure, Result
 from .curves import curve_rows, told
 from .models import DOMAINS, domains, drawn, names, part, score
 
-__all__ = ["PREFIX", "STYLES", "figures"]
-
 PREFIX = "model-curve-"
 HEIGHT = 170
 STYLES: dict[str, tuple[str, tuple[int, int]]] = {

@@ -9,9 +9,6 @@ from ..theme import ACCENT, QUIET, REFERENCE, TRUTH
 from .base import Result
 from .dots import unique
 
-__all__ = ["DOMAINS", "MOST", "WHERE", "colors", "domains", "drawn", "leader", "names", "order", "rankings"]
-__all__ += ["part", "point", "required", "score"]
-
 MOST = 10  # models in a chart; beyond it lines can no longer be told apart
 WIDEST = 28  # characters of a name
 DOMAINS = {"in_domain": "in domain", "out_of_domain": "out of domain"}

@@ -9,8 +9,6 @@ from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["figure", "measure", "worst_first"]
-
 MOST = 25  # classes in the chart
 MEASURES = ("recall", "accuracy", "f1", "precision")
 

@@ -10,8 +10,6 @@ from ..words import capital
 from .base import Figure, Result
 from .models import DOMAINS, MOST, colors, drawn, names, rankings
 
-__all__ = ["METRICS", "figure", "figures", "firm", "title_of"]
-
 METRICS = {
     "accuracy": "accuracy",
     "auc_coverage": "AUC",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["axis", "bands", "bars", "bounds", "dots", "lines"]
-
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 

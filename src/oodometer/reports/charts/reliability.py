@@ -8,8 +8,6 @@ from ..numbers import finite, percent, percent_range, points, rows_text
 from ..theme import ACCENT, BAND, HALO, MUTED, SURFACE, axis, data, specification
 from .base import Figure, Result
 
-__all__ = ["bins", "figure"]
-
 HEIGHT = 300
 
 

@@ -9,8 +9,6 @@ from ..theme import ACCENT, BAND, HALO, INK, MUTED, SURFACE, axis, data, specifi
 from ..words import capital, measured
 from .base import Figure, Result
 
-__all__ = ["figure"]
-
 HEIGHT = 300
 POINTS = 100  # at most, of the curve
 STEADY = 0.1  # coverage from which on the axis has to hold the band

@@ -14,7 +14,6 @@ from .methods import is_headline
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["figure"]
 
 GAP = 15.0  # pixels from one label to the next
 HEIGHT = 380

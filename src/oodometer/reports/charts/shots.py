@@ -9,8 +9,6 @@ from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["accuracies", "figure", "likeliest", "ranked"]
-
 MOST = 30
 
 

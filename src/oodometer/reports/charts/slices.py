@@ -10,8 +10,6 @@ from ..words import difference, measured
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["figure", "worst_first"]
-
 MOST = 25  # slices in the chart
 
 

@@ -15,7 +15,6 @@ from .models import names
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["accuracy_name", "error_figure", "figures", "label"]
 
 HEIGHT = 250
 PLAIN = "as they are"

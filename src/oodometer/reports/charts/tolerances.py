@@ -11,8 +11,6 @@ from .base import Figure, Result
 from .curves import FINEST, direct_labels, dressed, lines
 from .models import DOMAINS, MOST, colors, drawn, names, score
 
-__all__ = ["confidence_scale", "figure", "figures"]
-
 HEIGHT = 340
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from ..numbers import finite, short
 from .base import Result
 
-__all__ = ["FAMILIES", "MEANINGS", "by_family", "families", "family_name", "leaders", "ranked", "usable"]
-
 FAMILIES = {
     "none": "no shift",
     "class_prior": "class shares",

@@ -9,8 +9,6 @@ from ..theme import ACCENT, BAND, QUIET, SURFACE, TRUTH, axis, data, specificati
 from .base import Figure, Result
 from .labels import spread
 
-__all__ = ["figure", "sizes"]
-
 HEIGHT = 320
 GAP = 18
 SERIES = (("upper", "upper bound", ACCENT), ("gold", "truth", TRUTH), ("lower", "lower bound", QUIET))

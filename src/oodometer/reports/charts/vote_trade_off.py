@@ -11,8 +11,6 @@ from .labels import spread
 from .vote_subsets import sizes
 from .votes import agreement
 
-__all__ = ["figure"]
-
 HEIGHT = 300
 GAP = 18
 WORTH_TELLING = 0.005  # of the draws

@@ -9,8 +9,6 @@ from ..theme import ACCENT, QUIET, REFERENCE, TRUTH, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["agreement", "figure", "panel"]
-
 MOST_JUDGES = 8  # alone, in the chart
 
 

@@ -11,8 +11,6 @@ from ..theme import ACCENT, BAND, HALO, INK, MUTED, QUIET, SURFACE, TRUTH, data,
 from .base import Figure, Result
 from .labels import spread
 
-__all__ = ["expected", "figure", "halving", "steps", "today"]
-
 HEIGHT = 300
 GAP = 19
 LINES = (

@@ -11,8 +11,6 @@ from ...errors import UsageError
 from ...registry import register
 from ..text.base import Dropped, ShiftedText, TextShift
 
-__all__ = ["InsufficientContext"]
-
 
 @final
 @register("shift")

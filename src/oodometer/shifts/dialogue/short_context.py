@@ -10,8 +10,6 @@ from ...errors import UsageError
 from ...registry import register
 from ..text.base import Dropped, ShiftedText, TextShift
 
-__all__ = ["ShortContext"]
-
 
 @final
 @register("shift")

@@ -12,8 +12,6 @@ from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
 
-__all__ = ["Brightness"]
-
 
 @final
 @register("shift")

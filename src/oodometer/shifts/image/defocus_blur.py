@@ -13,8 +13,6 @@ from ..base import ImageShift, scale
 from ..draws import Draws
 from .filters import correlated
 
-__all__ = ["DefocusBlur", "disk"]
-
 
 @final
 @register("shift")

@@ -12,8 +12,6 @@ from ..base import ImageShift
 from ..draws import Draws
 from .filters import gaussian_blurred, strips
 
-__all__ = ["ElasticTransform"]
-
 
 @final
 @register("shift")

@@ -15,17 +15,6 @@ import numpy as np
 from ...arrays import Array
 from ...errors import MissingExtraError
 
-__all__ = [
-    "correlated",
-    "gaussian_blurred",
-    "pillow_image",
-    "streaked",
-    "strips",
-    "zoom_blurred",
-    "zoom_taps",
-    "zoomed",
-]
-
 Border = Literal["nearest", "reflect"]
 _SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
 _STRIP = 200_000  # values of a strip

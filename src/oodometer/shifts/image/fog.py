@@ -11,8 +11,6 @@ from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
 
-__all__ = ["Fog", "clouds"]
-
 
 @final
 @register("shift")

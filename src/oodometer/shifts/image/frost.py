@@ -12,8 +12,6 @@ from ...registry import register
 from ..base import ImageShift, scale
 from ..draws import Draws
 
-__all__ = ["Frost", "crystals"]
-
 _SIDE = 128
 # Mean and deviation of red, green and blue of the five photographs that the published files were made with.
 _LOOKS = (

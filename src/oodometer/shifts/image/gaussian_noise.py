@@ -12,8 +12,6 @@ from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws, normal_quantiles
 
-__all__ = ["GaussianNoise"]
-
 
 @final
 @register("shift")

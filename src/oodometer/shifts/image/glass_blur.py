@@ -12,8 +12,6 @@ from ..base import ImageShift, scale
 from ..draws import Draws
 from .filters import gaussian_blurred
 
-__all__ = ["GlassBlur"]
-
 
 @final
 @register("shift")

@@ -9,8 +9,6 @@ from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
 
-__all__ = ["ImpulseNoise"]
-
 
 @final
 @register("shift")

@@ -13,8 +13,6 @@ from ..base import ImageShift
 from ..draws import Draws
 from .filters import pillow_image
 
-__all__ = ["JpegCompression"]
-
 
 @final
 @register("shift")

@@ -10,8 +10,6 @@ from ..base import ImageShift, scale
 from ..draws import Draws
 from .filters import streaked
 
-__all__ = ["MotionBlur"]
-
 
 @final
 @register("shift")

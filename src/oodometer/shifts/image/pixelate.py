@@ -12,8 +12,6 @@ from ..base import ImageShift
 from ..draws import Draws
 from .filters import pillow_image
 
-__all__ = ["Pixelate"]
-
 
 @final
 @register("shift")

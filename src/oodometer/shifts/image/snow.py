@@ -12,8 +12,6 @@ from ..base import ImageShift, scale
 from ..draws import Draws
 from .filters import streaked, zoomed
 
-__all__ = ["Snow"]
-
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 

@@ -10,8 +10,6 @@ from ..base import ImageShift
 from ..draws import Draws
 from .filters import zoom_blurred
 
-__all__ = ["ZoomBlur"]
-
 
 @final
 @register("shift")

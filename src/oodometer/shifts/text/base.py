@@ -15,8 +15,6 @@ from ...errors import UsageError
 from ..base import Shift
 from .words import Word, words_of
 
-__all__ = ["Dropped", "Ratio", "ShiftedText", "TextShift", "WordShift", "ratio"]
-
 Ratio = Fraction
 
 

@@ -11,8 +11,6 @@ from ...registry import register
 from .base import WordShift
 from .words import Word
 
-__all__ = ["Casing"]
-
 
 @final
 @register("shift")

@@ -15,8 +15,6 @@ from .synonyms import SynonymShift
 from .vocabulary import Vocabulary
 from .words import words_of
 
-__all__ = ["ImportantWords"]
-
 Importance = Callable[[Sequence[str]], Array]
 """The turns of a text -> one number for each of its words and punctuation marks, in order."""
 

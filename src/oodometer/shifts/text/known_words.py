@@ -10,8 +10,6 @@ from ...registry import register
 from .synonyms import SynonymShift
 from .vocabulary import Vocabulary
 
-__all__ = ["KnownWords"]
-
 
 @final
 @register("shift")

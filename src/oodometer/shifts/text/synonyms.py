@@ -13,8 +13,6 @@ from .vocabulary import Vocabulary
 from .wordnet import find_wordnet
 from .words import Word, in_the_case_of, is_piece
 
-__all__ = ["SynonymShift"]
-
 
 class SynonymShift(WordShift):
     """Words exchanged by a synonym from WordNet that the training texts show to be unknown, or known.

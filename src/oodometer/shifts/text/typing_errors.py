@@ -11,8 +11,6 @@ from ...registry import register
 from .base import WordShift
 from .words import Word, in_the_case_of
 
-__all__ = ["TypingErrors"]
-
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 

@@ -7,8 +7,6 @@ from typing import final
 from ...registry import register
 from .synonyms import SynonymShift
 
-__all__ = ["UnknownWords"]
-
 
 @final
 @register("shift")

@@ -9,8 +9,6 @@ from typing import final
 
 from .words import plain_words
 
-__all__ = ["Vocabulary"]
-
 
 @final
 class Vocabulary:

@@ -11,8 +11,6 @@ from typing import final
 
 from ...errors import InputError
 
-__all__ = ["WordNet", "find_wordnet"]
-
 _PARTS = ("noun", "verb", "adj", "adv")
 _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "noun": (

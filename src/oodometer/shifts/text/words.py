@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Word", "exchanged", "in_the_case_of", "is_piece", "plain_words", "words_of"]
-
 _WORD = re.compile(r"\w+|[^\w\s]")
 _JOINERS = "\u200c\u200d"  # between letters of one word, in Persian, Sinhala and others
 _FIRST_MARK = "\u0300"  # no character before it is a combining mark

@@ -14,8 +14,6 @@ from ...datasets import Dataset
 from ...errors import InputError
 from .given import check_share, coded, pixels, positions
 
-__all__ = ["dominoes"]
-
 
 def dominoes(
     simple: Dataset,

@@ -14,8 +14,6 @@ from ...arrays import Array
 from ...datasets import Dataset
 from ...errors import InputError, UsageError
 
-__all__ = ["check_share", "coded", "pixels", "positions", "spread"]
-
 
 def check_share(name: str, value: Any) -> float:
     """A share as a float; `UsageError` for what is not in [0, 1].

@@ -13,8 +13,6 @@ from ...datasets import Dataset
 from ...errors import InputError
 from .given import check_share, coded
 
-__all__ = ["Flipped", "flip_labels"]
-
 
 class Flipped(NamedTuple):
     """A data set with wrong labels, and the rows that have one, rising, int64, shape (flipped,)."""

@@ -12,8 +12,6 @@ from ...arrays import Array
 from ...datasets import Dataset
 from .given import pixels, spread
 
-__all__ = ["measurement_noise"]
-
 _ROWS = 512  # images that are held as floats at once
 
 

@@ -11,8 +11,6 @@ from ...datasets import Dataset
 from ...errors import InputError
 from .given import check_share, coded, positions
 
-__all__ = ["under_sample"]
-
 
 def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share: float = 0.2, seed: int = 0) -> Dataset:
     """Leave out round(share n_c) of the n_c samples of each class c that is named, drawn without replacement.

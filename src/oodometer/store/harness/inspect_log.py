@@ -18,8 +18,6 @@ from .base import Answers, LogOptions
 from .json_rows import read_json
 from .metric import choose_metric
 
-__all__ = ["read_inspect"]
-
 _ATTACHED = "attachment://"
 
 

@@ -17,8 +17,6 @@ from .inspect_log import read_inspect
 from .lm_eval import read_samples
 from .open import LogKind, log_files, read_command
 
-__all__ = ["LogRecord", "read_logs"]
-
 _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
 
 

@@ -10,8 +10,6 @@ from ...errors import InputError
 from ..bounds import check_row, most_row
 from ..files import opened, translated
 
-__all__ = ["json_rows", "read_json"]
-
 
 def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects with their row, from 1; blank lines are passed over. Raises `InputError` naming the row that is none."""

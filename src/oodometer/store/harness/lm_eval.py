@@ -17,8 +17,6 @@ from .base import Answers, LogOptions
 from .json_rows import json_rows
 from .metric import Metric, choose_metric, described
 
-__all__ = ["read_samples"]
-
 # samples_<task>_<date>T<time>.jsonl
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")
 _USUAL = ("acc", "acc_norm")  # of several metrics the one that the harness's own tables call accuracy

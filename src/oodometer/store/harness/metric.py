@@ -11,8 +11,6 @@ from typing import Any
 from ...errors import InputError
 from ...intervals import wilson_from_variance
 
-__all__ = ["Metric", "choose_metric", "described"]
-
 _WORDS = {
     **dict.fromkeys(("c", "correct", "true", "yes"), 1.0),
     "p": 0.5,

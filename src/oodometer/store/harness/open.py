@@ -13,8 +13,6 @@ from typing import Any, Literal
 from ...errors import InputError
 from ..files import opened, translated
 
-__all__ = ["LogKind", "log_files", "log_kind", "read_command", "refuse_logs"]
-
 LogKind = Literal["lm_eval", "inspect"]
 _HEAD = 1 << 16
 _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval")

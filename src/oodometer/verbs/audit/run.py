@@ -48,8 +48,6 @@ from ..features import check_features, with_features
 from ..fitted import faults_of_fitted
 from ..opening import Opener, renamings, with_classes_of_all
 
-__all__ = ["audit"]
-
 SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 
 

@@ -12,8 +12,6 @@ from ...results import percent
 from ...results.evaluation import Evaluation
 from .model_comparison import SURE, Domain, parting
 
-__all__ = ["findings_of"]
-
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
 _MOST = 20  # sentences about pairs, the surest first
 

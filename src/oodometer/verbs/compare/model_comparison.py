@@ -23,8 +23,6 @@ from ...registry import find
 from ...results.evaluation import Evaluation
 from .rows import Rows
 
-__all__ = ["SURE", "Domain", "disagreements", "domain_of", "pairs_of", "rankings_of"]
-
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
 RANKED = (*REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank

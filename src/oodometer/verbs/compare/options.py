@@ -15,8 +15,6 @@ from ...passes.folding import Execution
 from ...registry import create
 from ..features import listed
 
-__all__ = ["CompareOptions", "Costs"]
-
 _RISK, _COVERAGE = 0.05, 0.8
 _PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
 

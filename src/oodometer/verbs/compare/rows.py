@@ -21,8 +21,6 @@ from ...results.evaluation import Evaluation
 from ...store import Source
 from .options import CompareOptions
 
-__all__ = ["Rows", "in_one_order", "read_rows", "row_key"]
-
 
 @dataclass(frozen=True)
 class Rows:

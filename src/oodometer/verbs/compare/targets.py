@@ -15,8 +15,6 @@ from ..estimate import estimated
 from ..estimate.options import EstimateOptions
 from .options import CompareOptions
 
-__all__ = ["findings_on_targets", "label_free"]
-
 
 def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.

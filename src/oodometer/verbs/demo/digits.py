@@ -8,8 +8,6 @@ import numpy as np
 
 from ...arrays import Array
 
-__all__ = ["digits"]
-
 
 def digits(seed: int) -> tuple[Array, Array]:
     """Images of shape (sample, 64), values 0 to 16, and their labels 0 to 9, in a seeded order.

@@ -10,8 +10,6 @@ import numpy as np
 
 from ...arrays import Array, softmax
 
-__all__ = ["Network", "train"]
-
 _EPOCHS, _BATCH = 80, 200
 _RATE, _PENALTY = 0.005, 1e-4
 _FIRST, _SECOND = 0.9, 0.999  # how long Adam remembers means, and squares

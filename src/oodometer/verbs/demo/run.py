@@ -20,8 +20,6 @@ from ..estimate import estimate
 from .digits import digits
 from .network import Network, train
 
-__all__ = ["Demo", "Step", "demo"]
-
 SHOWN_STEP = 3
 _MODELS = 5
 _SIZE = 8

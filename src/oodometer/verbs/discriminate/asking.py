@@ -21,8 +21,6 @@ from ...runs import Manifest
 from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
 
-__all__ = ["Asked", "asking", "existing_judges", "judging_home"]
-
 STEPS = 1000  # of the progress of one judge
 MOST = 2  # labels of a classifier among which 1 may be taken for Correct
 

@@ -11,8 +11,6 @@ from ...errors import WorkError
 from ...metrics.roc_auc import roc_auc
 from .pairs import Pairs
 
-__all__ = ["POOR", "ranks_above", "stop_at_a_coin"]
-
 POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
 

@@ -17,18 +17,6 @@ from ...results import Interval
 from ...store import whole_folder, write_atomic
 from ...store.artifact_cache import checksum
 
-__all__ = [
-    "ABOUT",
-    "HELD_OUT",
-    "finish",
-    "finished",
-    "holds_judges",
-    "noting_cuts",
-    "open_judges",
-    "revived",
-    "training_home",
-]
-
 ABOUT = "judges.json"
 HELD_OUT = "held_out.jsonl"
 CUTS = "cuts.json"

@@ -19,8 +19,6 @@ from ...results.shown import Shown
 from .pseudo_labels import PseudoLabels
 from .worth import metric_table, spread
 
-__all__ = ["JudgedOutputs", "metric_numbers", "vote_numbers", "with_slack"]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgedOutputs(Shown):

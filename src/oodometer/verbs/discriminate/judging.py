@@ -40,8 +40,6 @@ from .thresholding import (
 )
 from .vote_study import vote_study
 
-__all__ = ["judge_outputs"]
-
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 

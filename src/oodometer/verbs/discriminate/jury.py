@@ -23,8 +23,6 @@ from .rows import TextRows
 from .thresholding import Acceptance, probability_columns, thresholds_of_folder
 from .worth import judge_names
 
-__all__ = ["Jury", "jury_of", "own_confidence"]
-
 CONFIDENCE = "confidence"
 
 Opened = tuple[list[tuple[Discriminator, str]], str, Mapping[str, Any], Acceptance]

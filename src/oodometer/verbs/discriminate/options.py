@@ -22,8 +22,6 @@ from ...intervals import check_level
 from ...models.seq2seq import EncoderDecoder
 from ...models.torch.training import TrainingConfig
 
-__all__ = ["KINDS", "JudgingOptions", "TrainingOptions"]
-
 KINDS = ("encoder", "encoder-decoder", "likelihood")
 _ENDINGS = (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz")
 

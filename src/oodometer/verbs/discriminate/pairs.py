@@ -13,8 +13,6 @@ from ...discriminators import Examples, sentence_bleu, token_f1
 from ...errors import InputError, UsageError
 from .rows import TextRows, squeezed
 
-__all__ = ["METRICS", "Pairs", "pairs_of", "split"]
-
 METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Array] | None] = {
     "exact": None,
     "token-f1": token_f1,

@@ -18,8 +18,6 @@ from ...predictions import Predictions
 from ...results import Interval, plain
 from ...store import as_source, write_predictions
 
-__all__ = ["PseudoLabels", "pseudo_labels"]
-
 _TEXTS = ("input", "output")
 _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "members")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ...results import Interval, percent
 
-__all__ = ["holds_between", "outside"]
-
 
 def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, Interval] | None:
     """The accuracies ``lowest`` to ``highest`` between which the bounds of k-of-n voting hold the truth.

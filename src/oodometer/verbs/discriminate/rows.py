@@ -16,8 +16,6 @@ from ...store import RecordSource, Source, as_source
 from ...store.columns import Layout
 from ..opening import Opener
 
-__all__ = ["TextRows", "read_texts", "squeezed"]
-
 
 def squeezed(text: str) -> str:
     """The text with one space in the place of each run of white space, none at the ends.

@@ -14,18 +14,6 @@ from ...errors import InputError
 from ...predictions import Predictions
 from .rows import TextRows
 
-__all__ = [
-    "PROBABILITY",
-    "Acceptance",
-    "calibrated",
-    "check_labelled",
-    "labelled",
-    "probability_columns",
-    "shortest",
-    "thresholds_of_folder",
-    "with_probabilities",
-]
-
 PROBABILITY = "p_correct_"
 
 

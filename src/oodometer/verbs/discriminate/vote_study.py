@@ -22,8 +22,6 @@ from ...results import Interval, Skipped, plain
 from ...scores import natural_confidence
 from ...store import as_source
 
-__all__ = ["StudyRow", "VoteStudy", "vote_study"]
-
 _BASELINES = ("max-prob", "ac", "atc", "max-prob-oracle")
 _READ = (
     "votes",

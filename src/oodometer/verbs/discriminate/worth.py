@@ -20,8 +20,6 @@ from ...results import Interval
 from .pairs import Pairs
 from .range import holds_between
 
-__all__ = ["ASSUMES", "judge_names", "metric_table", "no_better_than_a_coin", "worth"]
-
 ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters a little"
 FEW = 100
 

@@ -39,8 +39,6 @@ from .metric_answers import MetricAnswers, check_metrics
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
-__all__ = ["finish", "none_applies"]
-
 _Headlines = Callable[..., "_Answer"]
 _Parts = Sequence[tuple[Part, "_Answer"]]
 

@@ -31,8 +31,6 @@ from ..fitted import Fitted
 from .metric_answers import asked_metrics
 from .options import EstimateOptions
 
-__all__ = ["LEAST_CANDIDATES", "PART_ROWS", "learn", "trials_of"]
-
 PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 _REPEATS = 8  # trials of each family and severity behind a headline

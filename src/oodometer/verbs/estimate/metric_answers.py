@@ -21,8 +21,6 @@ from ...results.estimation import Headline, MetricEstimation
 from ..opening import positive_class
 from .options import EstimateOptions
 
-__all__ = ["MetricAnswers", "asked_metrics", "check_metric_names", "check_metrics"]
-
 
 def check_metric_names(name: str, value: Any) -> list[str]:
     """The argument ``metrics`` of verbs that estimate: texts, each by the name that the metric is known by."""

@@ -29,7 +29,6 @@ from ...store.where import parse_where
 if TYPE_CHECKING:
     from ...histories import Recorder
 
-__all__ = ["EstimateOptions", "watched_metrics"]
 
 _KEPT = (
     "methods", "level", "by", "every", "where", "calibrator", "threshold", "assume", "metrics", "margin", "fail_below",

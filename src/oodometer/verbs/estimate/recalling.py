@@ -16,8 +16,6 @@ from .learning import LEAST_CANDIDATES
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
-__all__ = ["FITTED", "asked_as_fitted", "figures_of", "recalled", "told_of_fit"]
-
 FITTED = (
     "methods", "level", "target_accuracies", "calibrator", "classes", "mapping", "positive", "threshold", "features",
     "cluster", "metrics", "diagnosis", "seed",

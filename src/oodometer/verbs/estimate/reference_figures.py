@@ -14,8 +14,6 @@ from ...intervals import clopper_pearson
 from ...passes.plan import CONFIDENCE_BINS, EstimationPlan, bins_of_confidence
 from ...predictions import Predictions
 
-__all__ = ["ReferenceFigures", "reference_figures"]
-
 _HISTOGRAM_BINS = 20
 _RELIABILITY_BINS = 15
 

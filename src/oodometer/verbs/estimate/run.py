@@ -44,8 +44,6 @@ from .options import EstimateOptions, watched_metrics
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
-__all__ = ["estimate", "estimated"]
-
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 

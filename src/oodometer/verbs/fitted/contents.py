@@ -29,8 +29,6 @@ from ...store.axes import Axes
 from ...store.encoding import FeatureEncoding
 from ..clusters import Side
 
-__all__ = ["Contents", "Fitted", "check_ending"]
-
 _CELLS = {"class": "i", "truth": "i", "number": "f", "time": "M"}  # of a field -> kind of its array
 _MOST_ROWS = 200_000
 _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 MB of float32

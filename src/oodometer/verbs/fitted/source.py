@@ -15,8 +15,6 @@ from ...store import RecordSource
 from ...store.axes import Axes
 from .contents import Contents
 
-__all__ = ["FittedSource", "faults_of_fitted", "is_fitted"]
-
 
 def is_fitted(data: Any) -> bool:
     """Whether something is a fitted file (told by its ending), or a fitted object in memory.

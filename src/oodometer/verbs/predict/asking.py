@@ -20,8 +20,6 @@ from ...predictions import Predictions
 from .options import PredictOptions
 from .parts import Parts
 
-__all__ = ["ask_batch", "opened"]
-
 
 def opened(model: Any, options: PredictOptions) -> Classifier:
     """The model, or the ensemble of it and the members."""

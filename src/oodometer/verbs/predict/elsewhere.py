@@ -18,8 +18,6 @@ from .asking import ask_batch, opened
 from .options import PredictOptions
 from .parts import Parts
 
-__all__ = ["ask_elsewhere"]
-
 _MOST = 64  # stretches: each reads text formats from their beginning
 _PER_TASK = 1  # batches of a task, where there are few
 

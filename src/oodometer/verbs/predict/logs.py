@@ -19,8 +19,6 @@ from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
 from .options import PredictOptions
 
-__all__ = ["is_log", "known_accuracy", "predicted_in_log"]
-
 EXAMPLES = 3  # rows without an answer, which are named
 
 

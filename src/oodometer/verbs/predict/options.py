@@ -10,8 +10,6 @@ from ...datasets.reading import Columns, Drawing
 from ...errors import UsageError
 from ...models.base import Request
 
-__all__ = ["PredictOptions"]
-
 
 @dataclass(frozen=True)
 class PredictOptions:

@@ -12,8 +12,6 @@ from ...store import as_source
 from ...store.artifact_cache import read_artifact, write_artifact
 from ...store.write import write_part
 
-__all__ = ["Parts"]
-
 
 @final
 class Parts:

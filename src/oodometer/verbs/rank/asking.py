@@ -31,8 +31,6 @@ from ..opening import decided_class
 from ..predict.run import stamp_of
 from .reading import Rows, new_rows, read_rows, row_ids
 
-__all__ = ["ask_models", "sent_models"]
-
 
 def ask_models(
     models: Sequence[tuple[str, Any]],

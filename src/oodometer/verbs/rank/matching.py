@@ -25,8 +25,6 @@ from ...store.tables import RawTable, open_table
 from ..model_names import said_model
 from ..opening import Opener
 
-__all__ = ["are_files", "match_files"]
-
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 _NEEDED = ("probabilities", "prediction", "label")
 EPOCH = "epoch"  # as `predict` names it where a log holds several

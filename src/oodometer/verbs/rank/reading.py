@@ -14,8 +14,6 @@ from ...errors import InputError, UsageError
 from ...models.base import Classifier
 from ...rankings.answered import CHOSEN, shown, was_chosen
 
-__all__ = ["Rows", "new_rows", "read_rows", "row_ids"]
-
 _BATCH = 4096  # rows of images or of a table that are asked at once; texts go in one call
 
 

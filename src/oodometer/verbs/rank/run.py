@@ -26,8 +26,6 @@ from ..predict.options import as_names
 from .asking import ask_models, sent_models
 from .matching import are_files, match_files
 
-__all__ = ["rank"]
-
 _SHARE_OF_EXPLAINING = 0.9  # of the progress, where attributions are made
 
 

@@ -14,8 +14,6 @@ from ...rankings.answered import CHOSEN
 from ...results.ranking import FewShotRanking
 from ...store import write_result
 
-__all__ = ["check_out", "write_suggested"]
-
 ENDINGS = (".csv", ".jsonl")
 
 

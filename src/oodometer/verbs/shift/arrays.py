@@ -18,8 +18,6 @@ from ...shifts import ImageShift
 from ...store import together, write_atomic, write_result
 from .job import MANIFEST, Job, filling, manifest
 
-__all__ = ["shift_arrays"]
-
 _VALUES = 2**24  # pixel values that are shifted and written at once
 
 

@@ -21,8 +21,6 @@ from .job import filling
 from .rows import Row
 from .texts import Texts
 
-__all__ = ["Asked", "Elsewhere", "Progress", "TextJob"]
-
 Progress = Callable[[int, int], None]
 Elsewhere = Callable[[Sequence["Asked"], Path, Callable[[int], None]], None]
 """Writes copies into a folder, and calls the function with how many are written."""

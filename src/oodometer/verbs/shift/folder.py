@@ -20,8 +20,6 @@ from ...store import write_atomic
 from ...store.artifact_cache import content_of
 from .job import MANIFEST, Job, filling, manifest
 
-__all__ = ["shift_folder", "written_names"]
-
 STRETCH = 64  # images of a task
 _BYTES = 2**25  # of pixels that are held at once
 _LOSSLESS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".webp": "WEBP"}

@@ -17,8 +17,6 @@ from .arrays import shift_arrays
 from .folder import shift_folder
 from .job import Job, outcome
 
-__all__ = ["shift_image"]
-
 ALL = "all"
 
 

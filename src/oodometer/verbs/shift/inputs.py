@@ -16,8 +16,6 @@ from ...shifts.text.synonyms import SynonymShift
 from .rows import Rows
 from .texts import Texts, filters_of
 
-__all__ = ["PathLike", "ShiftInputs"]
-
 PathLike = str | os.PathLike[str]
 
 

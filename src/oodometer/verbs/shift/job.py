@@ -20,8 +20,6 @@ from ...shifts import ImageShift
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
 from ...version import __version__
 
-__all__ = ["MANIFEST", "Job", "filling", "manifest", "outcome"]
-
 MANIFEST = "manifest.json"
 _JOB = "job.json"
 Skipped = Sequence[tuple[str, str]]

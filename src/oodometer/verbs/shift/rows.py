@@ -15,8 +15,6 @@ from typing import IO, Any, final
 
 from ...errors import InputError
 
-__all__ = ["Rows"]
-
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
 _BROKEN = (lzma.LZMAError, zlib.error, EOFError, OSError)

@@ -11,8 +11,6 @@ from ...datasets.dialogues import CONTEXTS, TURNS, replies_among, said, text_key
 from ...errors import InputError, UsageError
 from .rows import Row, Rows
 
-__all__ = ["Again", "Texts", "filters_of"]
-
 _TEXT = ("text", "sentence", "review", "content", "input")
 
 

@@ -26,8 +26,6 @@ from ..predict import predict
 from ..predict.parts import read_all
 from ..predict.run import stamp_of
 
-__all__ = ["KEY", "Answered", "Asker", "ModelRun", "open_models"]
-
 KEY = "source_row"
 PREDICTIONS = "predictions"
 

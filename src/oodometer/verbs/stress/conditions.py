@@ -15,8 +15,6 @@ from ..shift.inputs import ShiftInputs
 from .examples import Examples
 from .options import Wanted
 
-__all__ = ["Condition", "ShiftedKind", "shift_examples"]
-
 _TELL = 500
 
 

@@ -18,8 +18,6 @@ from ...models.labels import matched
 from ..shift.rows import Rows
 from ..shift.texts import Again, Texts
 
-__all__ = ["Example", "Examples", "read_examples"]
-
 
 @final
 @dataclass(frozen=True)

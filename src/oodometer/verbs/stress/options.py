@@ -11,8 +11,6 @@ from ...intervals import check_level
 from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, TextShift, find_text_shift
 from ..shift.inputs import ShiftInputs
 
-__all__ = ["StressOptions", "Wanted"]
-
 Wanted = tuple[type[TextShift], tuple[str, ...]]
 """A kind of shift and its severities, as they were typed."""
 

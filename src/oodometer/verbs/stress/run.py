@@ -36,8 +36,6 @@ from .conditions import ShiftedKind, shift_examples
 from .examples import Examples, read_examples
 from .options import StressOptions
 
-__all__ = ["stress"]
-
 
 @final
 @dataclass(frozen=True)
