@@ -29,6 +29,7 @@ from oodometer.calibrators.binned_map import (
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
 from oodometer.inference.folds import FOLDS, content_folds, content_order, seeded_sample
+from oodometer.inference.row_sample import RowSample
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.testing import example_record
 
@@ -112,16 +113,32 @@ def test_folds_are_of_equal_size_and_independent_of_each_other() -> None:
 
 
 @given(keys=st.lists(st.integers(0, 3), min_size=1, max_size=60), seed=st.integers(0, 9))
-def test_folds_of_rows_spread_equal_rows_evenly(keys: list[int], seed: int) -> None:
+def test_folds_of_rows_are_equally_large_whatever_the_order(keys: list[int], seed: int) -> None:
     key = np.array(keys) / 4
     fold = content_folds(Predictions.from_confidence(key, correct=[1] * len(key)))
     assert np.ptp(np.bincount(fold, minlength=FOLDS)) <= 1
-    for value in set(keys):
-        assert np.ptp(np.bincount(fold[key == value], minlength=FOLDS)) <= 1
     order = np.random.default_rng(seed).permutation(len(keys))
     again = content_folds(Predictions.from_confidence(key[order], correct=[1] * len(key)))
     for value in set(keys):
         assert sorted(again[key[order] == value]) == sorted(fold[key == value]), "the order of rows does not matter"
+
+
+def test_equal_rows_are_dealt_at_random() -> None:
+    """Dealt out in turn, folds of rounded confidences were copies of each other, and what overfits looked good."""
+    record = Predictions.from_confidence(np.repeat(np.arange(100) / 100, 20), correct=[1] * 2000)
+    counts = np.array([np.bincount(content_folds(record)[i : i + 20], minlength=FOLDS) for i in range(0, 2000, 20)])
+    assert 1.4 < counts.std() < 2.1, "multinomial: sqrt(20 / 5 * 4 / 5)"
+
+
+def test_another_seed_is_another_draw_and_merges_with_none() -> None:
+    record = example_record(300)
+    assert (content_folds(record, 1) != content_folds(record)).any()
+    assert content_folds(record, 1).tolist() == content_folds(record, 1).tolist()
+    assert (seeded_sample(300, 50, 1) != seeded_sample(300, 50)).any()
+    one, other = (RowSample.of(record, ["probabilities"], 50, seed) for seed in (0, 1))
+    assert (one.keys != other.keys).all()
+    with pytest.raises(ValueError, match="different seeds"):
+        one + other
 
 
 def test_folds_see_confidence_truth_and_no_last_digits() -> None:
@@ -138,6 +155,9 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     jitter = np.random.default_rng(1).uniform(-1e-14, 1e-14, record.probabilities.shape)
     moved = Predictions.from_arrays(probabilities=record.probabilities + jitter, label=record.label)
     assert content_folds(moved).tolist() == fold.tolist()
+    decimals = np.arange(5, 1e7, 1000) / 1e7  # each between two numbers of six decimals
+    shaken = decimals + np.random.default_rng(2).uniform(-1e-14, 1e-14, len(decimals))
+    assert content_order(decimals).tolist() == content_order(shaken).tolist()
     tiny = np.array([[1e-12], [3e-12], [2e-12]])  # equal to six decimals: their order is still their own
     assert sorted(tiny[content_order(tiny)][:, 0]) == sorted(tiny[:, 0])
     assert (tiny[content_order(tiny)] == tiny[::-1][content_order(tiny[::-1])]).all()

@@ -20,8 +20,8 @@ from oodometer.diagnoses.alarm import alarm_finding
 from oodometer.diagnoses.base import holm, reading_confidence
 from oodometer.diagnoses.change import change_of_counts, change_of_mean
 from oodometer.diagnoses.columns import columns_finding
+from oodometer.diagnoses.diagnostician import overlap_finding
 from oodometer.diagnoses.label import label_shift_finding, power_against_harder
-from oodometer.diagnoses.overlap import overlap_finding
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators.label_counts import count_labels
 from oodometer.inference.domain_classifier import DomainComparison

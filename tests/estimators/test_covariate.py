@@ -112,12 +112,24 @@ def test_trees_are_chosen_where_lines_and_squares_see_nothing() -> None:
     assert found.weights[a[:, 0] * a[:, 1] > 0].mean() > 5 * found.weights[a[:, 0] * a[:, 1] < 0].mean()
 
 
+def test_rounded_confidences_that_did_not_move_are_not_called_shifted() -> None:
+    """Equal rows were dealt out in turn: with 1,500 rows of two decimals a shift was found in 100 of 100."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        sides = (Predictions.from_confidence(np.round(rng.beta(5, 1.5, 1500), 2)) for _ in range(2))
+        found.append(compare_samples(*(domain_sample(one) for one in sides)))
+    assert np.mean([f.p_value < 0.05 for f in found]) <= 0.15
+    assert np.mean([f.learner == "boosting" for f in found]) < 0.1
+
+
 def test_no_shift_is_rarely_called_one() -> None:
     found = [compare_domains(normal(2 * i, 80, 4), normal(2 * i + 1, 80, 4)) for i in range(100)]
     assert np.mean([f.p_value < 0.05 for f in found]) <= 0.11
     assert np.mean([f.auc for f in found]) == pytest.approx(0.5, abs=0.02)
     assert np.mean([f.learner == "none" for f in found]) > 0.6
-    assert all((f.weights == 1).all() and f.effective_rows == 80 for f in found if f.learner == "none")
+    assert all(f.effective_rows > 72 for f in found if f.learner == "none"), "nothing was learnt that moves much"
+    assert np.mean([f.effective_rows for f in found]) > 78
 
 
 def test_odds_are_cut_after_they_are_scaled() -> None:

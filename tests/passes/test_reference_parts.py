@@ -12,7 +12,7 @@ from oodometer import backtest, diagnose, estimate, fit
 from oodometer.engines import Engine
 from oodometer.engines.base import fold_states
 from oodometer.errors import InputError
-from oodometer.passes import reference_sample
+from oodometer.passes import reference as module
 from oodometer.passes.folding import Execution
 from oodometer.passes.reference import Reference, _Share, gather_reference, read_reference
 from oodometer.predictions import Predictions
@@ -117,9 +117,8 @@ def test_a_reference_without_truth_is_refused_from_parts_too(tmp_path: Path) -> 
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """References are large from few rows on."""
-    usual = reference_sample.most
-    for module in ("reference", "reference_sample"):
-        monkeypatch.setattr(f"oodometer.passes.{module}.most", lambda record, *_: usual(record, 600))
+    usual = module.most
+    monkeypatch.setattr(module, "most", lambda record, *_: usual(record, 600))
 
 
 @pytest.mark.parametrize("verb", ["estimate", "diagnose", "backtest"])

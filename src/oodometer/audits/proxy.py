@@ -45,7 +45,7 @@ class Correctness:
     name: ClassVar[str] = "confidence"
 
     @classmethod
-    def fit(cls, reference: Predictions) -> Correctness:
+    def fit(cls, reference: Predictions, seed: int = 0) -> Correctness:
         """Learn on a labelled record; without any confidence, f is the reference accuracy and the slope 0."""
         reference = reference.known()
         if not len(reference):
@@ -56,19 +56,19 @@ class Correctness:
         except NotApplicable:
             return cls(None, np.array([verdicts.mean()]), 0.0)
         cell = confidence_bins(reference, score, 1)
-        half = content_folds(reference) % 2
+        half = content_folds(reference, seed) % 2
         other = np.empty(len(reference))
         for fold in (0, 1):
             held = half == fold
             if held.all() or not held.any():
-                return cls(score, _map(cell, verdicts).rate[0], 0.0)
-            other[held] = _map(cell[~held], verdicts[~held]).rate[0][cell[held]]
+                return cls(score, _map(cell, verdicts, seed).rate[0], 0.0)
+            other[held] = _map(cell[~held], verdicts[~held], seed).rate[0][cell[held]]
         spread = float(other.var())
         covariance = float(np.mean((other - other.mean()) * verdicts))
         slope = min(max(covariance / spread if spread > 0 else 0.0, 0.0), 1.0)
         whole = float(verdicts.mean() * (1 - verdicts.mean()))
         explained = (2 * slope * covariance - slope**2 * spread) / whole if whole > 0 else 0.0
-        return cls(score, _map(cell, verdicts).rate[0], slope, explained)
+        return cls(score, _map(cell, verdicts, seed).rate[0], slope, explained)
 
     def __call__(self, batch: Predictions) -> Array:
         """f of each sample, shape (sample,)."""
@@ -78,9 +78,9 @@ class Correctness:
         return rates
 
 
-def _map(cell: Array, verdicts: Array) -> BinnedMap:
+def _map(cell: Array, verdicts: Array, seed: int) -> BinnedMap:
     rows, hits = count_verdicts(cell, verdicts, bins_for(1))
-    return fit_map(rows[None, :], hits[None, :])
+    return fit_map(rows[None, :], hits[None, :], seed=seed)
 
 
 @final
@@ -180,7 +180,7 @@ Proxy = Correctness | VoteRate
 """f(x) in [0, 1] with its ``slope``, its ``name`` and what it ``explained`` on the reference."""
 
 
-def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None) -> Proxy:
+def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0) -> Proxy:
     """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth.
 
     ``fields`` are those of the target, ``judges`` its number of judges. Neither is fitted on a row that it is judged
@@ -193,7 +193,7 @@ def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | 
     >>> choose_proxy(p, ("votes", "confidence")).name, choose_proxy(p, ("confidence",)).name
     ('votes', 'confidence')
     """
-    confident = Correctness.fit(reference)
+    confident = Correctness.fit(reference, seed)
     if "votes" not in fields:
         return confident
     if reference.votes is None:

@@ -83,7 +83,7 @@ def run_backtest(
     methods = list(dict.fromkeys(options.methods or default_methods()))
     rows = len(record)
     if rows > MOST_ROWS:  # no trial looks at more
-        record = record.take(seeded_sample(len(record), MOST_ROWS))
+        record = record.take(seeded_sample(len(record), MOST_ROWS, options.seed))
     families, skipped = _families(record, options.families)
     keys = trial_keys(families, options.repeats or REPEATS)
     work = options.work(record, methods)

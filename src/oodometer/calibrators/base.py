@@ -38,6 +38,7 @@ class Calibrator(ABC):
 
     name: ClassVar[str]
     citation: ClassVar[str]
+    seed: int = 0  # of its folds and samples, set by whoever makes it
 
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy; raises `NotApplicable` without probabilities and labels."""

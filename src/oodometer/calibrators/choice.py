@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,11 +33,11 @@ class Choice:
         return self.calibrator(record)
 
 
-def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",)) -> Choice:
+def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",), seed: int = 0) -> Choice:
     """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one
     standard error.
 
-    Folds are dealt out by a hash of each row's content, so that the order of rows does not matter; of a large
+    Folds are dealt out by each row's content and the seed, so that the order of rows does not matter; of a large
     reference a seeded sample of 50,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
@@ -50,15 +51,15 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
     sample = labelled
     if len(labelled) > most:
-        sample = labelled.take(seeded_sample(len(labelled), most))
+        sample = labelled.take(seeded_sample(len(labelled), most, seed))
     assert sample.probabilities is not None
     assert sample.label is not None
-    fold = content_folds(sample)
+    fold = content_folds(sample, seed)
     raw = brier(sample.probabilities.astype(np.float64), sample.label)
     scores = {"none": float(raw.mean())}
     gains = {}
     for name in candidates:
-        after = _held_out_brier(sample, name, fold)
+        after = _held_out_brier(sample, name, fold, seed)
         if after is not None:
             scores[name] = float(after.mean())
             gains[name] = (float((raw - after).mean()), float((raw - after).std() / np.sqrt(len(raw))))
@@ -69,12 +70,19 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
             "no calibrator lowered the cross-validated Brier score by more than its standard error",
             scores,
         )
-    fitted: Calibrator = create("calibrator", best).fit(labelled)
+    fitted = make_calibrator(best, seed).fit(labelled)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
     return Choice(fitted, why, scores)
 
 
-def _held_out_brier(sample: Predictions, name: str, fold: Array) -> Array | None:
+def make_calibrator(name: str, seed: int) -> Any:
+    """One by name, with the seed of its folds and samples."""
+    made = create("calibrator", name)
+    made.seed = seed
+    return made
+
+
+def _held_out_brier(sample: Predictions, name: str, fold: Array, seed: int) -> Array | None:
     """Brier score of every row under the calibrator fitted on the other folds; None where a fold is empty."""
     after = np.empty(len(sample))
     for f in range(FOLDS):
@@ -83,7 +91,7 @@ def _held_out_brier(sample: Predictions, name: str, fold: Array) -> Array | None
         if not len(held) or not len(rest):
             return None
         try:
-            made = create("calibrator", name).fit(sample.take(rest))(sample.take(held))
+            made = make_calibrator(name, seed).fit(sample.take(rest))(sample.take(held))
         except NotApplicable:
             return None
         after[held] = brier(made.probabilities.astype(np.float64), made.label)

@@ -50,7 +50,7 @@ class Isotonic(Calibrator):
         assert reference.probabilities is not None
         assert reference.label is not None
         rows, hits = class_counts(reference.probabilities, reference.label)
-        self._rate = fit_map(rows, hits, ("classwise", "pooled")).rate
+        self._rate = fit_map(rows, hits, ("pooled", "classwise"), self.seed).rate
 
     def _calibrate(self, record: Predictions) -> Predictions:
         assert record.probabilities is not None

@@ -87,7 +87,7 @@ class Temperature(Calibrator):
         assert reference.label is not None
         rows = max(_ENOUGH_VALUES // max(reference.num_classes, 1), 2_000)
         if len(reference) > rows:
-            reference = reference.take(seeded_sample(len(reference), rows))
+            reference = reference.take(seeded_sample(len(reference), rows, self.seed))
         label = reference.label
         assert label is not None
         self.temperature = fit_temperature(_logs(reference, _floor_in_fit(reference)), label)

@@ -142,4 +142,4 @@ def show(found: Audit, out: str | None) -> None:
         if str(out).lower().endswith(".html"):
             output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(interval=len(found.intervals))
+    output.left_out(seed=found.seed, interval=len(found.intervals))

@@ -152,7 +152,7 @@ def show(found: Backtest) -> None:
             ["method", "error", "worst", "in", held], rows, "Mean absolute error, points of accuracy; the best first"
         )
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(table=2, note=len(found.skipped))
+    output.left_out(seed=found.seed, table=2, note=len(found.skipped))
 
 
 def _show_families(found: Backtest) -> None:

@@ -165,7 +165,7 @@ def show(found: Comparison) -> None:
         output.tell(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(metric=0 if output.verbose() else len(_COLUMNS) - _MAIN, column=left)
+    output.left_out(seed=found.seed, metric=0 if output.verbose() else len(_COLUMNS) - _MAIN, column=left)
 
 
 def _show_domain(found: Comparison, domain: str) -> None:

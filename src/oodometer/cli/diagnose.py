@@ -63,7 +63,7 @@ def diagnose(
         )
     output.deliver(_with_origin(found, reference, target, seed), json=json, found=found, files=out)
     if json != "-":
-        show(found)
+        show(found, seed)
 
 
 def _with_origin(found: Diagnosis, reference: str, target: str, seed: int) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def show_columns(columns: Sequence[ColumnChange]) -> None:
         )
 
 
-def show(found: Diagnosis) -> None:
+def show(found: Diagnosis, seed: int = 0) -> None:
     """The kind and why, then what each test saw, then which methods that speaks for and against."""
     output.tell(f"Kind of shift: {found.kind}", f"  {found.why}", *(f"  {line}" for line in column_lines(found)))
     show_columns(found.columns)
@@ -130,4 +130,4 @@ def show(found: Diagnosis) -> None:
     output.tell("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
     few = min(sum(one.matters for one in found.columns), _MOST_COLUMNS)
-    output.left_out(column=len(found.columns) - few, note=len(verdicts))
+    output.left_out(seed=seed, column=len(found.columns) - few, note=len(verdicts))

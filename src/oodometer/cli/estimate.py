@@ -192,7 +192,7 @@ def show(found: Estimation, thresholds: bool = False) -> None:
     shown = found.warnings if output.verbose() else new[:_MOST_WARNINGS]
     output.tell(*(f"warning: {warning}" for warning in shown))
     notes = len(answers) + len(new) - min(len(new), len(shown))
-    output.left_out(method=len(found.estimates), skipped_method=len(found.skipped), note=notes)
+    output.left_out(seed=found.seed, method=len(found.estimates), skipped_method=len(found.skipped), note=notes)
 
 
 def _show_methods(found: Estimation) -> None:

@@ -125,7 +125,8 @@ def show(found: Evaluation, asked: Sequence[str] = ()) -> None:
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
         cases = []
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(metric=len(metric_rows(found)) - len(rows), skipped_metric=len(found.skipped), note=len(cases))
+    more = len(metric_rows(found)) - len(rows)
+    output.left_out(seed=found.seed, metric=more, skipped_metric=len(found.skipped), note=len(cases))
 
 
 def _cell(number: Interval | None) -> str:

@@ -129,7 +129,7 @@ def _run(given: dict[str, Any], json: str | None, report: str | None, save: list
     if found.suggested and out is None:
         output.print_table(["id", "text"], found.suggested_table(), "Rows to label next; no random sample")
     output.tell(*found.closing())
-    output.left_out(table=2)
+    output.left_out(seed=found.seed, table=2)
     if out is not None:
         output.say(f"wrote {len(found.suggested):,} rows to label next to {out}")
 

@@ -87,8 +87,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     _here: Sums
     _hits: tuple[Array, ...] = ()
 
-    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95) -> None:
-        self.columns, self.level = tuple(columns), level
+    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95, seed: int = 0) -> None:
+        self.columns, self.level, self.seed = tuple(columns), level, seed
 
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
@@ -97,10 +97,10 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             fitted.columns, fitted._figures = (), ()
             return fitted
         fitted.columns, fitted._width = self.columns or plain_columns(reference), reference.features.shape[1]
-        few = reference.features[seeded_sample(len(reference), _EDGE_ROWS)]
+        few = reference.features[seeded_sample(len(reference), _EDGE_ROWS, self.seed)]
         fitted._figures = tuple(figure for user in fitted.columns for figure in _figures_of(user, few))
         if len(reference) > _MOST_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS))
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
         fitted._here = fitted.summarize(reference)
         known = reference.correct is not None or (reference.label is not None and reference.has_prediction)
         if known and reference.features is not None and (reference.verdicts >= 0).all():

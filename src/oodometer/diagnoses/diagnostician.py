@@ -11,24 +11,26 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..estimators import Sums
-from ..inference.domain_classifier import compare_samples, domain_sample
+from ..inference.domain_classifier import DomainComparison, compare_samples, domain_sample
 from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from ..results.columns import UserColumn
 from ..scores import ModelAgreement, Score, natural_confidence
 from .alarm import alarm_finding
-from .base import Diagnosis, Finding, ShiftKind, holm
+from .base import Diagnosis, Finding, ShiftKind, asking_for, holm
 from .change import change_of_counts, change_of_mean
 from .column_drift import ColumnDrift
 from .columns import columns_finding
 from .label import label_shift_finding
-from .overlap import overlap_finding
 from .shift_statistics import ShiftStatistics
 
 _LEVEL = 0.05
 _FEW_ROWS = 30  # on either side, below which a test that sees nothing says nothing
 _COVERED = 0.9  # of the target, above which other class shares may explain an uneven re-weighting
+_OVERLAP_LEVEL = 0.01
+_LEAST_COVERED = 0.3  # of the target, by the density ratios
+_LEAST_SHARE = 0.08  # of the reference's rows that the re-weighted reference is worth
 
 
 class Diagnostician(Method[Sums, Diagnosis]):
@@ -68,7 +70,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             fitted._confidence = None
         agreement = ModelAgreement().fit(reference)
         fitted._agreement = None if agreement.why_not(reference) else agreement
-        fitted._drift = ColumnDrift(self.columns).fit(reference)
+        fitted._drift = ColumnDrift(self.columns, seed=self.seed).fit(reference)
         fitted._here = fitted.summarize(reference)
         return fitted
 
@@ -83,7 +85,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
                     [values.sum(dtype=np.float64), np.square(values, dtype=np.float64).sum(), len(batch)]
                 )
             state[key] = moments
-        state["sample"] = domain_sample(batch)
+        state["sample"] = domain_sample(batch, seed=self.seed)
         state["columns"] = self._drift.summarize(batch)
         return state
 
@@ -187,3 +189,47 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     if label.supports:
         return "label", label.says
     return "unknown", label.says
+
+
+def overlap_finding(found: DomainComparison, by_features: bool) -> Finding:
+    """A classifier of target against reference: its AUC, and what the re-weighted reference would be worth in rows.
+
+    Statistic: AUC (0.5 = cannot tell). Overlap is denied where the density ratios cover less than 30 % of the target,
+    and, where inputs are seen (`by_features`), where their effective sample size is below 8 % of the reference; shares
+    of probabilities alone may be that uneven after a change of class shares. Source: Lopez-Paz and Oquab (2017) for the
+    classifier as a two-sample test; Kish (1965) for the effective sample size.
+
+    >>> import numpy as np
+    >>> overlap_finding(DomainComparison(0.99, 0.01, 0.0, np.ones(100), 3.0, 1.0, "logistic"), True).refutes[0]
+    'im'
+    """
+    rows = len(found.weights)
+    share = found.effective_rows / rows
+    moved = found.p_value < _OVERLAP_LEVEL
+    apart = moved and (found.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE))
+    seen = "features" if by_features else "probabilities"
+    if apart:
+        says = (
+            f"target rows are unlike the reference's by their {seen} (AUC {found.auc:.2f}): {rows} reference rows are "
+            f"worth {found.effective_rows:.0f}, so no re-weighting of them stands for the target"
+        )
+    elif moved:
+        says = f"target rows differ by their {seen} (AUC {found.auc:.2f}), within what the reference holds"
+    else:
+        says = f"no classifier tells target from reference by their {seen}"
+    return Finding(
+        "overlap",
+        says,
+        found.auc,
+        found.p_value,
+        supports=asking_for("P(y | x)") if moved and not apart and by_features else (),
+        refutes=asking_for("P(y | x)") if apart else (),
+        strength="strong" if moved else "none",
+        details={
+            "effective_rows": found.effective_rows,
+            "reference_rows": rows,
+            "covered": found.covered,
+            "by": seen,
+            "learner": found.learner,
+        },
+    )

@@ -69,13 +69,13 @@ class _AgreementLine(Estimator):
         given = reference.names.get("model", ())
         names = given if len(given) == len(self._used) else [f"member_{i}" for i in range(len(self._used))]
         self._names = ("judged", *(n for n, kept in zip(names, self._used, strict=True) if kept))
-        self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS)
+        self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS, self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, counts of agreement, and a few rows for the sampling error."""
         assert batch.members is not None
         codes = stack_models(batch.predicted, batch.members, self._used)
-        sample = RowSample.of(batch, ["predicted", "members"], _VARIANCE_ROWS)
+        sample = RowSample.of(batch, ["predicted", "members"], _VARIANCE_ROWS, self.seed)
         return Sums(rows=len(batch), agreement=agreement_counts(codes), sample=sample)
 
     @abstractmethod

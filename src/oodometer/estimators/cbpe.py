@@ -97,7 +97,7 @@ class CBPE(Estimator):
         bins = confidence_bins(reference, self._score, kinds)
         predicted = self._predicted(reference) if kinds > 1 else None
         table = tally(bins, width, kinds=predicted, of=kinds, verdicts=reference.verdicts)
-        self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1])
+        self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1], seed=self.seed)
         shift, variance = confidence_gap(reference, self._score)
         self._raw_variance = variance + shift**2  # the gap seen on the reference is part of the doubt
         if predicted is not None and self._extended:
@@ -127,7 +127,7 @@ class CBPE(Estimator):
         told = copy.copy(self)
         counts = count_classes(own)
         told._class_rates = class_rates(confusion_of(counts, known=True), *counts_of_truth(counts))
-        told._together = class_order(own).together
+        told._together = class_order(own, self.seed).together
         return told
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:

@@ -31,7 +31,7 @@ class ClassOrder(NamedTuple):
     together: float
 
 
-def class_order(reference: Predictions) -> ClassOrder:
+def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
     """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other.
 
     The spread is DeLong's: that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
@@ -44,7 +44,7 @@ def class_order(reference: Predictions) -> ClassOrder:
     moved, together = np.zeros(classes), 0.0
     if now is None or label is None:
         return ClassOrder(moved, 1.0)
-    rows = seeded_sample(len(label), max(_VALUES // classes, _LEAST_ROWS))
+    rows = seeded_sample(len(label), max(_VALUES // classes, _LEAST_ROWS), seed)
     own = now if reference.uncalibrated is None else reference.uncalibrated
     if classes == 2:
         if own is now:

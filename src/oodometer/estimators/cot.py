@@ -46,7 +46,7 @@ class TransportEstimator(LabelCountEstimator):
         """Rows in each cell, for the prior, and a bounded sample of probabilities."""
         state = super().summarize(batch)
         fields, limit = ["probabilities", "predicted"], rows_to_keep(self._label_counts.classes)
-        return Sums({**state, "sample": RowSample.of(batch, fields, limit)})
+        return Sums({**state, "sample": RowSample.of(batch, fields, limit, self.seed)})
 
     def _prior(self, state: Sums) -> tuple[PriorFit, Array]:
         """The fitted prior, and the probabilities to carry."""
@@ -156,7 +156,7 @@ class COTT(TransportEstimator):
         assert reference.label is not None
         known = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
         limit = rows_to_keep(self._label_counts.classes)
-        sample = RowSample.of(known, ["probabilities", "label", "verdicts"], limit)
+        sample = RowSample.of(known, ["probabilities", "label", "verdicts"], limit, self.seed)
         probabilities, label = sample["probabilities"], sample["label"]
         if probabilities.shape[1] != self._label_counts.classes:
             raise NotApplicable("needs `probabilities` of every class on the reference")

@@ -96,7 +96,7 @@ class DisagreementDiscrepancy(Estimator):
 
     def _rows_of(self, record: Predictions, *others: str) -> RowSample:
         width = getattr(record, self._input).shape[1]
-        return RowSample.of(record, [self._input, "predicted", *others], sample_limit(width, _MOST_ROWS))
+        return RowSample.of(record, [self._input, "predicted", *others], sample_limit(width, _MOST_ROWS), self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
         """A bounded sample of the rows."""
@@ -157,7 +157,8 @@ class DisagreementDiscrepancy(Estimator):
         place = np.argsort(order)
         said = [place[s] for s in said]
         verdicts = parts[0]["verdicts"]
-        first, second = content_order(marks[0], said[0], verdicts), content_order(marks[1], said[1])
+        first = content_order(marks[0], said[0], verdicts, seed=self.seed)
+        second = content_order(marks[1], said[1], seed=self.seed)
         x = np.concatenate([inputs[0][first], inputs[1][second]])
         y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
         if self._input == "probabilities":

@@ -66,7 +66,7 @@ class DistanceThreshold(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score, self._distance = self._score.fit(reference), self._distance.fit(reference)
         if len(reference) > _MOST_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS))
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
         nearness, predicted = self._distance.leave_one_out(reference), reference.predicted
         gates = np.full(reference.num_classes, np.quantile(nearness, _QUANTILE))
         for k in np.flatnonzero(np.bincount(predicted, minlength=len(gates)) >= _ENOUGH_ROWS):

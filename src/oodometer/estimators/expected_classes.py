@@ -291,7 +291,7 @@ class LabelledRows(NamedTuple):
         return self._replace(bins=self.bins // (self.width // _COARSE), width=_COARSE)
 
 
-def labelled_rows(own: Predictions) -> LabelledRows:
+def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
     """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown.
 
     Of each pair of true and predicted class as many as the root of its rows asks for, with the weight that gives the
@@ -307,7 +307,7 @@ def labelled_rows(own: Predictions) -> LabelledRows:
         kept = np.minimum(size, np.ceil(factor * np.sqrt(size)))
         low, high = (factor, high) if kept.sum() <= most else (low, factor)
     kept = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
-    order = np.random.default_rng([len(own), most]).permutation(len(own))
+    order = np.random.default_rng([len(own), most, *([seed] if seed else [])]).permutation(len(own))
     order = order[np.argsort(pair[order], kind="stable")]
     rank = np.arange(len(own)) - (np.cumsum(size) - size)[pair[order]]
     at = np.sort(order[rank < kept[pair[order]]])
@@ -327,7 +327,7 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     names = ["predicted", "label", *(["probabilities"] if own.has("probabilities") else [])]
     if own.label is None:
         raise NotApplicable("needs the true class (`label`) of reference rows")
-    same = RowSample.of(own, names, sample.limit)
+    same = RowSample.of(own, names, sample.limit, sample.seed)
     if not np.array_equal(same.keys, sample.keys):
         raise NotApplicable("needs the reference's rows as they were before calibration")
     fields = {name: same.arrays[name][sample.content_order] for name in names}

@@ -59,11 +59,11 @@ class ImportanceWeighting(Estimator):
         return super().why_not(record) or (None if sample is None else why_no_domains(sample, record))
 
     def _fit(self, reference: Predictions) -> None:
-        self._sample = domain_sample(reference, "verdicts")
+        self._sample = domain_sample(reference, "verdicts", seed=self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
         """A bounded sample of the rows."""
-        return Sums(rows=len(batch), sample=domain_sample(batch))
+        return Sums(rows=len(batch), sample=domain_sample(batch, seed=self.seed))
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of the sampled reference rows."""

@@ -96,7 +96,7 @@ class ContingencyEstimator(LabelCountEstimator):
         state = super().summarize(batch)
         if self._choice == "sld":
             limit = rows_to_keep(self._label_counts.classes)
-            state["sample"] = RowSample.of(batch, ["probabilities", "predicted"], limit)
+            state["sample"] = RowSample.of(batch, ["probabilities", "predicted"], limit, self.seed)
         return state
 
     def _answer(self, state: Sums, fit: PriorFit, table: Array, extra: dict[str, Any], doubt: float) -> Estimate:

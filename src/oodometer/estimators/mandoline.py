@@ -65,7 +65,7 @@ class Mandoline(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         if len(reference) > _MOST_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS))
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
         slices = _slices(reference)
         self._values = {name: np.unique(values) for name, values in slices.items()}
         codes = np.stack([np.searchsorted(self._values[k], v) for k, v in slices.items()])

@@ -65,13 +65,14 @@ class PAPE(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference)
-        self._sample = domain_sample(reference, *(["predicted"] if reference.has("probabilities") else []), "verdicts")
+        more = ["predicted"] if reference.has("probabilities") else []
+        self._sample = domain_sample(reference, *more, "verdicts", seed=self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""
         counts = np.bincount(confidence_bins(batch, self._score, 1), minlength=LOG_ODDS_BINS)
         total = float(self._score(batch).sum(dtype=np.float64))
-        return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch))
+        return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch, seed=self.seed))
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of the sampled reference rows."""

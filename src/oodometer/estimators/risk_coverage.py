@@ -67,7 +67,7 @@ class RiskCoverage(Method[Sums, Curve]):
         fitted._score = natural_confidence(reference)
         bins = confidence_bins(reference, fitted._score, 1)
         rows, hits = count_verdicts(bins, reference.verdicts, bins_for(1))
-        fitted._map = fit_map(rows[None, :], hits[None, :])
+        fitted._map = fit_map(rows[None, :], hits[None, :], seed=fitted.seed)
         return fitted
 
     _score: Score

@@ -145,7 +145,7 @@ class SLD(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """A bounded sample of probabilities and predicted classes."""
         fields, limit = ["probabilities", "predicted"], rows_to_keep(self._classes)
-        return Sums(rows=len(batch), sample=RowSample.of(batch, fields, limit))
+        return Sums(rows=len(batch), sample=RowSample.of(batch, fields, limit, self.seed))
 
     def finish(self, state: Sums) -> Estimate:
         """EM, then the mean adjusted posterior of the predicted class."""

@@ -56,7 +56,7 @@ class SourceAccuracy(Estimator):
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of a sample of reference rows."""
         told = copy.copy(self)
-        told._labelled = labelled_rows(own.known())
+        told._labelled = labelled_rows(own.known(), self.seed)
         return told
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:

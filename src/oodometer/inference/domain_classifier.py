@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from statistics import NormalDist
 from threading import Lock
 from typing import Any
@@ -20,14 +21,16 @@ from ..kernels import one_thread
 from ..predictions import Predictions
 from ..results import percent
 from .boosting import fit_boosting
-from .principal import principal_components
 from .row_sample import RowSample, sample_limit
 from .two_class import fit_logistic
 
 FIELDS = ("features", "probabilities", "confidence")
 _FOLDS = 3
+_ROWS_OF_WAYS, _MOST_WAYS = 12_000, 6  # rows that all ways to cut them have together: few rows are cut in more ways
+_NEGLIGIBLE = 0.02  # share of a learner that is not worth asking again
 _LEAST_ROWS = 30  # of either sample, for three folds to learn anything
 _MOST_COLUMNS = 50  # of each block; wider ones are reduced to their principal components
+_OVERSAMPLED = 10  # columns of the random projection beyond those that are wanted
 _FARTHEST = 5.0  # standard deviations: squares of outliers would rule the fit
 _WIDEST_RATIO = 100.0
 _CHOICE_ROWS = 6_000  # above this many one fold is enough to choose a learner
@@ -55,13 +58,13 @@ class DomainComparison:
     auc_error : standard error of the AUC (DeLong's, folds taken as independent).
     p_value : of AUC = 0.5 against a higher one, normal approximation with twice the variance: under no shift the folds
         are not independent.
-    weights : shape (reference row,), density ratio target over reference, mean 1; all 1 where no learner predicts
+    weights : shape (reference row,), density ratio target over reference, mean 1; near 1 where no learner predicts
         the domain better than its share of rows.
     effective_rows : (sum w)^2 / sum w^2.
     covered : mean over reference rows of p / (1 - p) * n_S / n_T before it is scaled: about 1 where the reference
         covers the target, the share of the target that it covers otherwise. Near 0 no weights mean anything, even where
         they are all alike and the effective sample size looks perfect.
-    learner : "none", "logistic", "logistic-shrunk" or "boosting".
+    learner : the one with the largest weight, "none", "logistic", "logistic-shrunk" or "boosting".
     """
 
     auc: float
@@ -73,7 +76,7 @@ class DomainComparison:
     learner: str
 
 
-def domain_sample(record: Predictions, *others: str) -> RowSample:
+def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample:
     """Bounded sample of what a domain classifier may see (`features`, `probabilities`, else `confidence`), and of
     other fields.
 
@@ -84,7 +87,7 @@ def domain_sample(record: Predictions, *others: str) -> RowSample:
     if "probabilities" in names and "confidence" in names:
         names.remove("confidence")
     width = sum(np.prod(getattr(record, name).shape[1:], dtype=int) for name in names)
-    return RowSample.of(record, [*names, *others], sample_limit(int(width)))
+    return RowSample.of(record, [*names, *others], sample_limit(int(width)), seed)
 
 
 def why_no_domains(reference: RowSample, target: Predictions) -> str | None:
@@ -162,60 +165,61 @@ def narrow(x: Array) -> Array:
         return principal_components(plain - plain.mean(axis=0), width)
 
 
-def _learners(rows: int) -> dict[str, Learner]:
-    out: dict[str, Learner] = {
-        "logistic": partial(fit_logistic, c=1.0),
-        "logistic-shrunk": partial(fit_logistic, c=0.01),
-    }
-    if rows >= _BOOSTING_ROWS[0]:
-        out["boosting"] = fit_boosting
-    return out
+def principal_components(centred: Array, width: int) -> Array:
+    """Scores of the rows on the first ``width`` principal components, shape (sample, width); each component's
+    largest loading is positive.
 
+    centred has axes (sample, column), columns with mean 0. One power iteration on a seeded random projection, as
+    scikit-learn's ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source: Halko et al.
+    (2011).
 
-def _held_out(learn: Learner, x: Array, y: Array, fold: Array, folds: range, most: int) -> Array:
-    """Log-odds of being a target row, from classifiers that did not see it; NaN in folds that are left out."""
-    out = np.full(len(y), np.nan)
-    for f in folds:
-        train = np.flatnonzero(fold != f)
-        step = -(-len(train) // most)  # rows lie in an order without meaning: every so many will do
-        out[fold == f] = learn(x[train[::step]], y[train[::step]])(x[fold == f])
-    return out
-
-
-def _log_losses(log_odds: Array, y: Array) -> Array:
-    """Log-loss of each row that was held out."""
-    seen = np.isfinite(log_odds)
-    out: Array = np.logaddexp(0.0, np.where(y == 1, -1, 1)[seen] * log_odds[seen])
-    return out
-
-
-def _cross_fit(x: Array, y: Array, fold: Array) -> tuple[Array, str]:
-    """Held-out log-odds of the learner with the lowest held-out log-loss, and its name ("none": no better than the
-    share of target rows).
+    >>> x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.1], [0.0, -0.1]])
+    >>> (principal_components(x, 1).round(3) + 0.0).ravel().tolist()
+    [1.0, -1.0, 0.0, 0.0]
     """
-    first = range(_FOLDS if len(y) <= _CHOICE_ROWS else 1)
-    learners = _learners(len(y))
+    wide = centred.shape[0] < centred.shape[1]
+    tall = centred.T if wide else centred
+    sketch = np.random.RandomState(0).normal(size=(tall.shape[1], width + _OVERSAMPLED))
+    basis = np.linalg.qr(tall @ (tall.T @ (tall @ sketch)))[0]
+    left, sizes, right = np.linalg.svd(basis.T @ tall, full_matrices=False)
+    rows, axes = (right.T, (basis @ left).T) if wide else (basis @ left, right)
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)[:, 0]
+    scores: Array = (rows * sizes * np.sign(largest))[:, :width]
+    return scores
+
+
+def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:
+    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows.
+
+    A learner counts by how sure it is, over the rows, that its held-out log-loss is lower than what there was before: a
+    choice of one would turn with the folds where two are about as good. One without weight in the first fold of many
+    rows is not asked about the others.
+    """
     squared = np.hstack([x, np.square(x)])
-    made, losses = {}, {}
-    for name, learn in learners.items():
-        trees = name == "boosting"
-        most = _BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS
-        columns = x if trees else squared
-        made[name] = _held_out(learn, columns, y, fold, first, most)
-        losses[name] = _log_losses(made[name], y)
-    best = min(("logistic", "logistic-shrunk"), key=lambda name: float(losses[name].mean()))
-    if "boosting" in losses:  # its ratios are coarse: only where it is better beyond chance
-        gain = losses[best] - losses["boosting"]
-        best = "boosting" if gain.mean() > gain.std() / np.sqrt(len(gain)) else best
-    log_odds = made[best]
-    share = np.where(np.isfinite(log_odds), np.log(y.sum() / (len(y) - y.sum())), np.nan)
-    useful = losses[best].mean() < _log_losses(share, y).mean()
-    if len(first) < _FOLDS:
-        trees = best == "boosting"
-        most = _BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS
-        rest = _held_out(learners[best], x if trees else squared, y, fold, range(len(first), _FOLDS), most)
-        log_odds = np.where(np.isfinite(rest), rest, log_odds)
-    return log_odds, best if useful else "none"
+    share = float(np.log(y.sum() / (len(y) - y.sum())))
+    made = {name: np.full(len(y), np.nan) for name in learners} | {"none": np.full(len(y), share)}
+    told, mixed = dict.fromkeys(made, 1.0), np.empty(0)
+    for folds in [range(_FOLDS)] if len(y) <= _CHOICE_ROWS else [range(1), range(1, _FOLDS)]:
+        for name, f in product(learners, folds):
+            if told[name] > _NEGLIGIBLE:
+                trees = name == "boosting"
+                columns, train = x if trees else squared, np.flatnonzero(fold != f)
+                step = -(-len(train) // (_BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS))
+                train = train[::step]  # rows lie in an order without meaning: every so many will do
+                made[name][fold == f] = learners[name](columns[train], y[train])(columns[fold == f])
+        seen = fold <= max(folds)
+        sign, mixed, before = np.where(y[seen] == 1, -1, 1), np.empty(0), told
+        told = dict.fromkeys(made, 0.0)
+        for name in (n for n in made if before[n] > _NEGLIGIBLE or n == "none"):
+            odds, sure = made[name][seen], 1.0
+            if len(mixed):
+                gain = np.logaddexp(0.0, sign * mixed) - np.logaddexp(0.0, sign * odds)
+                error = float(gain.std()) / np.sqrt(len(gain))
+                # the ratios of trees are coarse: only where they are better beyond chance
+                sure = NormalDist().cdf(float(gain.mean()) / error - (name == "boosting")) if error > 0 else 0.5
+                odds = (1 - sure) * mixed + sure * odds
+            mixed, told = odds, {n: (1 - sure) * weight for n, weight in told.items()} | {name: sure}
+    return mixed, told
 
 
 def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
@@ -236,10 +240,12 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     """Cross-fit a classifier of target against reference rows; its odds are their density ratio.
 
     With p(x) the chance of "target" that a classifier trained on the other two of three folds gives, the ratio is
-    w(x) = p / (1 - p) * n_S / n_T, divided by its mean and cut to [0.01, 100]. The learner is logistic regression on
-    standardised columns and their squares (plain or strongly shrunk), gradient boosting, or none at all
-    (w = 1): whichever has the lowest held-out log-loss. Rows should lie in an order that says nothing about them.
-    Shapes (sample, column). `NotApplicable` below 30 rows on either side. Source: Bickel et al. (2009).
+    w(x) = p / (1 - p) * n_S / n_T, divided by its mean and cut to [0.01, 100]. Log-odds are those of logistic
+    regression on standardised columns and their squares (plain and strongly shrunk), gradient boosting and the share of
+    target rows (w = 1), averaged: each counts by how sure the held-out log-loss is that it is the better one. Of few
+    rows up to six ways to cut them into folds are averaged, so that the folds hardly matter. Rows should lie in an
+    order that says nothing about them. Shapes (sample, column). `NotApplicable` below 30 rows on either side.
+    Source: Bickel et al. (2009).
 
     >>> x = np.random.default_rng(0).standard_normal((600, 1))
     >>> found = compare_domains(x[:300], x[300:] + 1)
@@ -251,17 +257,28 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
         raise NotApplicable(f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}")
     x = standardised(np.concatenate([x_reference, x_target]))
     y = np.repeat([0, 1], [here, there])
-    fold = np.concatenate([np.arange(here), np.arange(there)]) % _FOLDS
+    learners: dict[str, Learner] = {
+        "logistic": partial(fit_logistic, c=1.0),
+        "logistic-shrunk": partial(fit_logistic, c=0.01),
+        **({"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}),
+    }
+    rng = np.random.default_rng([here, there])
+    log_odds, areas, told = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
+    ways = int(np.clip(_ROWS_OF_WAYS // len(y), 1, _MOST_WAYS))
     with one_thread():
-        log_odds, learner = _cross_fit(x, y, fold)
-    parts = [
-        area_under_curve(log_odds[(fold == f) & (y == 0)], log_odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)
-    ]
-    auc, error = float(np.mean([a for a, _ in parts])), float(np.sqrt(sum(e * e for _, e in parts))) / _FOLDS
-    weights, covered = np.ones(here), 1.0
-    if learner != "none":
-        weights, odds = _ratio(log_odds[:here])
-        covered = min(odds * here / there, 1.0)
+        for way in range(ways):
+            places = [rng.permutation(n) if way else np.arange(n) for n in (here, there)]
+            fold = np.concatenate(places) % _FOLDS
+            odds, shares = _cross_fit(x, y, fold, learners)
+            log_odds += odds / ways
+            sides = [(odds[(fold == f) & (y == 0)], odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)]
+            areas += [area_under_curve(*one) for one in sides]
+            told = {name: told[name] + shares.get(name, 0.0) for name in told}
+            learners = {n: learn for n, learn in learners.items() if shares[n] > _NEGLIGIBLE * (1 - shares["none"])}
+    auc, error = float(np.mean([a for a, _ in areas])), float(np.sqrt(np.mean([e * e for _, e in areas]) / _FOLDS))
+    learner = max(told, key=lambda name: told[name])
+    weights, mean = _ratio(log_odds[:here])
+    covered = min(mean * here / there, 1.0)
     # where nothing moved, each pair of folds meets twice, once either way round: half as much evidence as it looks
     p_value = NormalDist().cdf((0.5 - auc) / (error * np.sqrt(2)))
     return DomainComparison(auc, error, p_value, weights, effective_rows(weights), covered, learner)
@@ -286,7 +303,7 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
     here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
     lock, kept = _comparisons.get() or (Lock(), {})
-    key = (tuple(shared), here.digest(), there.digest())
+    key = (tuple(shared), here.seed, here.digest(), there.digest())
     with lock:  # who comes second waits, and finds it done
         found = kept.get(key)
         if found is None:

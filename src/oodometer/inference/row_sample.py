@@ -42,6 +42,7 @@ class RowSample:
     arrays : the kept fields, each with the row as first axis.
     limit : most rows that are kept.
     seen : rows that were looked at.
+    seed : of the choice and the order; samples of different seeds do not add.
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
     >>> parts = RowSample.of(p.slice(0, 2), ["probabilities"], 2) + RowSample.of(p.slice(2, 3), ["probabilities"], 2)
@@ -54,9 +55,10 @@ class RowSample:
     arrays: dict[str, Array]
     limit: int
     seen: int
+    seed: int = 0
 
     @classmethod
-    def of(cls, batch: Predictions, fields: Sequence[str], limit: int) -> RowSample:
+    def of(cls, batch: Predictions, fields: Sequence[str], limit: int, seed: int = 0) -> RowSample:
         """The sample of one batch: ``fields`` are attributes of the record with the sample as first axis.
 
         Worked out once a batch, and joined once, however many methods ask for it: their states share one sample.
@@ -64,26 +66,28 @@ class RowSample:
         """
 
         def make() -> RowSample:
-            keys, order = batch.derived(f"sample order:{limit}", lambda: _lowest(batch, limit))
+            keys, order = batch.derived(f"sample order:{limit}:{seed}", lambda: _lowest(batch, limit, seed))
             arrays = {name: _sample_first(batch, name)[order] for name in fields}
-            return cls(keys, arrays, limit, len(batch))
+            return cls(keys, arrays, limit, len(batch), seed)
 
-        made: RowSample = batch.derived(f"sample:{','.join(fields)}:{limit}", make)
+        made: RowSample = batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
         return made
 
     def __add__(self, other: RowSample) -> RowSample:
+        if self.seed != other.seed:
+            raise ValueError("samples of different seeds cannot be merged")
         joined: tuple[RowSample, RowSample] | None = self.__dict__.get("_joined")
         if joined is not None and joined[0] is other:
             return joined[1]  # another method keeps the same sample
         keys = np.concatenate([self.keys, other.keys])
         order = np.argsort(keys, kind="stable")[: self.limit]
         arrays = {name: np.concatenate([value, other.arrays[name]])[order] for name, value in self.arrays.items()}
-        out = RowSample(keys[order], arrays, self.limit, self.seen + other.seen)
+        out = RowSample(keys[order], arrays, self.limit, self.seen + other.seen, self.seed)
         self.__dict__["_joined"] = other, out
         return out
 
     def __reduce__(self) -> Any:
-        return RowSample, (self.keys, self.arrays, self.limit, self.seen)
+        return RowSample, (self.keys, self.arrays, self.limit, self.seen, self.seed)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -103,12 +107,13 @@ class RowSample:
     @cached_property
     def content_order(self) -> Array:
         """Places of the rows in the order in which they are handed out."""
-        return content_order(*[v for v in self.arrays.values() if v.dtype.kind in "iufb"])
+        return content_order(*[v for v in self.arrays.values() if v.dtype.kind in "iufb"], seed=self.seed)
 
 
-def _lowest(batch: Predictions, limit: int) -> tuple[Array, Array]:
+def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
     """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
-    keys: Array = batch.derived("row keys", lambda: scramble(np.arange(batch.first_row, batch.first_row + len(batch))))
+    rows = np.arange(batch.first_row, batch.first_row + len(batch))
+    keys: Array = batch.derived(f"row keys:{seed}", lambda: scramble(rows, seed))
     bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
     if bound is not None:
         order = np.flatnonzero(keys < bound)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import plugins
 from ..calibrators import Choice, choose_calibrator
+from ..calibrators.choice import make_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
@@ -49,13 +50,13 @@ def quick_methods(methods: Sequence[str] | None) -> list[str]:
     return [name for name in out if methods is None or name in methods]
 
 
-def choose(record: Predictions, calibrator: str) -> Choice:
+def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
     """The calibrator: "auto" by cross-validation, "none", or one by name."""
     if calibrator == "none":
         return Choice(None, "it was switched off", {})
     if calibrator == "auto":
-        return choose_calibrator(record)
-    made = create("calibrator", calibrator)
+        return choose_calibrator(record, seed=seed)
+    made = make_calibrator(calibrator, seed)
     return Choice(plugins.answer(made, lambda: made.fit(record)), "it was asked for", {})
 
 
@@ -75,7 +76,7 @@ def fit_plan(
     ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. A ``diagnostician`` is fitted
     with the shift statistics; ``metrics`` are what is asked for besides the accuracy.
     """
-    choice = choose(record, calibrator)
+    choice = choose(record, calibrator, seed)
     calibrated = choice.apply(record)
     # worked out once, before several threads ask for them
     _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top

@@ -25,7 +25,7 @@ from .decisions import check_rule
 from .folding import Execution
 from .guarding import Failed, guarded
 from .metrics import MetricPlan
-from .reference_sample import can_be_judged
+from .reference import can_be_judged
 from .slicing import WHOLE, Key, column_of, rows_by_value
 
 MOST_CHUNKS = 1000

@@ -11,7 +11,10 @@ from typing import Any, final
 
 import numpy as np
 
+from ..arrays import Array, Ragged
 from ..errors import MissingColumnsError
+from ..fields import FIELDS
+from ..inference.folds import scramble
 from ..inference.row_sample import key_bound
 from ..kernels import cores, pool
 from ..predictions import Predictions
@@ -19,26 +22,118 @@ from ..store import InPlace, Part, RecordSource, Source
 from ..store.base import rows_of
 from .below_chance import check_classes
 from .folding import Execution, Progress
-from .reference_sample import (
-    MOST_ROWS,
-    MOST_VALUES,
-    SLACK,
-    Gathered,
-    Keyed,
-    Reference,
-    below,
-    can_be_judged,
-    keys_of,
-    labelled_rows,
-    most,
-    smallest,
-    width,
-)
-
-__all__ = ["FEW_ROWS", "Gathered", "Reference", "ReferenceSource", "gather_reference", "read_reference", "width"]
 
 _PART_ROWS = 1 << 17
 FEW_ROWS = 200
+MOST_ROWS = 1_000_000
+SLACK = 1.25  # how far the limit may be passed before rows are dropped
+MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
+
+Keyed = tuple[Array | None, Predictions]
+"""Rows and their scrambled numbers; None where no row need be dropped."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A labelled record to fit on, and the exact counts of all its rows.
+
+    ``sampled`` is true where only a sample was kept.
+    """
+
+    record: Predictions
+    rows: int
+    correct: int
+    unlabelled: int
+    sampled: bool
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A reference as it was read: its batches are not one record yet.
+
+    ``parts`` hold rows of known truth, each row with its scrambled number; without numbers no row need be dropped.
+    ``whole`` is all of them in one record, where they were put there as they came.
+    """
+
+    parts: tuple[Keyed, ...]
+    rows: int
+    correct: int
+    unlabelled: int
+    limit: int
+    whole: Predictions | None = None
+
+    def joined(self) -> Reference:
+        """One record, a sample where there are more rows than the limit."""
+        if self.whole is not None and not self.unlabelled:
+            return Reference(self.whole, self.rows, self.correct, 0, False)
+        keys = [k for k, _ in self.parts if k is not None]
+        parts = list(self.parts)
+        if keys and sum(map(len, keys)) > self.limit:
+            parts = smallest(parts, self.limit)[1]
+        record = Predictions.concat([r for _, r in parts if len(r)])
+        return Reference(record, self.rows, self.correct, self.unlabelled, len(record) < self.rows)
+
+
+def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
+    """Rows like those of a record that are kept of a reference, at least one.
+
+    >>> most(Predictions.from_probabilities([[0.5, 0.5]])), most(Predictions.from_probabilities([[0.01] * 100]))
+    (1000000, 514851)
+    """
+    return max(min(rows, values // width(record)), 1)
+
+
+def width(record: Predictions) -> int:
+    """Numbers a row: those of fields with several, and one for all others together.
+
+    >>> width(Predictions.from_probabilities([[0.9, 0.1]], label=[0]))
+    3
+    """
+    total = 1
+    for name, field in FIELDS.items():
+        value = getattr(record, name)
+        if isinstance(value, Ragged):
+            total += len(value.values) // max(record.rows, 1)
+        elif value is not None and len(field.axes) > 1:
+            total += value.size // max(record.rows, 1)
+    return total
+
+
+def can_be_judged(batch: Predictions) -> bool:
+    """Whether a batch tells of some rows whether they are right."""
+    return batch.correct is not None or (batch.label is not None and batch.has_prediction)
+
+
+def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
+    """Where the rows of a batch are labelled, bool, shape (sample,), and these rows; the batch itself where all are.
+
+    >>> there, known = labelled_rows(Predictions.from_arrays(prediction=[0, 1, 1], label=[0, None, 0]))
+    >>> there.tolist(), known.verdicts.tolist()
+    ([True, False, True], [1, 0])
+    """
+    there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
+    return there, batch if there.all() else batch.take(there)
+
+
+def keys_of(batch: Predictions, known: Array, seed: int = 0) -> Array:
+    """The scrambled numbers, in the whole data set, of the rows of a batch where ``known`` is true; uint64.
+
+    They depend on the place of a row and the seed alone, so that batches, files and machines give the same sample.
+    """
+    return scramble(batch.first_row + np.flatnonzero(known), seed)
+
+
+def smallest(parts: Sequence[Keyed], limit: int) -> tuple[Any, list[Keyed]]:
+    """The lowest number that is not kept, and the ``limit`` rows with the smallest."""
+    keys = [k for k, _ in parts if k is not None]
+    highest = np.partition(np.concatenate(keys), limit)[limit]
+    return highest, [below(k, r, highest) for k, r in parts if k is not None]
+
+
+def below(keys: Array, record: Predictions, highest: Any) -> tuple[Array, Predictions]:
+    """The rows whose key is below the highest that is kept."""
+    keep = keys < highest
+    return (keys, record) if keep.all() else (keys[keep], record.take(keep))
 
 
 class ReferenceSource(RecordSource):
@@ -56,6 +151,7 @@ def read_reference(
     most_rows: int = MOST_ROWS,
     most_values: int = MOST_VALUES,
     execution: Execution | None = None,
+    seed: int = 0,
 ) -> Reference:
     """Read a reference in one pass; of one larger than the limits a seeded uniform sample is kept.
 
@@ -64,7 +160,9 @@ def read_reference(
     """
     if isinstance(source, ReferenceSource):
         return source.reference
-    found = gather_reference(source, fields, most_rows=most_rows, most_values=most_values, execution=execution)
+    found = gather_reference(
+        source, fields, most_rows=most_rows, most_values=most_values, execution=execution, seed=seed
+    )
     reference = found.joined()
     check_classes(reference.record, source.name)
     return reference
@@ -78,6 +176,7 @@ def gather_reference(
     most_values: int = MOST_VALUES,
     execution: Execution | None = None,
     in_parts: bool = False,
+    seed: int = 0,
 ) -> Gathered:
     """The pass of `read_reference`, whose pieces are yet to be joined.
 
@@ -92,9 +191,9 @@ def gather_reference(
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, most_rows, most_values) for part in parts for batch in part.batches(fields)), 1)
         if in_parts or (source.rows or 0) > limit:
-            return _labelled(gather_parts(parts, fields, limit, execution), source)
+            return _labelled(gather_parts(parts, fields, limit, execution, seed), source)
     progress = None if execution is None else execution.progress
-    return _labelled(_gather_here(source, fields, most_rows, most_values, progress), source)
+    return _labelled(_gather_here(source, fields, most_rows, most_values, progress, seed), source)
 
 
 def _in_memory(source: RecordSource, most_rows: int, most_values: int) -> Gathered | None:
@@ -107,7 +206,12 @@ def _in_memory(source: RecordSource, most_rows: int, most_values: int) -> Gather
 
 
 def _gather_here(
-    source: Source, fields: Iterable[str] | None, most_rows: int, most_values: int, progress: Progress | None
+    source: Source,
+    fields: Iterable[str] | None,
+    most_rows: int,
+    most_values: int,
+    progress: Progress | None,
+    seed: int,
 ) -> Gathered:
     """The pass in this process."""
 
@@ -129,7 +233,7 @@ def _gather_here(
         if source.rows is not None and source.rows <= limit:
             kept.append((None, known))
             continue
-        kept.append(below(keys_of(batch, there), known, highest))
+        kept.append(below(keys_of(batch, there, seed), known, highest))
         held += len(kept[-1][1])
         if held > SLACK * limit:
             highest, kept = smallest(kept, limit)
@@ -204,6 +308,7 @@ class _Share:
     fields: tuple[str, ...] | None
     limit: int
     rows_in_all: int | None
+    seed: int
 
     def __call__(self, part: Part) -> _State:
         bound = None if self.rows_in_all is None else key_bound(self.limit, self.rows_in_all)
@@ -215,7 +320,7 @@ class _Share:
                 continue
             total["rows"] += len(known)
             total["correct"] += int(known.verdicts.sum())
-            keys = keys_of(batch, there)
+            keys = keys_of(batch, there, self.seed)
             if bound is not None:
                 keys, known = below(keys, known, bound)
             total["kept"].append((keys, known))
@@ -233,12 +338,14 @@ class _Share:
         return smallest(kept, self.limit)[1] if held > slack * self.limit else kept
 
 
-def gather_parts(parts: Sequence[Part], fields: Iterable[str] | None, limit: int, execution: Execution) -> Gathered:
+def gather_parts(
+    parts: Sequence[Part], fields: Iterable[str] | None, limit: int, execution: Execution, seed: int = 0
+) -> Gathered:
     """The reference of all parts, of which at most ``limit`` rows will be kept.
 
     Where many rows have no label, the shares turn out too small, and the parts are read once more.
     """
-    share = _Share(None if fields is None else tuple(fields), limit, rows_of(parts))
+    share = _Share(None if fields is None else tuple(fields), limit, rows_of(parts), seed)
     found = execution.fold(share, parts, share.merge)
     held = sum(len(keys) for keys, _ in found["kept"])
     if held < min(limit, found["rows"]):

@@ -106,7 +106,7 @@ def backtest(
         opener.check()
         source = with_features(sources, None, features)[0][0]
         execution = Execution(engine, workers, progress, folder)
-        read = read_reference(source, execution=execution.heard_by(None))
+        read = read_reference(source, execution=execution.heard_by(None), seed=seed)
         if len(read.record) < LEAST_REFERENCE:
             raise _too_few(len(read.record), source.name)
         found = run_backtest(read.record, options, execution)

@@ -75,12 +75,12 @@ def diagnose(
             (first,), rows = with_features([own], away, features)
             assert rows is not None
             try:
-                read = read_reference(first, execution=execution.heard_by(None))
+                read = read_reference(first, execution=execution.heard_by(None), seed=seed)
             except NewLabelError:
                 if unseen or classes is not None:
                     raise
                 return run(classes, unseen=True)
-            choice = choose(read.record, "auto")
+            choice = choose(read.record, "auto", seed)
             fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
             plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
             state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)

@@ -250,7 +250,8 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
     quiet = options.execution.heard_by(None)
-    learnt = _proxy(Predictions.concat([read_reference(s, execution=quiet).record for s in sources]), target)
+    read = [read_reference(s, execution=quiet, seed=options.seed).record for s in sources]
+    learnt = _proxy(Predictions.concat(read), target, options.seed)
     rows = read_target(target, learnt, quiet)
     parts = [read_labels(source, target, rows.predicted, len(rows.score), options.key) for source in told]
     if not told and rows.own is not None:
@@ -417,13 +418,13 @@ def _label_warnings(parts: Sequence[LabelledRows], predicted: Array | None, targ
     return label_warnings("the audited rows", [record], record.accuracy)
 
 
-def _proxy(reference: Predictions, target: Source) -> Proxy:
+def _proxy(reference: Predictions, target: Source, seed: int) -> Proxy:
     """What is to stand for the labels that are missing."""
     judges = None
     if "votes" in target.fields:
         first = next(iter(target.batches(["votes"], rows=1)), None)
         judges = None if first is None or first.votes is None else len(first.votes)
-    return choose_proxy(reference, target.fields, judges)
+    return choose_proxy(reference, target.fields, judges, seed)
 
 
 def _suggested(

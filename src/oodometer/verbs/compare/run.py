@@ -418,6 +418,7 @@ def moved_columns(
 def _moved(home: Source, other: Source, options: CompareOptions, key: str | None) -> tuple[ColumnChange, ...]:
     (near,), far = with_features([home], other, options.features, [key])
     assert far is not None
-    drift = ColumnDrift(near.users, level=options.level).fit(read_reference(near).record)
+    drift = ColumnDrift(near.users, level=options.level, seed=options.seed)
+    drift = drift.fit(read_reference(near, seed=options.seed).record)
     state = drift.folded(far.batches(("features",)))
     return () if state is None else drift.finish(state)

@@ -43,7 +43,7 @@ def learn(
     reading = options.execution
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
-    gathered = [gather_reference(s, execution=reading, in_parts=target is None) for s in sources]
+    gathered = [gather_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
     there = [] if target is None else target.parts(PART_ROWS, options.execution.each)
     span = there[0].span() if there else None
     values = (PART_ROWS if span is None else span[1] - span[0]) * width(gathered[0].parts[0][1])

@@ -103,7 +103,7 @@ class Contents:
         encoder = Encoder()
         fitted = _keepable(self.fitted)
         kept = self.reference
-        record = _sample(kept.record)
+        record = _sample(kept.record, int(self.options.get("seed", 0)))
         told = {
             "plan": fitted.plan,
             "name": fitted.name,
@@ -165,11 +165,11 @@ def _keepable(fitted: Fitted) -> Fitted:
     return replace(fitted, plan=plan, skipped=[*fitted.skipped, *lost])
 
 
-def _sample(record: Predictions) -> Predictions:
+def _sample(record: Predictions, seed: int) -> Predictions:
     """At most so many rows as a file is to hold, without texts."""
     most = max(min(_MOST_ROWS, _MOST_VALUES // width(record)), 1)
     record = replace(record, input=None, output=None, _cache={})
-    return record if len(record) <= most else record.take(seeded_sample(len(record), most))
+    return record if len(record) <= most else record.take(seeded_sample(len(record), most, seed))
 
 
 def _contents(told: Any, record: Any, file: str) -> Contents:
