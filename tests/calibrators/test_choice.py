@@ -116,7 +116,7 @@ def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(
     seen: list[int] = []
     fit = Temperature.fit
 
-    def counted(self: Temperature, reference: Predictions) -> Any:
+    def counted(self: Temperature, reference: Predictions, seed: int = 0) -> Any:
         seen.append(len(reference))
         return fit(self, reference)
 

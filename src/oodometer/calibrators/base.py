@@ -38,9 +38,9 @@ class Calibrator(ABC):
 
     name: ClassVar[str]
     citation: ClassVar[str]
-    seed: int = 0  # of its folds and samples, set by whoever makes it
+    seed: int  # of its folds and samples
 
-    def fit(self, reference: Predictions) -> Self:
+    def fit(self, reference: Predictions, seed: int = 0) -> Self:
         """A fitted copy; raises `NotApplicable` without probabilities and labels."""
         if reference.probabilities is None or reference.label is None:
             raise NotApplicable("needs `probabilities` (or `logits`) and `label` on the reference")
@@ -48,6 +48,7 @@ class Calibrator(ABC):
         if not len(labelled):
             raise NotApplicable("needs labelled reference rows")
         fitted = copy.copy(self)
+        fitted.seed = seed
         fitted._fit(labelled)
         return fitted
 

@@ -20,8 +20,7 @@ from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, pool_adjace
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
 _MANY_CLASSES = 16
 _COARSE = 8
-_DEALINGS = 5
-_CELLS = 10_000  # in all dealings
+_DEALINGS, _CELLS = 5, 10_000  # at most; cells in all of them
 
 Form = Literal["raw", "pooled", "classwise"]
 
@@ -73,11 +72,7 @@ def count_bins(kind: Array, bins: Array, classes: int) -> Array:
 
 
 def deal_into_folds(counts: Array, *seed: int) -> Array:
-    """Counts with axes (fold, class, bin): each sample of a cell goes to a random fold, from counts alone.
-
-    Samples of one cell are exchangeable, so that dealing out counts is the same as dealing out samples; the result does
-    not depend on the order of rows.
-    """
+    """Counts with axes (fold, class, bin): each sample of a cell, which are exchangeable, goes to a random fold."""
     rng = np.random.default_rng([*seed, FOLDS])
     dealt = np.zeros((counts.size, FOLDS), dtype=np.int64)
     filled = np.flatnonzero(counts.ravel())
@@ -179,8 +174,7 @@ def fit_map(
     """The form with the lowest cross-validated Brier score, fitted on all folds.
 
     rows and hits have axes (class, bin): samples, and those where the event happened. A calibrated form is used only
-    where five-fold cross-validation says that it helps, on the mean of up to five ways to deal out the samples: two
-    forms are often about as good, and one way alone would decide between them by chance.
+    where five-fold cross-validation, the mean of up to five ways to deal out the samples, says that it helps.
 
     >>> rows = np.zeros((1, LOG_ODDS_BINS), dtype=int); hits = rows.copy()
     >>> high = int(log_odds_bin(np.array([0.95]))[0])

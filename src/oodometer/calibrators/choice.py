@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,8 +36,7 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one
     standard error.
 
-    Folds are dealt out by each row's content and the seed, so that the order of rows does not matter; of a large
-    reference a seeded sample of 50,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
+    Of a large reference a seeded sample of 50,000 probabilities is looked at. Without labels nothing is chosen.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
     True
@@ -70,16 +68,9 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
             "no calibrator lowered the cross-validated Brier score by more than its standard error",
             scores,
         )
-    fitted = make_calibrator(best, seed).fit(labelled)
+    fitted = create("calibrator", best).fit(labelled, seed)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
     return Choice(fitted, why, scores)
-
-
-def make_calibrator(name: str, seed: int) -> Any:
-    """One by name, with the seed of its folds and samples."""
-    made = create("calibrator", name)
-    made.seed = seed
-    return made
 
 
 def _held_out_brier(sample: Predictions, name: str, fold: Array, seed: int) -> Array | None:
@@ -91,7 +82,7 @@ def _held_out_brier(sample: Predictions, name: str, fold: Array, seed: int) -> A
         if not len(held) or not len(rest):
             return None
         try:
-            made = make_calibrator(name, seed).fit(sample.take(rest))(sample.take(held))
+            made = create("calibrator", name).fit(sample.take(rest), seed)(sample.take(held))
         except NotApplicable:
             return None
         after[held] = brier(made.probabilities.astype(np.float64), made.label)

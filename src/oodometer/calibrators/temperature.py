@@ -30,13 +30,6 @@ def _logs(record: Predictions, floor: float) -> Array:
     return logs
 
 
-def _floor_in_fit(record: Predictions) -> float:
-    if record.probabilities is None:
-        return _FLOOR_IN_FIT
-    smallest = np.min(record.probabilities, where=record.probabilities > 0, initial=_FLOOR_IN_FIT)
-    return float(smallest)
-
-
 def fit_temperature(logits: Array, label: Array) -> float:
     """The t in [e^-3, e^3] that maximises the likelihood of labels under softmax(z / t).
 
@@ -88,9 +81,10 @@ class Temperature(Calibrator):
         rows = max(_ENOUGH_VALUES // max(reference.num_classes, 1), 2_000)
         if len(reference) > rows:
             reference = reference.take(seeded_sample(len(reference), rows, self.seed))
-        label = reference.label
+        label, p = reference.label, reference.probabilities
         assert label is not None
-        self.temperature = fit_temperature(_logs(reference, _floor_in_fit(reference)), label)
+        floor = _FLOOR_IN_FIT if p is None else float(np.min(p, where=p > 0, initial=_FLOOR_IN_FIT))
+        self.temperature = fit_temperature(_logs(reference, floor), label)
 
     def _calibrate(self, record: Predictions) -> Predictions:
         top = record.top

@@ -137,7 +137,6 @@ def _found(
 
 def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
     """The renamings, probabilities by the classes that the labels hold where columns only count them, or name none.
-
     A lone column is of the class of two whose rows it is higher in; counted ones are of the classes in the order of
     their names, as scikit-learn has them, if that order gives rows of a class more than chance.
     """

@@ -123,7 +123,6 @@ def show(found: Evaluation, asked: Sequence[str] = ()) -> None:
     if output.verbose():
         output.tell(*(f"failure case: {case['sentence']}" for case in cases))
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
-        cases = []
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
     more = len(metric_rows(found)) - len(rows)
     output.left_out(seed=found.seed, metric=more, skipped_metric=len(found.skipped), note=len(cases))

@@ -55,8 +55,7 @@ def left_out(*, seed: int = 0, **counts: int) -> None:
     """The seed, if unusual or with -v, and one line on what was not printed: "14 methods and 3 notes left out: -v"."""
     from ..results.values import counted
 
-    if seed or verbose():
-        tell(f"Seed of folds, samples and draws: {seed}")
+    tell(f"Seed of folds, samples and draws: {seed}" if seed or verbose() else "")
     some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
     if some and not verbose():
         tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")

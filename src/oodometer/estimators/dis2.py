@@ -157,8 +157,8 @@ class DisagreementDiscrepancy(Estimator):
         place = np.argsort(order)
         said = [place[s] for s in said]
         verdicts = parts[0]["verdicts"]
-        first = content_order(marks[0], said[0], verdicts, seed=self.seed)
-        second = content_order(marks[1], said[1], seed=self.seed)
+        sides = (marks[0], said[0], verdicts), (marks[1], said[1])
+        first, second = (content_order(*side, seed=self.seed) for side in sides)
         x = np.concatenate([inputs[0][first], inputs[1][second]])
         y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
         if self._input == "probabilities":

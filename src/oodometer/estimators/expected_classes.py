@@ -447,7 +447,6 @@ def _redrawn_table(
     rows: LabelledRows, weights: Array, by_class: Array, target_rows: int, rng: np.random.Generator
 ) -> ExpectedClasses:
     """Replicates of two classes, from sums over (true class, predicted class, bin), which are few.
-
     The sum of weighted exponential numbers, which the Bayesian bootstrap (Rubin 1981) gives the rows, is close to a
     gamma number of the same mean and variance; the target's rows are Poisson about it.
     """

@@ -65,8 +65,8 @@ class PAPE(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference)
-        more = ["predicted"] if reference.has("probabilities") else []
-        self._sample = domain_sample(reference, *more, "verdicts", seed=self.seed)
+        names = ["predicted", "verdicts"] if reference.has("probabilities") else ["verdicts"]
+        self._sample = domain_sample(reference, *names, seed=self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""

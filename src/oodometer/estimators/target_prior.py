@@ -191,9 +191,7 @@ def fit_prior(
 
 
 def _em_step(given: Conditionals, share: Array, prior: Array, judge: bool) -> tuple[Array, Array]:
-    """The next prior of each draw, shape (draw, class); where it is to be judged, the mean log-likelihood of this one,
-    shape (draw,), else nothing.
-    """
+    """The next prior of each draw, shape (draw, class); to be judged, the mean log-likelihood of this one, (draw,)."""
     mixed = given.mix(prior)
     np.maximum(mixed, _TINY, out=mixed)
     new = prior * given.pull(share / mixed)

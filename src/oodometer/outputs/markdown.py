@@ -20,8 +20,7 @@ def markdown_of(found: Any) -> str:
         lines += [f"{_plain(card.interval)}{trust}", ""]
     lines += [f"> **Warning:** {_plain(one)}\n" for one in card.warnings]
     lines += [f"- {_plain(one)}" for one in card.lines]
-    if getattr(found, "seed", None) is not None:
-        lines.append(f"- Seed of folds, samples and draws: {found.seed}")
+    lines += [f"- Seed of folds, samples and draws: {one}" for one in [getattr(found, "seed", None)] if one is not None]
     for grid in card.grids:
         lines += ["", f"## {_plain(grid.title[:1].upper() + grid.title[1:])}", "", *_table(grid)]
     return "\n".join(lines).rstrip() + "\n"

@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import plugins
 from ..calibrators import Choice, choose_calibrator
-from ..calibrators.choice import make_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
@@ -56,8 +55,8 @@ def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
         return Choice(None, "it was switched off", {})
     if calibrator == "auto":
         return choose_calibrator(record, seed=seed)
-    made = make_calibrator(calibrator, seed)
-    return Choice(plugins.answer(made, lambda: made.fit(record)), "it was asked for", {})
+    made = create("calibrator", calibrator)
+    return Choice(plugins.answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
 
 
 def fit_plan(

@@ -126,10 +126,7 @@ def audit(found: Audit) -> dict[str, Maker]:
 
 
 def _intervals(found: Audit) -> Table:
-    """The label-free estimate, the audited one, the believed one, and every other interval of the labels.
-
-    ``number`` says which it is: label-free, audited, believed, or another.
-    """
+    """The label-free estimate, the audited one, the believed one, and every other interval, named in ``number``."""
     free = found.headline
     rows: list[dict[str, Any]] = [
         {"number": "label-free", "method": free.method, **ends(free), "assumes": free.assumes}

@@ -250,8 +250,8 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
     quiet = options.execution.heard_by(None)
-    read = [read_reference(s, execution=quiet, seed=options.seed).record for s in sources]
-    learnt = _proxy(Predictions.concat(read), target, options.seed)
+    read = (read_reference(s, execution=quiet, seed=options.seed).record for s in sources)
+    learnt = _proxy(Predictions.concat(list(read)), target, options.seed)
     rows = read_target(target, learnt, quiet)
     parts = [read_labels(source, target, rows.predicted, len(rows.score), options.key) for source in told]
     if not told and rows.own is not None:

@@ -418,7 +418,7 @@ def moved_columns(
 def _moved(home: Source, other: Source, options: CompareOptions, key: str | None) -> tuple[ColumnChange, ...]:
     (near,), far = with_features([home], other, options.features, [key])
     assert far is not None
-    drift = ColumnDrift(near.users, level=options.level, seed=options.seed)
-    drift = drift.fit(read_reference(near, seed=options.seed).record)
+    read = read_reference(near, seed=options.seed).record
+    drift = ColumnDrift(near.users, level=options.level, seed=options.seed).fit(read)
     state = drift.folded(far.batches(("features",)))
     return () if state is None else drift.finish(state)

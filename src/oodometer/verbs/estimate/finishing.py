@@ -232,9 +232,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
 
 
 def _known(states: Mapping[str, Any], headline: Headline, effect: float) -> tuple[float, float, int] | None:
-    """The labelled rows, see `_Answer`, where they decide: where all are labelled, or their own interval is the
-    narrower one and nothing shows that they are no random sample.
-    """
+    """The labelled rows, see `_Answer`: all, or narrower where nothing shows that they are no random sample."""
     truth, counts = _truth(states, headline.interval.level, effect), states["truth"]
     if truth is None:
         return None
