@@ -100,10 +100,7 @@ def news_amr(split: str) -> Dataset:
     files = sorted(home.glob("*.txt"))
     if not files:
         raise InputError(
-            "files of AMR 2.0",
-            got="none",
-            remedy=f"put the release into OODOMETER_DATA as {LDC}",
-            file=str(home),
+            "files of AMR 2.0", got="none", remedy=f"put the release into OODOMETER_DATA as {LDC}", file=str(home)
         )
     rows: list[Row] = []
     for path in files:

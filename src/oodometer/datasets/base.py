@@ -188,10 +188,7 @@ class Dataset:
         return self.take(first.tolist()), self.take(rest.tolist())
 
     def rewritten(
-        self,
-        *,
-        inputs: Callable[[str], str] | None = None,
-        targets: Callable[[str], str] | None = None,
+        self, *, inputs: Callable[[str], str] | None = None, targets: Callable[[str], str] | None = None
     ) -> Dataset:
         """The same rows with every input, or every target, passed through a function."""
         return replace(

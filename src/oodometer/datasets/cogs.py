@@ -56,11 +56,7 @@ def pos_cogs(split: str) -> Dataset:
             rows.append((text, " ".join(tags_of(text.split(), lexicon)), kind, name))
         except KeyError as error:
             raise InputError(
-                "words of COGS's lexicon",
-                got=str(error),
-                remedy="fetch the archive again",
-                file=str(path),
-                row=row,
+                "words of COGS's lexicon", got=str(error), remedy="fetch the archive again", file=str(path), row=row
             ) from error
     return Dataset.of_rows("pos-cogs", rows, path.name)
 
@@ -118,10 +114,7 @@ def _lexicon(path: Path) -> dict[str, str]:
             found: list[str] | dict[str, str] = json.loads(text)
         except ValueError as error:
             raise InputError(
-                f"JSON in lexicon_{name}.json",
-                got=repr(text[:30]),
-                remedy="fetch the archive again",
-                file=str(path),
+                f"JSON in lexicon_{name}.json", got=repr(text[:30]), remedy="fetch the archive again", file=str(path)
             ) from error
         return found
 

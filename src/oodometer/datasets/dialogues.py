@@ -76,12 +76,7 @@ def replies_among(turns: Sequence[Any]) -> list[int]:
 
 
 def exchange(
-    row: Mapping[str, Any],
-    context: Sequence[str],
-    *,
-    number: int,
-    place: Mapping[str, Any],
-    label: str | None = None,
+    row: Mapping[str, Any], context: Sequence[str], *, number: int, place: Mapping[str, Any], label: str | None = None
 ) -> Exchange:
     """What a row with a context gives; ``place`` (file, row) goes into errors, ``number`` names a row without an id.
 
@@ -122,11 +117,7 @@ def _named(row: Mapping[str, Any], number: int) -> str:
 
 
 def _position(
-    row: Mapping[str, Any],
-    offered: Sequence[str],
-    response: str | None,
-    label: str | None,
-    place: Mapping[str, Any],
+    row: Mapping[str, Any], offered: Sequence[str], response: str | None, label: str | None, place: Mapping[str, Any]
 ) -> int | None:
     """The position of the right candidate; None where the row does not tell."""
     value = row.get(label or "label")

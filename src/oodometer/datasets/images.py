@@ -81,10 +81,7 @@ def image_files(folder: Path) -> list[Path]:
     found = sorted(_below(folder, {os.path.realpath(folder)}))
     if not found:
         raise InputError(
-            "a folder of images",
-            got="none in it",
-            remedy=f"known endings: {', '.join(ENDINGS)}",
-            file=str(folder),
+            "a folder of images", got="none in it", remedy=f"known endings: {', '.join(ENDINGS)}", file=str(folder)
         )
     return found
 

@@ -78,10 +78,7 @@ def _label(value: object) -> int:
 def _texts(name: str, found: list[tuple[str, int, str]], path: Path) -> Dataset:
     if len({label for _, label, _ in found}) < 2:
         raise InputError(
-            f"rows of both classes of {name}",
-            got=f"{len(found)} rows",
-            remedy="fetch the file again",
-            file=str(path),
+            f"rows of both classes of {name}", got=f"{len(found)} rows", remedy="fetch the file again", file=str(path)
         )
     texts, labels, ids = zip(*found, strict=True)
     return Dataset(name, texts, labels, ids=ids, source=path.name)

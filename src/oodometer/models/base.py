@@ -210,11 +210,7 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     for row, one in enumerate(found, 1):
         if not (isinstance(one, str) or _is_pair(one)):
             raise InputError(
-                "a string or a pair of strings",
-                got=repr(one),
-                remedy="clean the texts",
-                row=row,
-                column="text",
+                "a string or a pair of strings", got=repr(one), remedy="clean the texts", row=row, column="text"
             )
     return found
 
@@ -248,10 +244,7 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
     named = tuple(classes) if classes is not None else tuple(sorted(set(found)))
     if len(named) < 2 or len(set(named)) < len(named):
         raise InputError(
-            "at least two different classes",
-            got=repr(list(named)),
-            remedy="give rows of more classes",
-            column="label",
+            "at least two different classes", got=repr(list(named)), remedy="give rows of more classes", column="label"
         )
     place = {name: code for code, name in enumerate(named)}
     for row, one in enumerate(found, 1):

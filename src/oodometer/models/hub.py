@@ -126,9 +126,6 @@ def class_names(config: Any, source: str) -> tuple[int | str, ...]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
-            "a name for each class",
-            got=f"{twice!r} twice",
-            remedy="correct id2label in its config.json",
-            file=source,
+            "a name for each class", got=f"{twice!r} twice", remedy="correct id2label in its config.json", file=source
         )
     return tuple(names)

@@ -135,10 +135,7 @@ def _imported(name: str) -> Any:
     if not hasattr(found, attribute):
         names = ", ".join(one for one in vars(found) if not one.startswith("_"))
         raise InputError(
-            f"{attribute} in {module}",
-            got=f"{names[:120] or 'nothing'}",
-            file=name,
-            remedy="name one of these",
+            f"{attribute} in {module}", got=f"{names[:120] or 'nothing'}", file=name, remedy="name one of these"
         )
     return getattr(found, attribute)
 

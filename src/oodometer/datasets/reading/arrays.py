@@ -38,10 +38,7 @@ class ArrayExamples(Examples):
         inputs = columns.inputs or tuple(name for name in usual if name in self.arrays)[:1]
         if not inputs:
             raise InputError(
-                "an array of inputs",
-                got=", ".join(self.arrays),
-                file=str(path),
-                remedy="name it with --input",
+                "an array of inputs", got=", ".join(self.arrays), file=str(path), remedy="name it with --input"
             )
         self._input = check_found(inputs, self.arrays, str(path), "an array of inputs", "--input")[0]
         label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
@@ -56,11 +53,7 @@ class ArrayExamples(Examples):
             if name not in self.arrays or len(self.arrays[name]) != self.rows:
                 got = len(self.arrays[name]) if name in self.arrays else "no such array"
                 raise InputError(
-                    f"an array of {self.rows} entries",
-                    got=str(got),
-                    column=name,
-                    file=str(path),
-                    remedy="one a row",
+                    f"an array of {self.rows} entries", got=str(got), column=name, file=str(path), remedy="one a row"
                 )
 
     @property

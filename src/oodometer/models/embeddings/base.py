@@ -51,9 +51,6 @@ class WordVectors:
         tensors, about = read_tensors(path)
         if "matrix" not in tensors or "words" not in about:
             raise InputError(
-                "word vectors saved by oodometer",
-                got="another file",
-                remedy="train them again",
-                file=str(path),
+                "word vectors saved by oodometer", got="another file", remedy="train them again", file=str(path)
             )
         return cls(tuple(json.loads(about["words"])), tensors["matrix"].numpy())

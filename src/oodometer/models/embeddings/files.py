@@ -87,11 +87,7 @@ def _binary(stream: IO[bytes], count: int, dimensions: int, path: Path) -> Itera
         content = stream.read(size)
         if len(content) < size:
             raise InputError(
-                f"{count} vectors",
-                got=str(row - 1),
-                remedy="download the file again",
-                file=str(path),
-                row=row,
+                f"{count} vectors", got=str(row - 1), remedy="download the file again", file=str(path), row=row
             )
         yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
 

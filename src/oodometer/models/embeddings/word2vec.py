@@ -82,11 +82,7 @@ def train_word2vec(
         if done < how.epochs:
             watch = _Watch(folder, name, done, how.epochs, progress)
             model.train(
-                texts,
-                total_examples=model.corpus_count,
-                epochs=how.epochs - done,
-                start_alpha=rate,
-                callbacks=[watch],
+                texts, total_examples=model.corpus_count, epochs=how.epochs - done, start_alpha=rate, callbacks=[watch]
             )
     except RuntimeError as error:
         raise InputError(

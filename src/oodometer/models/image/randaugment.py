@@ -63,11 +63,7 @@ OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
 
 
 def randaugment(
-    images: Any,
-    seed: Sequence[int] = (0, 0, 0),
-    operations: int = 2,
-    magnitude: float = 3.0,
-    spread: float = 0.5,
+    images: Any, seed: Sequence[int] = (0, 0, 0), operations: int = 2, magnitude: float = 3.0, spread: float = 0.5
 ) -> Any:
     """Each image after ``operations`` of the 14 operations of RandAugment, drawn uniformly, with replacement.
 

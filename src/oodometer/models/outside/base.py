@@ -113,11 +113,7 @@ class OutsideClassifier(Classifier):
         if not np.isfinite(found).all():
             row = int(np.argmin(np.isfinite(found).all(1)))
             raise InputError(
-                "numbers",
-                got=str(found[row].tolist())[:60],
-                file=self.name,
-                row=row + 1,
-                remedy="mend the model",
+                "numbers", got=str(found[row].tolist())[:60], file=self.name, row=row + 1, remedy="mend the model"
             )
         if self.gives == "probabilities":
             wrong = (found < -1e-6).any(1) | (np.abs(found.sum(1) - 1) > 1e-3)

@@ -76,12 +76,7 @@ class Codec:
         rows = self._rows(texts)
         long = sum(len(row) > self.max_output_length for row in rows)
         self._warn(
-            "outputs",
-            long,
-            len(texts),
-            self.max_output_length,
-            "can be learnt in part only",
-            "max_output_length",
+            "outputs", long, len(texts), self.max_output_length, "can be learnt in part only", "max_output_length"
         )
         return ragged([row[: self.max_output_length] for row in rows])
 
@@ -126,8 +121,7 @@ class Codec:
         remedy = f"raise {option}" if most != self.positions else "the model has places for no more"
         share = f"{percent(count / rows)}"
         warnings.warn(
-            f"{count} of {rows} {what} ({share}) are longer than {most} tokens and {effect}; {remedy}",
-            stacklevel=4,
+            f"{count} of {rows} {what} ({share}) are longer than {most} tokens and {effect}; {remedy}", stacklevel=4
         )
 
 

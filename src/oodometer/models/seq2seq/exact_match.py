@@ -85,17 +85,11 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
         for row, one in enumerate(values, 1):
             if not isinstance(one, str):
                 raise InputError(
-                    "a string",
-                    got=repr(one),
-                    remedy="drop the row or give its output",
-                    row=row,
-                    column=column,
+                    "a string", got=repr(one), remedy="drop the row or give its output", row=row, column=column
                 )
     made = clean or _plain
     return np.fromiter(
-        (made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)),
-        dtype=bool,
-        count=len(golds),
+        (made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)), dtype=bool, count=len(golds)
     )
 
 

@@ -115,12 +115,7 @@ def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any
     value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(max=0)  # rounding may leave more than 0
     joint = (totals[..., None] + value.reshape(rows, width, -1)).reshape(rows, -1)
     best, at = joint.topk(min(most, joint.shape[1]))
-    found = (
-        best,
-        at // top.shape[1],
-        token.reshape(rows, -1).gather(1, at),
-        value.reshape(rows, -1).gather(1, at),
-    )
+    found = (best, at // top.shape[1], token.reshape(rows, -1).gather(1, at), value.reshape(rows, -1).gather(1, at))
     short = most - best.shape[1]
     if short == 0:
         return found

@@ -48,12 +48,7 @@ class Snapshots:
     """
 
     def __init__(
-        self,
-        home: Path,
-        every: int,
-        most: int | None,
-        training: str,
-        save: Callable[[Path, int], object],
+        self, home: Path, every: int, most: int | None, training: str, save: Callable[[Path, int], object]
     ) -> None:
         if every < 1 or (most is not None and most < 1):
             raise UsageError(f"expected every and most of at least 1, got {every} and {most}")

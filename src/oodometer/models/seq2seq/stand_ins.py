@@ -72,8 +72,7 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     special = set(tokenizer.all_special_tokens)
     free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
     candidates = sorted(
-        (piece for piece in free if _suits(piece) and piece not in everything),
-        key=lambda one: (len(one), one),
+        (piece for piece in free if _suits(piece) and piece not in everything), key=lambda one: (len(one), one)
     )
     found: dict[str, str] = {}
     for start in range(0, len(candidates), 256):

@@ -40,8 +40,7 @@ class TransformerClassifier(TextClassifier):
             got = "neither" if source is None else "both"
             raise UsageError(f"expected source or config, got {got}; name a pretrained encoder or give sizes")
         super().__init__(
-            training=training or TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1),
-            device=device,
+            training=training or TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1), device=device
         )
         self.source, self.config = source, None if config is None else dict(config)
         self.vocab_size, self.max_length = vocab_size, max_length

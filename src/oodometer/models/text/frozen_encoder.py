@@ -136,13 +136,7 @@ class FrozenEncoder(Classifier):
         (out,) = asking.found
         return out
 
-    def ask(
-        self,
-        inputs: Any,
-        request: Request | None = None,
-        *,
-        progress: Progress | None = None,
-    ) -> Answers:
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """Logits, and the states as features; see `Classifier.ask`."""
         request = request or Request()
         self._must_be_fitted()

@@ -92,10 +92,6 @@ def cut_longer_side(
 def _token_stops(tokenizer: Any, texts: list[str]) -> list[list[int]]:
     """Where each token of each text ends, counted in letters."""
     found = tokenizer(
-        texts,
-        add_special_tokens=False,
-        return_offsets_mapping=True,
-        return_attention_mask=False,
-        verbose=False,
+        texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
     )
     return [[end for _, end in row] for row in found["offset_mapping"]]

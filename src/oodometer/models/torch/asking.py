@@ -126,13 +126,7 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
     Raises `UsageError` where it has no dropout, or one that never leaves anything out: all passes would be one.
     """
     torch = load_torch()
-    kinds = (
-        torch.nn.Dropout,
-        torch.nn.Dropout1d,
-        torch.nn.Dropout2d,
-        torch.nn.Dropout3d,
-        torch.nn.AlphaDropout,
-    )
+    kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)
     layers = [one for one in net.modules() if isinstance(one, kinds) and one.p > 0]
     if not layers:
         raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")

@@ -70,10 +70,7 @@ def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
     if expected != set(tensors):
         odd = sorted(expected ^ set(tensors))
         raise InputError(
-            "weights of the same network",
-            got=f"others, such as {odd[0]}",
-            remedy="train it again",
-            column="weights",
+            "weights of the same network", got=f"others, such as {odd[0]}", remedy="train it again", column="weights"
         )
     try:
         net.load_state_dict(dict(tensors), strict=False)

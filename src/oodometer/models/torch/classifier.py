@@ -215,13 +215,7 @@ class TorchClassifier(Classifier):
 
     # ---------------------------------------------------------------- asking
 
-    def ask(
-        self,
-        inputs: Any,
-        request: Request | None = None,
-        *,
-        progress: Progress | None = None,
-    ) -> Answers:
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """Logits, and what else is requested; see `Classifier.ask`."""
         request = request or Request()
         self._must_be_fitted()
