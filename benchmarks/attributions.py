@@ -100,7 +100,7 @@ def set_up(home: Path, texts: int) -> Bench:
     import transformers
 
     from oodometer.attributions import Words
-    from oodometer.datasets.reviews import sst2
+    from oodometer.datasets.sentences import sst2
     from oodometer.models import Encoder
     from oodometer.recipes.kit.sources import packaged_minilm
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from oodometer.datasets import cifar10, cifar10_1, cifar10n, mnist, stl10
-from oodometer.datasets.cifar import CIFAR10_CLASSES, find_cifar10_1
-from oodometer.datasets.stl10 import STL10_CLASSES, find_stl10
+from oodometer.datasets.image_sets import CIFAR10_CLASSES, STL10_CLASSES, find_cifar10_1, find_stl10
 from oodometer.errors import InputError, UsageError, WorkError
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
@@ -214,9 +213,9 @@ def test_the_hub_stands_in_where_there_is_no_folder(here: Path, monkeypatch: pyt
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
-    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
+    monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
     local = cifar10("test")
-    for module in ("cifar", "mnist", "pixel_files"):
+    for module in ("image_sets", "files"):
         monkeypatch.setattr(sys.modules[f"oodometer.datasets.{module}"], "data_folder", lambda: None)
     np.testing.assert_array_equal(cifar10("test").inputs, local.inputs)
     assert cifar10("test").ids == local.ids

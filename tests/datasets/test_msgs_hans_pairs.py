@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from oodometer.datasets import data_folder
-from oodometer.datasets.hans import hans
-from oodometer.datasets.msgs import MsgsSet, msgs
-from oodometer.datasets.sentence_pairs import binary_entailment, mrpc, paws_qqp
+from oodometer.datasets.sentences import MsgsSet, binary_entailment, hans, mrpc, msgs, paws_qqp
 from oodometer.errors import InputError, UsageError, WorkError
 
 needs_data = pytest.mark.skipif(not os.environ.get("OODOMETER_DATA"), reason="needs OODOMETER_DATA")
@@ -76,7 +74,7 @@ def test_faults_of_msgs_are_one_line(home: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="expected rows of VERB, train"):
         msgs("VERB", "train")
     monkeypatch.delenv("OODOMETER_DATA")
-    monkeypatch.setattr(sys.modules["oodometer.datasets.msgs"], "data_folder", lambda: None)
+    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match="MSGS is not on the hub"):
         msgs("VERB", "train")
 
@@ -108,7 +106,7 @@ def test_hans_by_split_and_heuristic(home: Path) -> None:
 
 
 def test_hans_on_the_hub_counts_entailment_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["oodometer.datasets.hans"]  # the package has a function of its name
+    module = sys.modules["oodometer.datasets.sentences"]  # the package has a function of its name
     monkeypatch.setattr(module, "data_folder", lambda: None)
     asked: list[tuple[str, str]] = []
 
@@ -146,7 +144,7 @@ def test_pairs_by_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(lzma.compress(json.dumps({**rows[0], "a": "x", "b": "y", "label": "MAYBE"}).encode()))
     with pytest.raises(InputError, match=r"row 1: expected two sentences and a label among 0, 1, got 'MAYBE'"):
         paws_qqp()
-    monkeypatch.setattr("oodometer.datasets.sentence_pairs.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match="PAWS-QQP is not on the hub"):
         paws_qqp()
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from oodometer.datasets import Dataset, data_folder
-from oodometer.datasets import folder as place_of_data
-from oodometer.datasets import reviews as module
-from oodometer.datasets.reviews import imdb, sst2
+from oodometer.datasets import files as place_of_data
+from oodometer.datasets import sentences as module
+from oodometer.datasets.sentences import imdb, sst2
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
 
 
@@ -89,7 +89,7 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
-    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
+    monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
     monkeypatch.setattr(module, "data_folder", lambda: None)
     assert imdb("train") == Dataset(
         "imdb", ("bad", "good"), (0, 1), ids=("train/0", "train/1"), source="stanfordnlp/imdb"

@@ -18,15 +18,12 @@ from hypothesis import given
 
 from oodometer import datasets as sequences
 from oodometer.datasets import Dataset
-from oodometer.datasets import folder as texts
-from oodometer.datasets.amr import without_variables
+from oodometer.datasets import files as texts
 from oodometer.datasets.base import split_by_group
-from oodometer.datasets.cogs import tags_of
 from oodometer.datasets.files import read_lines, read_member
-from oodometer.datasets.topv2 import DOMAINS, few_of_each
-from oodometer.datasets.trees import Tree, linearise, parse
-from oodometer.datasets.universal import UNIVERSAL, from_brown, from_penn
-from oodometer.datasets.words import numbered, signature, with_signatures
+from oodometer.datasets.logical_forms import DOMAINS, few_of_each, tags_of, without_variables
+from oodometer.datasets.tagging import UNIVERSAL, from_brown, from_penn
+from oodometer.datasets.trees import Tree, linearise, numbered, parse, signature, with_signatures
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
 
 
@@ -154,7 +151,7 @@ def test_faults_of_cogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cogs_files(here, "A gnu saw Emma .\tx\tin_distribution\n")
     with pytest.raises(InputError, match="row 1: expected words of COGS's lexicon, got 'gnu'"):
         sequences.pos_cogs("dev")
-    monkeypatch.setattr(sys.modules["oodometer.datasets.cogs"], "data_folder", lambda: None)
+    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match=r"put cogs\.tar\.xz into a folder"):
         sequences.cogs("dev")
 
@@ -449,9 +446,9 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
-    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
+    monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
     monkeypatch.delenv("OODOMETER_DATA", raising=False)
-    monkeypatch.setattr(texts, "__file__", "/nowhere/src/oodometer/datasets/folder.py")
+    monkeypatch.setattr(texts, "__file__", "/nowhere/src/oodometer/datasets/files.py")
     assert len(sequences.cfq("mcd1", "train")) == 19
     assert sequences.cfq("mcd1", "test").targets[0] == "a b"
     assert sequences.topv2("test").counts == {"weather": 1}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oodometer.datasets import Dataset
-from oodometer.datasets.response_ranking import replies
+from oodometer.datasets.dialogues import replies
 from oodometer.models import (
     BagOfWords,
     Convolution,

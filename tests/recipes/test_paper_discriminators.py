@@ -89,7 +89,7 @@ def data(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     shutil.copytree(encoder, home / "roberta-base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
-        patch.setattr("oodometer.datasets.hub.hub_answers", lambda: False)
+        patch.setattr("oodometer.datasets.files.hub_answers", lambda: False)
         patch.setattr(RECIPE, "lineup", tiny_paper)
         yield home
 

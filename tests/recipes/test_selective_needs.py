@@ -17,7 +17,7 @@ from oodometer.recipes.selective_answering.run_config import RUN_CONFIGS
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of data without any, and no hub."""
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
-    for place in ("oodometer.datasets.hub.hub_answers", "oodometer.recipes.selective_answering.needs.hub_answers"):
+    for place in ("oodometer.datasets.files.hub_answers", "oodometer.recipes.selective_answering.needs.hub_answers"):
         monkeypatch.setattr(place, lambda: False)
     return tmp_path
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oodometer
-from oodometer.datasets.response_ranking import replies
+from oodometer.datasets.dialogues import replies
 from oodometer.errors import InputError
 from oodometer.models import Ensemble, MonteCarloDropout, ResponseRanker, TemperatureScaling
 from oodometer.models.torch.training import TrainingConfig

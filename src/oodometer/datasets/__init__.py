@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from .amr import little_prince, news_amr
 from .base import Dataset, Dialogue, Table
-from .cfq import cfq
-from .cifar import cifar10, cifar10_1, cifar10n
-from .cogs import cogs, pos_cogs
-from .daily_dialog import daily_dialog
-from .folder import data_folder
-from .hans import hans
-from .mnist import mnist
-from .msgs import MsgsSet, msgs
-from .penn import penn_tags, penn_trees
-from .response_ranking import replies
-from .reviews import imdb, sst2
-from .sentence_pairs import binary_entailment, mrpc, paws_qqp
-from .stl10 import stl10
+from .dialogues import daily_dialog, replies
+from .files import data_folder
+from .image_sets import cifar10, cifar10_1, cifar10n, mnist, stl10
+from .logical_forms import cfq, cogs, little_prince, news_amr, pos_cogs, topv2
+from .sentences import MsgsSet, binary_entailment, hans, imdb, mrpc, msgs, paws_qqp, sst2
 from .tagging import ud_tags, wsj_tags
-from .topv2 import topv2
-from .trees import gum_trees, wsj_trees
-from .words import numbered, with_signatures
+from .trees import gum_trees, numbered, penn_tags, penn_trees, with_signatures, wsj_trees
 
 __all__ = [
     "Dataset",

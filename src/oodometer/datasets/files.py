@@ -1,16 +1,22 @@
-"""Files: the lines of a compressed file, of a plain one, and of one member of an archive; every fault in one line."""
+"""Files of data sets: the folder OODOMETER_DATA, else the hub; lines, archives, and every fault in one line."""
 
 from __future__ import annotations
 
 import json
 import lzma
+import os
+import socket
 import tarfile
+import time
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError, WorkError
 
 _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecodeError, OSError)
 
@@ -29,7 +35,7 @@ def read_lines(path: Path) -> Iterator[str]:
         raise missing_file(path) from None
     except _BROKEN as error:
         kind = "an .xz file of text" if path.suffix == ".xz" else "a file of text in UTF-8"
-        raise _broken(kind, path, error) from error
+        raise damaged(kind, str(error) or type(error).__name__, path) from error
 
 
 def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -43,13 +49,7 @@ def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]
         except ValueError:
             found = None
         if not isinstance(found, dict) or any(key not in found for key in needed):
-            raise InputError(
-                f"JSON with {', '.join(needed)}",
-                got=repr(line[:40]),
-                remedy="fetch the file again",
-                file=str(path),
-                row=row,
-            )
+            raise damaged(f"JSON with {', '.join(needed)}", repr(line[:40]), path, row)
         yield row, found
 
 
@@ -70,11 +70,9 @@ def read_member(path: Path, member: str) -> list[str]:
     except FileNotFoundError:
         raise missing_file(path) from None
     except KeyError as error:
-        raise InputError(
-            f"a file {member} in the archive", got="none", remedy="fetch the archive again", file=str(path)
-        ) from error
+        raise damaged(f"a file {member} in the archive", "none", path, what="the archive") from error
     except _BROKEN as error:
-        raise _broken("a .tar.xz archive of text", path, error) from error
+        raise damaged("a .tar.xz archive of text", str(error) or type(error).__name__, path) from error
 
 
 def missing_file(path: Path) -> InputError:
@@ -87,5 +85,107 @@ def missing_file(path: Path) -> InputError:
     )
 
 
-def _broken(kind: str, path: Path, error: Exception) -> InputError:
-    return InputError(kind, got=str(error) or type(error).__name__, remedy="fetch the file again", file=str(path))
+def damaged(
+    expected: str,
+    got: str,
+    path: Path | str,
+    row: int | None = None,
+    *,
+    column: str | None = None,
+    what: str = "the file",
+) -> InputError:
+    """The error for data that were fetched and are not what they should be: fetching them again is the remedy."""
+    return InputError(expected, got=got, remedy=f"fetch {what} again", file=str(path), row=row, column=column)
+
+
+def data_folder() -> Path | None:
+    """The folder named by OODOMETER_DATA, else ``../shared/data`` beside a checkout, else None: then the hub is asked.
+
+    Raises `InputError` where OODOMETER_DATA names no folder.
+    """
+    named = os.environ.get("OODOMETER_DATA")
+    if named:
+        folder = Path(named)
+        if not folder.is_dir():
+            raise InputError(
+                "a folder of data sets in OODOMETER_DATA",
+                got="no such folder",
+                remedy="name the folder, or unset it to load from the hub",
+                file=named,
+            )
+        return folder
+    root = Path(__file__).resolve().parents[3]
+    beside = root.parent / "shared" / "data"
+    return beside if (root / "pyproject.toml").is_file() and beside.is_dir() else None
+
+
+def data_file(name: str, what: str, files: str = "") -> Path:
+    """Where a file of the folder of data is; `WorkError` without a folder, for data, ``what``, that are on no hub."""
+    folder = data_folder()
+    if folder is None:
+        raise without_hub(what, files or name)
+    return folder / name
+
+
+_PATIENCE = 5.0  # seconds that a connection may take
+_PORTS = {"http": 80, "https": 443}
+_KEPT = 60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
+
+
+def hub_answers() -> bool:
+    """Whether the Hugging Face hub can be reached and may be; with a proxy nobody but the proxy can tell, and it may.
+
+    A hub that cannot be reached is otherwise asked six times for every file, half a minute each.
+    """
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if getproxies():
+        return True
+    place = urlsplit(constants.ENDPOINT)
+    port = place.port or _PORTS.get(place.scheme, 443)
+    return _connects(place.hostname or "", port, int(time.monotonic() // _KEPT))
+
+
+@lru_cache(maxsize=4)
+def _connects(host: str, port: int, minute: int) -> bool:
+    try:
+        with socket.create_connection((host, port), _PATIENCE):
+            return True
+    except OSError:
+        return False
+
+
+def hub_rows(source: str, split: str, part: str | None = None) -> Any:
+    """Rows of a split, each a mapping of columns.
+
+    A hub that does not answer is not asked again: what was downloaded before is used. Raises `MissingExtraError`
+    without the library, `WorkError` where the set cannot be loaded.
+    """
+    try:
+        from datasets import load_dataset
+    except ImportError as error:
+        raise MissingExtraError("loading data from the hub", "datasets", extra="hf") from error
+    if not hub_answers():
+        from datasets import config
+
+        if not (Path(config.HF_DATASETS_CACHE) / source.replace("/", "___")).is_dir():
+            reason = f"cannot load {source} from the hub, which does not answer"
+            raise WorkError(f"{reason}; set OODOMETER_DATA to a folder that holds the data")
+    try:
+        return load_dataset(source, part, split=split) if part else load_dataset(source, split=split)
+    except Exception as error:  # no network, no such set: many classes, one remedy
+        raise WorkError(
+            f"cannot load {source} ({split}) from the hub ({type(error).__name__}); set OODOMETER_DATA to a folder "
+            "that holds the data"
+        ) from error
+
+
+def without_hub(what: str, files: str) -> WorkError:
+    """The error for a data set that is on no hub or may not be there.
+
+    >>> print(without_hub("the Penn Treebank", "ptb/"))
+    the Penn Treebank is not on the hub; put ptb/ into a folder and name that folder in OODOMETER_DATA
+    """
+    return WorkError(f"{what} is not on the hub; put {files} into a folder and name that folder in OODOMETER_DATA")

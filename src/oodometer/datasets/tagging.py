@@ -2,20 +2,90 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .base import Dataset, Row, split_by_group
-from .files import read_objects
-from .folder import data_folder
-from .hub import hub_rows, without_hub
-from .universal import from_brown, from_penn
+from .files import damaged, data_file, data_folder, hub_rows, read_objects, without_hub
+
+UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
+
+_PENN = {
+    "NOUN": "NN NNS NNP NNPS",
+    "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS",
+    "ADJ": "JJ JJR JJS",
+    "ADV": "RB RBR RBS WRB",
+    "PRON": "PRP PRP$ WP WP$",
+    "DET": "DT PDT WDT EX",
+    "ADP": "IN",
+    "NUM": "CD",
+    "CONJ": "CC",
+    "PRT": "RP TO POS",
+    "X": "FW LS SYM UH XX GW X",
+    ".": ". , : `` '' -LRB- -RRB- ( ) # $ - ... \" ' --",
+}
+_FROM_PENN = {tag: one for one, tags in _PENN.items() for tag in tags.split()}
+
+# Brown's tags, as Penn would tag the same words: its own names for be, have and do are verbs, possessive pronouns are
+# pronouns, `all` and `such` before a noun are determiners, ordinals and `other`, `many`, `more` are adjectives.
+_BROWN = {
+    "NOUN": "NN NN$ NNS NNS$ NP NP$ NPS NPS$ NR NR$ NRS PN PN$ CD$",
+    "VERB": "VB VBD VBG VBN VBZ MD BE BED BEDZ BEG BEM BEN BER BEZ DO DOD DOZ HV HVD HVG HVN HVZ",
+    "ADJ": "JJ JJ$ JJR JJR$ JJS JJT AP AP$ OD",
+    "ADV": "RB RB$ RBR RBT RN QL QLP WRB WQL *",
+    "PRON": "PPS PPSS PPO PPL PPLS PP$ PP$$ WPS WPO WP$",
+    "DET": "AT DT DT$ DTI DTS DTX WDT EX ABN ABL ABX",
+    "ADP": "IN CS",
+    "NUM": "CD",
+    "CONJ": "CC",
+    "PRT": "TO RP",
+    "X": "UH NIL FW",
+    ".": ". , : ` `` '' ' ( ) --",
+}
+_FROM_BROWN = {tag: one for one, tags in _BROWN.items() for tag in tags.split()}
+_ENDING = re.compile(r"(-(TL|HL|NC|T|N))+$")
+
+
+def from_penn(tag: str) -> str:
+    """The universal tag of a Penn Treebank tag; X for one that is not Penn's. Source: Petrov, Das and McDonald (2012).
+
+    >>> [from_penn(tag) for tag in ("NNP", "MD", "POS", "-LRB-", "ODD")]
+    ['NOUN', 'VERB', 'PRT', '.', 'X']
+    """
+    return _FROM_PENN.get(tag, "X")
+
+
+def from_brown(tag: str, word: str = "") -> str:
+    """The universal tag of a Brown tag, such as Penn's taggers would have chosen; X for foreign and unknown ones.
+
+    Endings for titles and headlines are dropped; of a contraction (``PPSS+MD``) the first part counts, and a negation
+    is no part of its verb (``BEZ*``). Penn tags *to* alike before nouns and verbs (PRT), and *that* in a relative
+    clause as a determiner, so both words are decided by themselves.
+
+    Source: Petrov, Das and McDonald (2012), with possessive pronouns, *all*, *there*, *to* and *that* as in Penn's map.
+
+    >>> [from_brown(tag) for tag in ("NN-TL", "PPSS+MD", "BEZ*", "PP$", "FW-NN", "*")]
+    ['NOUN', 'PRON', 'VERB', 'PRON', 'X', 'ADV']
+    >>> from_brown("IN", "to"), from_brown("WPS", "that"), from_brown("WPS", "who")
+    ('PRT', 'DET', 'PRON')
+    """
+    if tag.startswith("FW-"):
+        return "X"
+    base = _ENDING.sub("", tag).partition("+")[0]
+    base = base if base == "*" else base.rstrip("*")
+    if word.lower() == "to" and base == "IN":
+        return "PRT"
+    if word.lower() == "that" and base in ("WPS", "WPO"):
+        return "DET"
+    return _FROM_BROWN.get(base, "." if base.startswith("--") else "X")
+
 
 CORPORA, TREEBANKS = "pos_wsj_brown_etc.jsonl.xz", "ud_pos.jsonl.xz"
-SHARES = (0.7, 0.1, 0.2)  # of the documents of the Wall Street Journal's sample: training, development, test
+_TAG_SHARES = (0.7, 0.1, 0.2)  # of the documents of the Wall Street Journal's sample: training, development, test
 _UD_HUB = {"ewt": "en_ewt", "gum": "en_gum"}
 
 
@@ -31,12 +101,12 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     """
     if split not in ("train", "dev", "test", "brown", "masc"):
         raise UsageError(f"expected train, dev, test, brown or masc, got {split!r}")
-    path = _path(CORPORA, "the Brown corpus and the WSJ sample with tags")
+    path = data_file(CORPORA, "the Brown corpus and the WSJ sample with tags")
     if split in ("brown", "masc"):
         return Dataset.of_rows(split, _corpora(path)[split], path.name)
     sample = _corpora(path)["wsj_sample"]
     documents = [name.rsplit("/", 1)[0] for *_, name in sample]
-    parts = split_by_group(Dataset.of_rows("wsj", sample, path.name), documents, SHARES, seed)
+    parts = split_by_group(Dataset.of_rows("wsj", sample, path.name), documents, _TAG_SHARES, seed)
     found = parts[("train", "dev", "test").index(split)]
     return found + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name) if split == "train" else found
 
@@ -55,13 +125,6 @@ def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> 
     path = folder / TREEBANKS
     rows = [row for name, split, row in _treebanks(path) if name == treebank and split in splits]
     return Dataset.of_rows(treebank, rows, path.name)
-
-
-def _path(name: str, what: str) -> Path:
-    folder = data_folder()
-    if folder is None:
-        raise without_hub(what, name)
-    return folder / name
 
 
 @cache
@@ -97,13 +160,7 @@ def _treebanks(path: Path) -> list[tuple[str, str, Row]]:
 def _pair(one: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[str], list[str]]:
     words, tags = str(one["tok"]).split(), str(one[column]).split()
     if not words or len(words) != len(tags):
-        raise InputError(
-            "as many tags as words",
-            got=f"{len(words)} words and {len(tags)} tags",
-            remedy="fetch the file again",
-            file=str(path),
-            row=row,
-        )
+        raise damaged("as many tags as words", f"{len(words)} words and {len(tags)} tags", path, row)
     return words, tags
 
 

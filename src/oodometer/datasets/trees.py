@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -11,10 +12,65 @@ from pathlib import Path
 
 from ..errors import InputError, UsageError
 from .base import Dataset, Row, split_by_group
-from .files import read_objects
-from .folder import data_folder
-from .hub import without_hub
-from .words import numbered
+from .files import data_file, read_lines, read_objects
+
+# fmt: off
+_ENDINGS = (
+    "ness", "ment", "tion", "sion", "able", "ible", "less", "ship", "hood", "ance", "ence", "ious", "ical", "ally",
+    "ward", "wise", "like", "self", "ized", "ised", "izes", "izing", "ing", "ity", "ous", "ful", "ish", "ive",
+    "ize", "ise", "ism", "ist", "ant", "ent", "ary", "ory", "ial", "ian", "eer", "ate", "ify", "est",
+    "ed", "er", "or", "ly", "al", "ic", "en", "ty", "cy", "ry", "us", "es", "'s", "s",
+    "e", "y", "n",
+)
+# fmt: on
+
+
+def signature(word: str) -> str:
+    """The form of a word as one token: capital letters, digits, a hyphen, and its ending.
+
+    Source: Petrov et al. (2006), whose classes of unknown words ours follow; the endings are our own list.
+
+    >>> [signature(word) for word in ("Ringers", "1,250", "mid-March", "unwell", "--", "NASA")]
+    ['~Xs', '~0', '~x-', '~x', '~.', '~XX']
+    """
+    if not any(letter.isalnum() for letter in word):
+        return "~."
+    if word[0].isdigit() or not any(letter.isalpha() for letter in word):
+        return "~0x" if any(letter.isalpha() for letter in word) else "~0"
+    case = "X" if word[0].isupper() else "x"
+    if len(word) > 1 and word.isupper():
+        case = "XX"
+    digits = "0" if any(letter.isdigit() for letter in word) else ""
+    hyphen = "-" if "-" in word[1:] else ""
+    last = re.split(r"-", word)[-1].lower()
+    ending = next((end for end in _ENDINGS if last.endswith(end) and len(last) > len(end) + 1), "")
+    return f"~{case}{digits}{hyphen}{'' if case == 'XX' else ending}"
+
+
+def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str]:
+    """A function that replaces words met fewer than ``least`` times in some texts by their signature.
+
+    >>> rewrite = with_signatures(["the cat sat", "the dog sat", "the cat ran"], least=2)
+    >>> rewrite("the cat barked")
+    'the cat ~xed'
+    """
+    counts = Counter(word for text in texts for word in text.split())
+    known = {word for word, count in counts.items() if count >= least}
+
+    def rewrite(text: str) -> str:
+        return " ".join(word if word in known else signature(word) for word in text.split())
+
+    return rewrite
+
+
+def numbered(text: str) -> str:
+    """Each word with its number before it.
+
+    >>> numbered("The dog barks")
+    '1 The 2 dog 3 barks'
+    """
+    return " ".join(f"{i} {word}" for i, word in enumerate(text.split(), 1))
+
 
 WSJ, GUM = "wsj_sample_trees.jsonl.xz", "gum_const.jsonl.xz"
 SHARES = (0.75, 0.1, 0.15)  # of the documents of the Wall Street Journal's sample: training, development, test
@@ -115,19 +171,15 @@ def linearise(tree: Tree, *, words: bool = True) -> str:
     >>> linearise(tree, words=False)
     '(TOP (S (NP 1 2 ) (VP 3 ) ) )'
     """
-    return _with_words(tree) if words else _with_numbers(tree, count(1))
+    numbers = count(1)
 
+    def written(one: Tree) -> str:
+        if one.word is not None:
+            return f"({one.label} {one.word})" if words else str(next(numbers))
+        parts = map(written, one.parts)
+        return f"({one.label}{''.join(parts)})" if words else f"({one.label} {' '.join(parts)} )"
 
-def _with_words(tree: Tree) -> str:
-    if tree.word is not None:
-        return f"({tree.label} {tree.word})"
-    return f"({tree.label}{''.join(map(_with_words, tree.parts))})"
-
-
-def _with_numbers(tree: Tree, numbers: Iterator[int]) -> str:
-    if tree.word is not None:
-        return str(next(numbers))
-    return f"({tree.label} {' '.join(_with_numbers(part, numbers) for part in tree.parts)} )"
+    return written(tree)
 
 
 def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: int = 0) -> Dataset:
@@ -139,7 +191,7 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
     """
     if split not in ("train", "dev", "test"):
         raise UsageError(f"expected train, dev or test, got {split!r}")
-    path = _path(WSJ)
+    path = data_file(WSJ, "the treebank")
     found = [(kind, name, tree) for kind, name, tree in _trees(path)]
     rows = Dataset.of_rows("wsj", [_row(tree, kind, name, words) for kind, name, tree in found], path.name)
     place = {name: i for i, (_, name, _) in enumerate(found)}
@@ -152,7 +204,7 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
 
 def gum_trees(*, words: bool = True) -> Dataset:
     """GUM and GENTLE, 23 genres as types, from ``gum_const.jsonl.xz``. Source: Zeldes (2017), Aoyama et al. (2023)."""
-    path = _path(GUM)
+    path = data_file(GUM, "the treebank")
     rows = [_row(tree, kind, name, words) for kind, name, tree in _trees(path)]
     return Dataset.of_rows("gum", rows, path.name)
 
@@ -174,13 +226,6 @@ def _row(tree: Tree, kind: str, name: str, words: bool) -> Row:
     return text if words else numbered(text), linearise(tree, words=words), kind, name
 
 
-def _path(name: str) -> Path:
-    folder = data_folder()
-    if folder is None:
-        raise without_hub("the treebank", name)
-    return folder / name
-
-
 @cache
 def _trees(path: Path) -> list[tuple[str, str, Tree]]:
     """Type, id and tree of each row; trees that hold nothing but traces are left out."""
@@ -193,4 +238,71 @@ def _trees(path: Path) -> list[tuple[str, str, Tree]]:
                 error.expected, got=error.got, remedy=error.remedy, file=str(path), row=row, column="tree"
             ) from error
         found.append((str(one.get("genre", "news")), f"{one['doc']}/{one['i']}", tree))
+    return found
+
+
+_PENN = "ptb"
+_PENN_SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
+
+
+def penn_trees(split: str) -> Dataset:
+    """Sentences and trees: WSJ ``train`` (sections 2 to 21), ``dev`` (22), ``test`` (23), and ``brown`` whole.
+
+    The corpus is licensed and on no hub: put its ``.mrg`` files into the folder of OODOMETER_DATA as ``ptb/wsj/02/...``
+    and ``ptb/brown/cf/...`` (capital letters as released will do). Types are ``news`` and Brown's parts (cf, cg, ...).
+
+    Source: Marcus et al. (1993).
+    """
+    rows = [(" ".join(tree.words), linearise(tree), kind, name) for kind, name, tree in _penn_trees(split)]
+    return Dataset.of_rows("ptb", rows, _PENN)
+
+
+def penn_tags(split: str) -> Dataset:
+    """Sentences and the Penn tag of each word; splits as in `penn_trees`."""
+    rows = [(" ".join(tree.words), " ".join(tree.tags), kind, name) for kind, name, tree in _penn_trees(split)]
+    return Dataset.of_rows("ptb-pos", rows, _PENN)
+
+
+def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
+    if split not in (*_PENN_SECTIONS, "brown"):
+        raise UsageError(f"expected train, dev, test or brown, got {split!r}")
+    home = data_file(_PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,")
+    part = "brown" if split == "brown" else "wsj"
+    files = [path for path in _penn_files(home) if part in (one.lower() for one in path.parts)]
+    if split != "brown":
+        wanted = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
+        files = [path for path in files if path.parent.name in wanted]
+    if not files:
+        raise InputError(
+            f"files .mrg of {part}",
+            got="none",
+            remedy=f"put the release into OODOMETER_DATA as {_PENN}",
+            file=str(home),
+        )
+    return [found for path in files for found in _penn_file(path, part)]
+
+
+@cache
+def _penn_files(home: Path) -> list[Path]:
+    return sorted(path for path in home.rglob("*") if path.suffix.lower() == ".mrg")
+
+
+def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
+    """The trees of a file, each between two top brackets."""
+    text = "\n".join(read_lines(path))
+    kind = "news" if part == "wsj" else path.parent.name.lower()
+    found: list[tuple[str, str, Tree]] = []
+    depth = start = 0
+    for match in re.finditer(r"[()]", text):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 1 and match[0] == "(":
+            start = match.start()
+        if depth == 0:
+            try:
+                tree = parse(" ".join(text[start : match.end()].split()))
+            except InputError as error:
+                raise InputError(
+                    error.expected, got=error.got, remedy=error.remedy, file=str(path), row=len(found) + 1
+                ) from error
+            found.append((kind, f"{path.stem.lower()}/{len(found)}", tree))
     return found

@@ -88,9 +88,9 @@ def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputE
 def from_hub() -> dict[str, Any]:
     """Options of ``from_pretrained`` for a hub name: nothing but what was downloaded before where the hub is not there.
 
-    See `oodometer.datasets.hub.hub_answers`.
+    See `oodometer.datasets.files.hub_answers`.
     """
-    from ..datasets.hub import hub_answers
+    from ..datasets.files import hub_answers
 
     return {} if hub_answers() else {"local_files_only": True}
 

@@ -12,7 +12,7 @@ import oodometer
 from oodometer.arrays import softmax
 from oodometer.datasets import Dataset
 from oodometer.datasets.base import Dialogue
-from oodometer.datasets.response_ranking import replies
+from oodometer.datasets.dialogues import replies
 from oodometer.errors import InputError, UsageError
 from oodometer.models import Ensemble, ResponseRanker, load_model, open_classifier
 from oodometer.models.base import Request

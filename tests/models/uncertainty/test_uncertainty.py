@@ -38,7 +38,7 @@ def made(kind: str, seed: int = 0, epochs: int = 2) -> Classifier:
 
 def data_of(kind: str) -> Dataset:
     """Texts of two classes, or dialogues, in which the letters tell."""
-    from oodometer.datasets.response_ranking import replies
+    from oodometer.datasets.dialogues import replies
 
     rng = np.random.default_rng(0)
     if kind == "ranker":

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
+from oodometer.datasets import reading as base
 from oodometer.datasets.images import LateImages
-from oodometer.datasets.reading import base
-from oodometer.datasets.reading.opening import FolderExamples
+from oodometer.datasets.reading import FolderExamples
 from oodometer.models.base import Request
 from oodometer.models.image.pixels import augmented, in_one_size
 from oodometer.models.image.randaugment import randaugment
@@ -112,7 +112,7 @@ from oodometer.datasets.reading import base
 base.HELD = 2**25
 from oodometer.models.outside import base as outside
 from oodometer.models.outside.function import FunctionClassifier
-from oodometer.datasets.reading.opening import FolderExamples
+from oodometer.datasets.reading import FolderExamples
 from pathlib import Path
 outside.HELD = 2**25
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from ...datasets.msgs import ADJECTIVES as MSGS_ADJECTIVES
+from ...datasets.sentences import ADJECTIVES as MSGS_ADJECTIVES
 from ...registry import register
 from ..words import Words
 from .window import WindowFactor

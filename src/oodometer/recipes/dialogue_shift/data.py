@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets import Dataset, Dialogue, daily_dialog
-from ...datasets.daily_dialog import daily_dialog_conversations
+from ...datasets.dialogues import daily_dialog_conversations
 from ...shifts import find_text_shift
 from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary
 from .run_config import RunConfig

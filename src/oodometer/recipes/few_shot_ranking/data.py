@@ -12,9 +12,7 @@ import numpy as np
 from ...attributions.words import Words
 from ...datasets import Dataset
 from ...datasets.base import stratified
-from ...datasets.hans import hans
-from ...datasets.msgs import MSGS_SETS, msgs
-from ...datasets.sentence_pairs import binary_entailment, mrpc, paws_qqp
+from ...datasets.sentences import MSGS_SETS, binary_entailment, hans, mrpc, msgs, paws_qqp
 from ...errors import OodometerError, WorkError
 from ...models.inoculation import batches_of, mixed
 from .lineup import FAMILIES, SUITES, Plan, Suite, training_of

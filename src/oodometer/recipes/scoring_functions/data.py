@@ -10,9 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets import Dataset
-from ...datasets.cifar import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1
-from ...datasets.mnist import mnist
-from ...datasets.stl10 import find_stl10, stl10
+from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
 from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 from .run_config import RunConfig

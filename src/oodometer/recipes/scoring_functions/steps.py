@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...datasets.folder import data_folder
+from ...datasets.files import data_folder
 from ...estimators.threshold import find_threshold, total_credit
 from ...verbs.estimate import estimate
 from ...version import __version__

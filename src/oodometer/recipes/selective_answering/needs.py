@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...datasets import data_folder
-from ...datasets.hub import hub_answers
+from ...datasets.files import hub_answers
 from ...errors import InputError
 from ..kit.sources import check_pretrained, packaged_minilm
 from .lineup import Entry

@@ -10,8 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...datasets.reading import Columns
-from ...datasets.reading.arrays import ArrayExamples
+from ...datasets.reading import ArrayExamples, Columns
 from ...engines import run_tasks
 from ...errors import InputError, UsageError
 from ...shifts import ImageShift

@@ -11,8 +11,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...datasets import Dataset, Dialogue
-from ...datasets.dialogues import Exchange, exchange
-from ...datasets.response_ranking import Replies
+from ...datasets.dialogues import Exchange, Replies, exchange
 from ...errors import InputError
 from ...models.labels import matched
 from ..shift.rows import Rows

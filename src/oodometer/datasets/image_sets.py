@@ -1,0 +1,394 @@
+"""Sets of images: CIFAR-10 and its kin, STL10, MNIST, from files of pixels or the hub; every fault in one line."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, MissingExtraError, UsageError
+from .base import Dataset
+from .files import damaged, data_file, data_folder, hub_rows, missing_file
+from .images import decode_image
+
+_COLUMNS = (("img", "image"), ("label", "labels"))
+
+
+def check_part(part: str) -> None:
+    """`UsageError` for another part than train or test.
+
+    >>> check_part("dev")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected train or test, got 'dev'
+    """
+    if part not in ("train", "test"):
+        raise UsageError(f"expected train or test, got {part!r}")
+
+
+def places(path: str | os.PathLike[str] | None, name: str) -> list[Path]:
+    """Where a set that came by itself may lie: ``path``; else the folder of data, its ``images``, and ``name`` in both.
+
+    >>> places("here", "stl10_binary")
+    [PosixPath('here')]
+    """
+    if path is not None:
+        return [Path(path)]
+    folder = data_folder()
+    return [] if folder is None else [one / last for one in (folder, folder / "images") for last in ("", name)]
+
+
+def absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
+    """The error for a set that came by itself and is not there.
+
+    >>> print(absent("STL10 (test_X.bin)", "here"))
+    here: expected STL10 (test_X.bin), got no such file; name its folder, or put it into that of OODOMETER_DATA
+    """
+    return InputError(
+        what,
+        got="no such file",
+        remedy="name its folder, or put it into that of OODOMETER_DATA",
+        file=None if path is None else str(path),
+    )
+
+
+def read_npz(path: Path, *needed: str) -> tuple[Array, ...]:
+    """Arrays of an NPZ file, unpacked where its name ends in .xz; `InputError` for one that is missing or damaged."""
+    if not path.is_file():
+        raise missing_file(path)
+    try:
+        source: Any = io.BytesIO(lzma.decompress(path.read_bytes())) if path.suffix == ".xz" else path
+        with np.load(source, allow_pickle=False) as held:
+            return tuple(held[name] for name in needed)
+    except Exception as error:  # zip, xz and numpy raise many classes for damaged files
+        got = f"{type(error).__name__}: {error}"[:120]
+        raise damaged(f"an NPZ file with the arrays {', '.join(needed)}", got, path) from error
+
+
+def read_npy(path: Path) -> Array:
+    """The array of an NPY file; `InputError` where it is missing, damaged, or holds objects."""
+    if not path.is_file():
+        raise missing_file(path)
+    try:
+        found: Array = np.load(path, allow_pickle=False)
+    except Exception as error:  # as above
+        raise damaged("an NPY file of numbers", f"{type(error).__name__}: {error}"[:120], path) from error
+    return found
+
+
+def unpacked(path: Path, packed: Array, offset: Array, size: int) -> Array:
+    """Images of which image i is the file ``packed[offset[i]:offset[i + 1]]``: uint8, shape (sample, size, size, 3).
+
+    Raises `InputError` naming the row that does not decode, or has another size.
+    """
+    rising = offset.ndim == 1 and len(offset) > 1 and offset[0] >= 0 and (np.diff(offset) >= 0).all()
+    if not rising or offset[-1] > len(packed):
+        raise damaged("offsets that rise up to the number of bytes", "others", path, column="offset")
+    out = np.empty((len(offset) - 1, size, size, 3), dtype=np.uint8)
+    whole, ends = packed.tobytes(), offset.tolist()
+    # One after the other: of small files most of the work is Python's, and threads only make it slower.
+    for row, (start, stop) in enumerate(pairwise(ends)):
+        _put(out, row, whole[start:stop], path)
+    return out
+
+
+def image_set(
+    name: str, images: Any, labels: Any, part: str, path: Path, shape: Sequence[int], classes: int = 10
+) -> Dataset:
+    """A data set of uint8 images of one shape and labels from 0 to ``classes`` - 1; `InputError` for others."""
+    if images.dtype != np.uint8 or images.shape[1:] != tuple(shape) or not len(images):
+        raise damaged(
+            f"uint8 images of shape (sample, {', '.join(map(str, shape))})",
+            f"{images.dtype} of shape {images.shape}",
+            path,
+        )
+    if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
+        raise damaged(f"{len(images)} labels, one an image", f"{labels.dtype} of shape {labels.shape}", path)
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise damaged(f"a label from 0 to {classes - 1}", str(labels[row]), path, row + 1)
+    ids = tuple(f"{part}/{i}" for i in range(len(images)))
+    return Dataset(name, images, tuple(labels.tolist()), ids=ids, source=path.name, modality="image")
+
+
+def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]) -> tuple[Array, Array, Any]:
+    """Images, labels and the rows themselves of a set on the hub, whose columns are ``img`` or ``image`` and ``label``.
+
+    ``read`` makes an array of the given shape of an image. Raises `InputError` naming the row that is no such image.
+    """
+    rows = hub_rows(source, part)
+    image, label = (next((one for one in names if one in rows.column_names), None) for names in _COLUMNS)
+    if image is None or label is None:
+        raise InputError(
+            "columns image and label",
+            got=", ".join(rows.column_names),
+            remedy="name another set on the hub",
+            file=source,
+        )
+    out = np.empty((len(rows), *shape), dtype=np.uint8)
+    for row, one in enumerate(rows[image]):
+        _put(out, row, one, Path(source), read)
+    return out, np.asarray(rows[label], dtype=np.int64), rows
+
+
+def _put(out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Array] = decode_image) -> None:
+    try:
+        found = read(image)
+        if found.shape != out.shape[1:]:
+            raise ValueError(f"an image of shape {found.shape}")
+    except ValueError as error:
+        wanted = " x ".join(map(str, out.shape[1:3]))
+        raise damaged(f"an image of {wanted} pixels", str(error), path, row + 1, what="the data") from error
+    out[row] = found
+
+
+_MNIST_SHAPE = (28, 28, 1)
+_MNIST_HUB = "ylecun/mnist"
+
+
+def mnist(part: str = "train") -> Dataset:
+    """MNIST, ``train`` (60,000) or ``test`` (10,000): uint8 images (sample, 28, 28, 1), targets 0 to 9.
+
+    Read from ``images/mnist_<part>.npz`` (``x``, ``y``), or from the hub's ``ylecun/mnist``. Raises `UsageError` for
+    another part, `InputError` for a file that is missing or damaged. Source: LeCun et al. (1998).
+    """
+    check_part(part)
+    folder = data_folder()
+    if folder is None:
+        images, labels, _ = hub_images(_MNIST_HUB, part, lambda one: decode_image(one)[..., :1], _MNIST_SHAPE)
+        return image_set("mnist", images, labels, part, Path(_MNIST_HUB), _MNIST_SHAPE)
+    path = folder / "images" / f"mnist_{part}.npz"
+    images, labels = read_npz(path, "x", "y")
+    images = images[..., np.newaxis] if images.ndim == 3 else images
+    return image_set("mnist", images, labels, part, path, _MNIST_SHAPE)
+
+
+CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+"""What the targets 0 to 9 are."""
+
+CIFAR10N = ("aggre", "worse", "random1", "random2", "random3")
+"""Labels that people gave: the majority of three, one that is wrong if any is, and each of the three."""
+
+_SHAPE = (32, 32, 3)
+_HUB = "uoft-cs/cifar10"
+
+
+def cifar10(part: str = "train") -> Dataset:
+    """CIFAR-10, ``train`` (50,000) or ``test`` (10,000): uint8 images (sample, 32, 32, 3), targets 0 to 9.
+
+    `CIFAR10_CLASSES` names the targets. Read from ``images/<part>_jpegs.npz.xz``, where image i is the JPEG file
+    ``jpeg[offset[i]:offset[i + 1]]`` and its target ``label[i]``, or from the hub's ``uoft-cs/cifar10``. Raises
+    `UsageError` for another part, `InputError` for a file that is missing or damaged, with the row of an image that
+    does not decode.
+
+    Source: Krizhevsky (2009).
+    """
+    check_part(part)
+    folder = data_folder()
+    if folder is None:
+        images, labels, _ = hub_images(_HUB, part, decode_image, _SHAPE)
+        return image_set("cifar10", images, labels, part, Path(_HUB), _SHAPE)
+    path = folder / "images" / f"{part}_jpegs.npz.xz"
+    packed, offset, labels = read_npz(path, "jpeg", "offset", "label")
+    return image_set("cifar10", unpacked(path, packed, offset, _SHAPE[0]), labels, part, path, _SHAPE)
+
+
+def cifar10n(labels: str = "aggre") -> Dataset:
+    """The training images of CIFAR-10 with labels that people gave them, wrong by 9 % (``aggre``) to 40 % (``worse``).
+
+    ``labels`` is one of `CIFAR10N`. Read from ``images/cifar10n_labels.npz`` beside the images.
+    Raises `UsageError` for other labels, `WorkError` without a folder of data. Source: Wei et al. (2022).
+
+    >>> cifar10n("worst")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected labels aggre, worse, random1, random2, random3, got 'worst'
+    """
+    if labels not in CIFAR10N:
+        raise UsageError(f"expected labels {', '.join(CIFAR10N)}, got {labels!r}")
+    path = data_file("images/cifar10n_labels.npz", "CIFAR-10N")
+    name = labels.replace("random", "random_label") if labels.startswith("random") else f"{labels}_label"
+    clean, given = read_npz(path, "clean_label", name)
+    data = cifar10("train")
+    if clean.tolist() != list(data.targets):
+        raise InputError(
+            "labels in the order of the training images",
+            got="another order",
+            remedy="fetch both files again",
+            file=str(path),
+        )
+    noisy = image_set("cifar10n", data.inputs, given, "train", path, _SHAPE)
+    return replace(noisy, name=f"cifar10n-{labels}")
+
+
+def find_cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6") -> Path | None:
+    """The file of the images of CIFAR-10.1, ``v6`` or ``v4``; None where it is not there.
+
+    ``path`` is the file or its folder; by default it is looked for in the folder OODOMETER_DATA, its ``images`` and its
+    ``cifar10.1``. Raises `UsageError` for another version.
+
+    >>> find_cifar10_1("no-such-folder") is None
+    True
+    """
+    if version not in ("v4", "v6"):
+        raise UsageError(f"expected version v4 or v6, got {version!r}")
+    name = f"cifar10.1_{version}_data.npy"
+    return next((found for one in places(path, "cifar10.1") if (found := _file(one, name)).is_file()), None)
+
+
+def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6", hub: str | None = None) -> Dataset:
+    """CIFAR-10.1, a new test set for CIFAR-10: uint8 images (sample, 32, 32, 3), targets 0 to 9.
+
+    Parameters
+    ----------
+    path :
+        ``cifar10.1_<version>_data.npy`` or its folder, the labels beside it; see `find_cifar10_1` for the default.
+    version :
+        "v6" (2,000 images) or "v4" (2,021).
+    hub :
+        Name of a copy on the hub (columns ``image`` and ``label``, split ``test``), asked where no file is found.
+
+    Raises `InputError` where it is not there. Source: Recht et al. (2019).
+    """
+    found = find_cifar10_1(path, version=version)
+    name = f"cifar10.1-{version}"
+    if found is None and hub is not None:
+        images, labels, _ = hub_images(hub, "test", decode_image, _SHAPE)
+        return image_set(name, images, labels, "test", Path(hub), _SHAPE)
+    if found is None:
+        files = f"cifar10.1_{version}_data.npy and cifar10.1_{version}_labels.npy"
+        raise absent(f"CIFAR-10.1 ({files})", path)
+    labels = read_npy(found.with_name(found.name.replace("_data", "_labels")))
+    return image_set(name, read_npy(found), labels, version, found, _SHAPE)
+
+
+def _file(place: Path, name: str) -> Path:
+    return place / name if place.suffix != ".npy" else place
+
+
+STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
+"""Its own classes, in its own order."""
+
+_SIDE = 96
+_STL10_SHAPE = (_SIDE, _SIDE, 3)
+_NAMES = {"car": "automobile"}  # in CIFAR-10; a frog is in CIFAR-10 alone, a monkey in STL10 alone
+_TO_CIFAR = np.array(
+    [CIFAR10_CLASSES.index(one) if (one := _NAMES.get(name, name)) in CIFAR10_CLASSES else -1 for name in STL10_CLASSES]
+)
+
+
+def find_stl10(path: str | os.PathLike[str] | None = None, part: str = "test") -> Path | None:
+    """The file of the images of STL10, ``test`` or ``train``; None where it is not there.
+
+    It is ``<part>_X.bin`` as published, with ``<part>_y.bin`` beside it, or ``stl10_<part>.npz``. ``path`` is the file
+    or its folder; by default it is looked for in the folder OODOMETER_DATA, its ``images`` and its ``stl10_binary``.
+
+    >>> find_stl10("no-such-folder") is None
+    True
+    """
+    check_part(part)
+    names = (f"{part}_X.bin", f"stl10_{part}.npz")
+    for place in places(path, "stl10_binary"):
+        for found in (place / one for one in names) if place.suffix not in (".bin", ".npz") else (place,):
+            if found.is_file():
+                return found
+    return None
+
+
+def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub: str | None = None) -> Dataset:
+    """STL10 as a shifted CIFAR-10: uint8 images (sample, 32, 32, 3), targets 0 to 9 as in `CIFAR10_CLASSES`.
+
+    Monkeys are left out, and there are no frogs: 7,200 of 8,000 test images in nine classes. Images of 96 x 96 become
+    32 x 32 by the mean of each block of 3 x 3 pixels (pillow's box filter).
+
+    Parameters
+    ----------
+    path :
+        ``<part>_X.bin`` as published (uint8; axes image, channel, column, row), with labels 1 to 10 in
+        ``<part>_y.bin``; or an NPZ file with ``x`` (sample, 96, 96, 3) and ``y`` (0 to 9 in the order of
+        `STL10_CLASSES`); or the folder of one of them. See `find_stl10` for the default.
+    part :
+        "test" (8,000) or "train" (5,000).
+    hub :
+        Name of a copy on the hub (columns ``image`` and ``label``), asked where no file is found.
+
+    Raises `InputError` where it is not there. Source: Coates et al. (2011).
+    """
+    found = find_stl10(path, part)
+    if found is None and hub is None:
+        raise absent(f"STL10 ({part}_X.bin and {part}_y.bin, or stl10_{part}.npz)", path)
+    source = found or Path(str(hub))
+    if found is None:
+        images, labels, rows = hub_images(str(hub), part, decode_image, _STL10_SHAPE)
+        labels = _by_name(labels, rows)
+    elif found.suffix == ".npz":
+        images, labels = read_npz(found, "x", "y")
+    else:
+        images, labels = _published(found)
+    whole = image_set("stl10", images, labels, part, source, _STL10_SHAPE)
+    targets = _TO_CIFAR[list(whole.targets)]
+    kept = np.flatnonzero(targets >= 0)
+    if not len(kept):
+        raise damaged("images of classes of CIFAR-10", "monkeys alone", source, what="it")
+    return Dataset(
+        "stl10",
+        _smaller(images[kept]),
+        tuple(targets[kept].tolist()),
+        ids=tuple(whole.ids[i] for i in kept),
+        source=whole.source,
+        modality="image",
+    )
+
+
+def _published(path: Path) -> tuple[Array, Array]:
+    """Images and labels from 0 on of the two files as published."""
+    beside = path.with_name(path.name.replace("_X", "_y"))
+    try:
+        raw, labels = np.fromfile(path, dtype=np.uint8), np.fromfile(beside, dtype=np.uint8)
+    except OSError as error:
+        raise absent(f"the labels of STL10 beside {path.name}", beside) from error
+    if len(raw) % (3 * _SIDE * _SIDE) or not len(raw):
+        raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", path)
+    if not labels.all():
+        row = int((labels == 0).argmax())
+        raise damaged("a label from 1 to 10", "0", beside, row + 1, what="it")
+    return raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), labels.astype(np.int64) - 1
+
+
+def _by_name(labels: Array, rows: Any) -> Array:
+    """Labels of the hub in the order of `STL10_CLASSES`, where the set there names its classes in another."""
+    about = getattr(rows, "features", None) or {}
+    names = next((one.names for key in ("label", "labels") if (one := about.get(key)) and hasattr(one, "names")), None)
+    if names is None:
+        return labels
+    try:
+        place = np.array([STL10_CLASSES.index({"automobile": "car"}.get(one, one)) for one in names])
+    except ValueError as error:
+        raise InputError(
+            f"the classes {', '.join(STL10_CLASSES)}",
+            got=", ".join(map(str, names)),
+            remedy="name another set on the hub",
+            column="label",
+        ) from error
+    found: Array = place[labels]
+    return found
+
+
+def _smaller(images: Array) -> Array:
+    """Images of 96 x 96 as images of 32 x 32, each pixel the mean of a block."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("resizing images", "pillow", extra="image") from error
+    out = np.empty((len(images), _SIDE // 3, _SIDE // 3, 3), dtype=np.uint8)
+    for row, one in enumerate(images):
+        whole = Image.fromarray(np.ascontiguousarray(one))
+        out[row] = np.asarray(whole.resize(out.shape[1:3], Image.Resampling.BOX))
+    return out
