@@ -15,11 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar
 
-import numpy as np
-
-from .classes import named_classes
 from .errors import OodometerError, UsageError
-from .intervals import check_level
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,12 +46,15 @@ def check_seed(value: Any, name: str = "seed") -> int:
 
     None draws one from the machine, a generator of numpy gives the next of its own; the result tells which it was.
 
+    >>> import numpy as np
     >>> check_seed(np.random.default_rng(0)) == check_seed(np.random.default_rng(0))
     True
     >>> check_seed(-1)
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected seed to be a whole number from 0 to 4294967295, a generator of numpy or ...
     """
+    import numpy as np  # here, as options are declared where `-h` must not load it
+
     if value is None:
         return secrets.randbits(32)
     if isinstance(value, np.random.Generator):
@@ -72,7 +71,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)  # a bool of numpy is no number
     return real and not math.isnan(float(value))
 
 
@@ -95,7 +94,7 @@ def _threshold(name: str, value: Any) -> float:
 
 
 def _truth(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # of numpy
         raise _wrong(name, "True or False", value)
     return bool(value)
 
@@ -128,9 +127,10 @@ def _list(name: str, value: Any, of: str) -> list[Any]:
     """The entries of a list; a text is none, and a set has no order."""
     if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
         raise _wrong(name, f"a list of {of}", value)
-    if isinstance(value, np.ndarray) and value.ndim != 1:
+    if getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)
-    return value.tolist() if isinstance(value, np.ndarray) else list(value)
+    plain: Callable[[], list[Any]] | None = getattr(value, "tolist", None)
+    return list(value) if plain is None else plain()
 
 
 def _texts(name: str, value: Any) -> list[str]:
@@ -161,6 +161,8 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
 
 
 def _classes(name: str, value: Any) -> list[Any]:
+    from .classes import named_classes
+
     return list(named_classes(value))
 
 
@@ -248,8 +250,14 @@ def _anything(name: str, value: Any) -> Any:
     return value  # data: whoever opens it says what it should be
 
 
+def _level(name: str, value: Any) -> float:
+    from .intervals import check_level
+
+    return check_level(value)
+
+
 CHECKS: dict[str, Check] = {
-    "level": lambda name, value: check_level(value),
+    "level": _level,
     "seed": lambda name, value: check_seed(value, name),
     "workers": _workers,
     "engine": _engine,
@@ -353,7 +361,7 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
                         given[name] = checks[name](name, value)
                 return function(*bound.args, **bound.kwargs)
             except OodometerError as error:
-                _spoken(error, checks)
+                reword(error, checks)
                 raise
 
         return guarded
@@ -398,7 +406,7 @@ def spoken_in_python(names: Collection[str]) -> Callable[[Callable[P, R]], Calla
             try:
                 return function(*args, **kwargs)
             except OodometerError as error:
-                _spoken(error, names)
+                reword(error, names)
                 raise
 
         return spoken
@@ -406,7 +414,8 @@ def spoken_in_python(names: Collection[str]) -> Callable[[Callable[P, R]], Calla
     return wrap
 
 
-def _spoken(error: OodometerError, names: Collection[str]) -> None:
+def reword(error: OodometerError, names: Collection[str]) -> None:
+    """The message of an error in the words of a function with these arguments, unless a command line calls."""
     if not _typed:
         error.args = (in_python(str(error), names),)
 

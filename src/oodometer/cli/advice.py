@@ -29,7 +29,8 @@ def better_command(
     error: OodometerError,
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    if not {"rename", "positive"} <= given.keys():
+    renaming = "mapping" if "mapping" in given else "rename"
+    if not {renaming, "positive"} <= given.keys():
         return None
     try:
         files = _files(given, places, ("reference", "target", "predictions", "models"))
@@ -55,7 +56,7 @@ def better_command(
         return None
     if not _complete(renamings, files):
         return None
-    command = _typed(name, run, {**changes, "rename": None, "positive": None}, as_options(renamings))
+    command = _typed(name, run, {**changes, renaming: None, "positive": None}, as_options(renamings))
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
@@ -79,9 +80,9 @@ def _files(
 def _as_mapping(given: Mapping[str, Any]) -> dict[str, str]:
     """All renamings that were asked for, theirs -> ours."""
     from ..verbs.opening import renamings
-    from .output import parse_mapping
+    from ..verbs.options import parse_mapping
 
-    return renamings(parse_mapping(given["rename"] or []), given["positive"]) or {}
+    return renamings(parse_mapping(given.get("mapping", given.get("rename")) or []), given["positive"]) or {}
 
 
 def _is_turned(

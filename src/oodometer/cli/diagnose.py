@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..results.columns import explained_text
 from ..results.diagnosis import column_lines
-from . import options, output
+from ..verbs.options import DiagnoseOptions
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
     from ..diagnoses import Diagnosis
@@ -22,48 +24,18 @@ _SMALLEST_P = 0.001  # what is below it reads alike
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="diagnose")(diagnose)
+    command(app, DiagnoseOptions, written=("json", "out"))(diagnose)
 
 
-def diagnose(
-    reference: options.Reference,
-    target: options.Target,
-    where: options.Where = None,
-    rename: options.Rename = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    features: options.Features = None,
-    classes: options.Classes = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstraps and of the classifier's folds.")] = 0,
-    run_folder: options.RunFolder = None,
-    json: options.Json = None,
-    out: options.Out = None,
-) -> None:
+def diagnose(given: dict[str, Any], to: Written) -> None:
     """Say what kind of shift lies between a reference and a target."""
     from ..verbs.diagnose import diagnose as run
 
-    output.check_files(None, out)
+    to.check()
     with output.progress_bar("diagnosing") as progress:
-        found = run(
-            reference,
-            target,
-            where=where or None,
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            features=features,
-            classes=output.parse_classes(classes),
-            engine=engine,
-            workers=workers,
-            seed=seed,
-            run_folder=run_folder,
-            progress=progress,
-        )
-    output.deliver(_with_origin(found, reference, target, seed), json=json, found=found, files=out)
-    if json != "-":
-        show(found, seed)
+        found = run(**given, progress=progress)
+    if to.deliver(_with_origin(found, given["reference"], given["target"], given["seed"]), found):
+        show(found)
 
 
 def _with_origin(found: Diagnosis, reference: str, target: str, seed: int) -> dict[str, Any]:

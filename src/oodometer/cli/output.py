@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from typing import Any, TextIO
 
 from ..errors import visible
+from ..verbs.options import parse_classes as _classes_of
+from ..verbs.options import parse_mapping as parse_mapping
 from . import layout
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
@@ -209,21 +211,9 @@ def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iter
         yield _Bar(bar, what)
 
 
-def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:
-    """``theirs=ours`` pairs as a mapping; `UsageError` for anything else.
-
-    >>> parse_mapping(["y_true=label"])
-    {'y_true': 'label'}
-    """
-    from ..errors import UsageError
-
-    out = {}
-    for pair in pairs:
-        theirs, equals, ours = pair.partition("=")
-        if not (theirs and equals and ours):
-            raise UsageError(f"expected --map theirs=ours, got {pair!r}")
-        out[theirs] = ours
-    return out or None
+def parse_classes(text: str | None) -> list[int | str] | None:
+    """As `verbs.options.parse_classes`, None where nothing was typed."""
+    return None if text is None else _classes_of(text)
 
 
 def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
@@ -248,20 +238,6 @@ def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
             raise UsageError(f"{option} is given twice for {name}; leave one out")
         out[name] = bound
     return out or None
-
-
-def parse_classes(text: str | None) -> list[int | str] | None:
-    """``a,b,c`` as class names; whole numbers become integers when all are.
-
-    >>> parse_classes("0,1"), parse_classes("cat,dog")
-    ([0, 1], ['cat', 'dog'])
-    """
-    if text is None:
-        return None
-    names = [part.strip() for part in text.split(",")]
-    if all(name.lstrip("-").isdigit() for name in names):
-        return [int(name) for name in names]
-    return list(names)
 
 
 def command_line() -> str:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.models import ArgumentInfo
@@ -19,6 +19,7 @@ INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
 
 
 # Options of every command, which the guard takes.
+
 _EVERYWHERE = {
     "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")],
     "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")],
@@ -128,8 +129,8 @@ def places_of(run: Callable[..., Any]) -> dict[str, tuple[str, Place]]:
     {'source': ('SOURCE', 'read'), 'to': ('--to', 'written')}
     """
     out: dict[str, tuple[str, Place]] = {}
-    for name, hint in get_type_hints(run, include_extras=True).items():
-        told = getattr(hint, "__metadata__", ())
+    for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
+        told = getattr(parameter.annotation, "__metadata__", ())
         place = next((one for one in told if one in (READ, WRITTEN, FOLDER)), None)
         if place is not None:
             argument = any(isinstance(one, ArgumentInfo) for one in told)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,10 +11,15 @@ from ..audits.keys import KEY
 from ..classes import NewClassError
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
 from ..fields import FIELDS
+from ..kernels import limited_to
+from ..passes.folding import Execution
+from ..passes.run_folder import run_folder as in_run_folder
+from ..runs import places_of_run
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from ..store.axes import name_order
 from ..store.columns import class_names
-from .fitted import FittedSource, is_fitted
+from .fitted import FittedSource, faults_of_fitted, is_fitted
+from .options import Reading, Running
 from .unread import unread_probabilities
 
 Result = TypeVar("Result")
@@ -267,3 +273,20 @@ class Opener:
         for column, error in self._complaints.items():
             if column not in used:
                 raise error
+
+
+def opener_for(options: Reading) -> Opener:
+    """An opener with the renamings and the threshold that were asked for."""
+    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive)
+
+
+@contextmanager
+def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
+    """Inside, a verb works with these data where its options say, and its run folder is held."""
+    about = {} if options.run_folder is None else {"verb": verb, **places_of_run(**data)}
+    with (
+        limited_to(options.workers),
+        in_run_folder(options.run_folder, about) as folder,
+        faults_of_fitted(data.get("reference")),
+    ):
+        yield Execution(options.engine, options.workers, options.progress, folder)

@@ -1,0 +1,182 @@
+"""Options: an option is declared once, as a field of a record; function, checks, docstring and command come from it.
+
+How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `verbs/diagnose.py`, `cli/diagnose.py`):
+
+1. Write its record in `verbs/options.py`, which loads no numpy, since ``-h`` reads it: a class that derives from the
+   groups of options that other verbs share (`Reading`, `Features`, `Running`, ...) and adds one field for each option
+   of its own: ``level: float = option(default=0.95, help="Level of the intervals.")``. Positional ones are
+   ``reference: Any = argument(kw_only=False, help="...")``. All arguments of `option` are given by name.
+2. The check follows from the type (a text, a number, a list of texts, a path, ...); another one is ``check=``, a
+   function of (name, value) that returns the value. What must hold of several options together is checked by the verb.
+3. ``help`` is the line of ``-h`` and the text in the docstring; a longer text for Python alone is ``doc=``. ``flag`` is
+   how a shell spells the option where that is not its name (``"--map --mapping"``, ``"--method"`` for ``methods``);
+   ``flag=""`` keeps it out of the shell. ``parse`` makes the value of the typed text (of the list of them where
+   ``many``). ``path`` is "read", "written" or "folder"; ``rare`` shows the option with ``--help-all`` alone.
+4. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``, whose docstring has no
+   Parameters block: it is made. Callers and editors see ``diagnose(reference, target, *, where=None, ...)``.
+5. The command is ``@command(app, DiagnoseOptions, written=("json", "out"))`` over a function of the arguments that were
+   typed, as the verb takes them, and of where the answer goes (`cli/commands.py`). Its docstring is the text of ``-h``.
+6. Delete the signature of the command, its call, the record of options, the Parameters block and the entries of
+   `arguments.CHECKS` that nothing else uses. A shared group gets no option that one of its verbs has no use for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar, cast, dataclass_transform
+
+from . import arguments
+from .arguments import Check
+from .errors import OodometerError
+
+P = ParamSpec("P")
+O = TypeVar("O")  # noqa: E741 - the record of options
+R = TypeVar("R")
+
+_CHECKS: dict[str, str] = {  # type of a field, without None -> name of its check in `arguments`
+    "str": "_text",
+    "int": "_whole",
+    "float": "_number",
+    "bool": "_truth",
+    "Any": "_anything",
+    "str | Path": "_place",
+    "Sequence[str]": "_texts",
+    "Sequence[float]": "_numbers",
+    "Sequence[Any]": "_several",
+    "str | Sequence[str]": "texts_or_one",
+    "Callable[[int, int], None]": "_function",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What is declared of an option besides its type and default; the module says how to use it."""
+
+    help: str
+    doc: str | None = None
+    check: Check | None = None
+    group: str = ""
+    metavar: str | None = None
+    flag: str | None = None
+    many: bool | None = None
+    parse: Callable[[Any], Any] | None = None
+    path: Literal["read", "written", "folder"] | None = None
+    rare: bool = False
+    place: Literal["read", "fit", "ask"] = "ask"
+    positional: bool = False
+
+
+def option(*, default: Any, **about: Any) -> Any:
+    """A field of a record of options; ``about`` are fields of `About`, of which ``help`` is needed."""
+    return dataclasses.field(default=default, metadata={"about": About(**about)})
+
+
+def argument(*, kw_only: Literal[False], **about: Any) -> Any:
+    """A field that must be given, by its place or by name; type checkers want ``kw_only=False`` to be written."""
+    return dataclasses.field(kw_only=kw_only, metadata={"about": About(**about, positional=True)})
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+class Options:
+    """A record of options: a class that derives from it is a frozen dataclass whose values have passed their checks.
+
+    >>> class Example(Options):
+    ...     level: float = option(default=0.95, help="Level of the intervals.")
+    >>> Example(level=1).level
+    1.0
+    >>> Example(level="high")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected level to be a number, got 'high' (str)
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+        for name, field, about in declared(cls):
+            if about.check is None and _plain(field.type) not in _CHECKS:
+                raise TypeError(f"{cls.__name__}.{name}: no check is known for {field.type}; give one with check=")
+
+    def __post_init__(self) -> None:
+        for name, field, about in declared(type(self)):
+            value = getattr(self, name)
+            if value is not None or "None" not in str(field.type):
+                check = about.check or getattr(arguments, _CHECKS[_plain(field.type)])
+                object.__setattr__(self, name, check(name, value))
+
+
+def declared(record: Any) -> Iterator[tuple[str, dataclasses.Field[Any], About]]:
+    """Name, field and declaration of each option: positional ones, the record's own, those of its groups in order."""
+    fields = {one.name: one for one in dataclasses.fields(record) if "about" in one.metadata}
+    positional = [name for name, one in fields.items() if not one.kw_only]
+    groups = [name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields]
+    for name in dict.fromkeys((*positional, *groups)):
+        yield name, fields[name], fields[name].metadata["about"]
+
+
+def _plain(annotation: Any) -> str:
+    return str(annotation).removesuffix(" | None")
+
+
+def verb(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Callable[P, R]]:
+    """Decorator: a function of a record becomes one of its options, typed, documented, with errors in its words.
+
+    >>> class Example(Options):
+    ...     level: float = option(default=0.95, help="Level of the intervals.")
+    >>> @verb(Example)
+    ... def example(options: Example) -> float:
+    ...     '''An example.'''
+    ...     return options.level
+    >>> example(level=0.5), str(inspect.signature(example)), example.__doc__.splitlines()[-1]
+    (0.5, "(*, level: 'float' = 0.95) -> 'float'", '    Level of the intervals.')
+    """
+    record = cast("type[Options]", options)
+
+    def wrap(function: Callable[[O], R]) -> Callable[P, R]:
+        hints = {field.name: field.type for field in dataclasses.fields(record)}
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.Signature([*_parameters(record)], return_annotation=returned)
+
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(*args, **kwargs)  # its message names the function's argument, not a constructor's
+            try:
+                return function(options(*bound.args, **bound.kwargs))
+            except OodometerError as error:
+                arguments.reword(error, hints)
+                raise
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        called.__annotations__ = {**hints, "return": returned}
+        called.__doc__ = documented(function.__doc__ or "", record)
+        return called
+
+    return wrap
+
+
+def _parameters(record: type[Options]) -> Iterator[inspect.Parameter]:
+    for name, one, _ in declared(record):
+        kind = inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
+        yield inspect.Parameter(name, kind, default=default, annotation=one.type)
+
+
+def documented(text: str, record: type[Options]) -> str:
+    """A docstring with the block of parameters, before what it raises, returns or shows."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    block = ["Parameters\n----------"]
+    for name, _, about in declared(record):
+        block.append(f"{name} :\n{_indented(about.doc or about.help)}")
+    at = next((i for i, one in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", one, re.DOTALL)), None)
+    at = len(paragraphs) if at is None else at
+    return "\n\n".join((*paragraphs[:at], "\n".join(block), *paragraphs[at:]))
+
+
+_indented = functools.partial(
+    textwrap.fill, width=112, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False
+)

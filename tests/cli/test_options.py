@@ -1,0 +1,91 @@
+"""Options are declared once: a field of a record shows in signature, docstring, command and checks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+import oodometer
+from oodometer.cli.commands import Written, command
+from oodometer.cli.main import app
+from oodometer.errors import UsageError
+from oodometer.options import Options, argument, option, verb
+from oodometer.verbs.options import DiagnoseOptions
+
+
+class Extended(DiagnoseOptions):
+    """The options of `diagnose` and one more."""
+
+    example: float = option(default=0.5, help="A share of something.")
+
+
+@verb(Extended)
+def diagnose(options: Extended) -> Any:
+    """Look."""
+    return options.example
+
+
+def test_an_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in the signature, the docstring, the checks, the command, beside all that `diagnose` has."""
+    parameters = inspect.signature(diagnose).parameters
+    assert set(parameters) - set(inspect.signature(oodometer.diagnose).parameters) == {"example"}
+    assert (parameters["example"].default, parameters["example"].kind) == (0.5, inspect.Parameter.KEYWORD_ONLY)
+    assert "example :\n    A share of something." in str(diagnose.__doc__)
+    with pytest.raises(UsageError, match="expected example to be a number, got 'x'"):
+        diagnose(1, 2, example="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'exmple'"):
+        diagnose(1, 2, exmple=1)  # type: ignore[call-arg]
+    typed: list[dict[str, Any]] = []
+    own = typer.Typer(rich_markup_mode=None)
+
+    @command(own, Extended, written=("json",))
+    def look(given: dict[str, Any], to: Written) -> None:
+        """Look at it."""
+        typed.append({**given, "json": to.json})
+
+    parser = get_command(own)
+    parser(["a", "b", "--example", "0.25", "--map", "y=label", "--json", "-"], standalone_mode=False)
+    parser(["a", "b"], standalone_mode=False)
+    assert [one["example"] for one in typed] == [0.25, 0.5]
+    assert (typed[0]["mapping"], typed[0]["json"], "where" in typed[1]) == ({"y": "label"}, "-", False)
+    parser(["--help"], standalone_mode=False)
+    assert "--example" in capsys.readouterr().out
+
+
+def test_an_option_of_a_type_without_a_check_is_refused_where_it_is_declared() -> None:
+    with pytest.raises(TypeError, match="no check is known for frozenset"):
+
+        class _Wrong(Options):
+            example: frozenset[int] | None = option(default=None, help="Some numbers.")
+
+
+def test_an_argument_is_needed() -> None:
+    class _One(Options):
+        data: Any = argument(kw_only=False, help="Some rows.")
+
+    @verb(_One)
+    def look(options: _One) -> Any:
+        return options.data
+
+    assert look(3) == look(data=3) == 3
+    with pytest.raises(TypeError, match="missing a required argument: 'data'"):
+        look()  # type: ignore[call-arg]
+
+
+def shown(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    from oodometer.cli import main
+
+    assert main([*words]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["diagnose"])
+def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    few, every = (shown(name, word, capsys=capsys) for word in ("-h", "--help-all"))
+    spelt = [f"{one.opts[0]} " for one in get_command(app).commands[name].params if one.opts[0].startswith("--")]  # type: ignore[attr-defined]
+    assert sum(f"  {one}" in few or f"{one.strip()}, " in few for one in spelt) <= 12
+    assert all(f"  {one}" in every or f"{one.strip()}, " in every or f", {one.strip()}" in every for one in spelt)
