@@ -26,8 +26,7 @@ from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensembl
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.recipes.base import Workspace, run_steps
-from oodometer.recipes.tickets import Tickets
-from oodometer.recipes.workers import Origin
+from oodometer.recipes.workers import Origin, Tickets
 from oodometer.verbs.discriminate import train_judges
 
 TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

@@ -38,8 +38,9 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
-    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe, search, shares
-    from oodometer.recipes.selective_answering.run_config import RunConfig
+    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe, search
+    from oodometer.recipes.selective_answering import tables as shares
+    from oodometer.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
         train_rows=120,

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes.correctness_discriminators.choices import fares, left_out
-from oodometer.recipes.correctness_discriminators.findings import claims_of, sets_of
-from oodometer.recipes.correctness_discriminators.later_trainings import farings
+from oodometer.recipes.correctness_discriminators.findings import claims_of, fares, farings, left_out, pooled, sets_of
 from oodometer.recipes.correctness_discriminators.markdown import PAPER, markdown
-from oodometer.recipes.correctness_discriminators.seeds import pooled
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.kit.claims import judged
 from oodometer.recipes.kit.tables import paper_tables

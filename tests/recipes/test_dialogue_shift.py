@@ -29,11 +29,16 @@ from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
 from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
-from oodometer.recipes.dialogue_shift.data import RunData, conditions_of  # noqa: E402
+from oodometer.recipes.dialogue_shift.data import RUN_CONFIGS, RunConfig, RunData, conditions_of  # noqa: E402
 from oodometer.recipes.dialogue_shift.findings import claims_of  # noqa: E402
-from oodometer.recipes.dialogue_shift.run_config import RUN_CONFIGS, RunConfig  # noqa: E402
-from oodometer.recipes.dialogue_shift.scores import BINS, METRICS, Bootstrap, Said, sums  # noqa: E402
-from oodometer.recipes.dialogue_shift.study import Study  # noqa: E402
+from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
+    BINS,
+    METRICS,
+    Bootstrap,
+    Said,
+    Study,
+    sums,
+)
 from oodometer.recipes.dialogue_shift.work import load_answers  # noqa: E402
 
 PAPER = "dialogue-shift"

@@ -66,8 +66,9 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
     from oodometer.models.torch import library as torch_library
-    from oodometer.recipes.selective_answering import RECIPE, recipe, search, shares
-    from oodometer.recipes.selective_answering.run_config import RunConfig
+    from oodometer.recipes.selective_answering import RECIPE, recipe, search
+    from oodometer.recipes.selective_answering import tables as shares
+    from oodometer.recipes.selective_answering.lineup import RunConfig
 
     data = tmp_path / "data"
     shutil.copytree(tiny_data, data)
@@ -130,8 +131,7 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
     paper: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from oodometer.models.text import encoder as encoders
-    from oodometer.recipes.selective_answering.lineup import build, lineup
-    from oodometer.recipes.selective_answering.needs import vectors_source
+    from oodometer.recipes.selective_answering.lineup import build, lineup, vectors_source
 
     asked: list[str] = []
 

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_images import write_images  # noqa: E402
 
 from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer.recipes.scoring_functions.errors import Errors, agreement_of_subsets, scores_of  # noqa: E402
+from oodometer.recipes.scoring_functions.data import RUN_CONFIGS, DominoesConfig  # noqa: E402
 from oodometer.recipes.scoring_functions.findings import claims_of  # noqa: E402
-from oodometer.recipes.scoring_functions.run_config import RUN_CONFIGS, DominoesConfig  # noqa: E402
+from oodometer.recipes.scoring_functions.study import Errors, agreement_of_subsets, scores_of  # noqa: E402
 from oodometer.recipes.scoring_functions.work import load_answers  # noqa: E402
 
 PAPER = "scoring-functions"

@@ -13,11 +13,9 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.kit.tables import paper_tables
-from oodometer.recipes.selective_answering.findings import claims_of
-from oodometer.recipes.selective_answering.lineup import lineup
+from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
+from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 from oodometer.recipes.selective_answering.markdown import PAPER
-from oodometer.recipes.selective_answering.orders import kendall_tau
-from oodometer.recipes.selective_answering.run_config import RUN_CONFIGS
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
@@ -44,11 +42,11 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None:
     """report.html is the page of `compare` over the run's predictions; figures.html has each figure for both sets."""
     pytest.importorskip("altair")
-    from oodometer.recipes.selective_answering.figures import names
+    from oodometer.recipes.selective_answering.markdown import FIGURES
     from oodometer.reports import render
 
     found, _ = finished
-    assert {"report.html", "figures.html"} < set(names())
+    assert {"report.html", "figures.html"} < set(FIGURES.files("report.html"))
     page = (found.folder / "report.html").read_text(encoding="utf-8")
     assert page == render(json.loads((found.folder / "compare.json").read_text(encoding="utf-8")))
     assert "Which of 10 models may answer?" in page
@@ -63,7 +61,7 @@ def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None
 
 def test_without_the_extra_there_are_no_pages(finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
-    from oodometer.recipes.kit import figures
+    from oodometer.recipes.kit import publish as figures
 
     found, _ = finished
     shutil.copytree(found.folder, tmp_path / "run")

@@ -8,16 +8,15 @@ import pytest
 
 from oodometer.errors import InputError
 from oodometer.recipes import find_recipe
-from oodometer.recipes.selective_answering import needs
-from oodometer.recipes.selective_answering.lineup import lineup
-from oodometer.recipes.selective_answering.run_config import RUN_CONFIGS
+from oodometer.recipes.selective_answering import lineup as needs
+from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of data without any, and no hub."""
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
-    for place in ("oodometer.datasets.files.hub_answers", "oodometer.recipes.selective_answering.needs.hub_answers"):
+    for place in ("oodometer.datasets.files.hub_answers", "oodometer.recipes.selective_answering.lineup.hub_answers"):
         monkeypatch.setattr(place, lambda: False)
     return tmp_path
 

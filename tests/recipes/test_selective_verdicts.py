@@ -14,8 +14,7 @@ from oodometer import Predictions
 from oodometer.metrics import FailureCases
 from oodometer.recipes import find_recipe
 from oodometer.recipes.selective_answering import search
-from oodometer.recipes.selective_answering.cases import case_claims, six_cases
-from oodometer.recipes.selective_answering.orders import order_claims, partings
+from oodometer.recipes.selective_answering.findings import case_claims, order_claims, partings, six_cases
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from oodometer.engines import Engine, LocalEngine, ProcessEngine
 from oodometer.errors import UsageError, WorkError
 from oodometer.recipes import reproduce
 from oodometer.recipes.base import Report, Step, StepRun, Workspace, marks, run_steps
-from oodometer.recipes.tickets import Task, Tickets
-from oodometer.recipes.workers import Origin
+from oodometer.recipes.workers import Origin, Task, Tickets
 from oodometer.runs import Lock
 
 HERE = str(Path(__file__).parent)
@@ -168,7 +167,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["both.json", ".steps/both.json"])
 def test_files_that_do_not_arrive_are_told(lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.recipes.tickets._GRACE", 0)
+    monkeypatch.setattr("oodometer.recipes.workers._GRACE", 0)
     with pytest.raises(WorkError, match=r"the step both.*all workers must share the folder; name one of .* with --out"):
         run(tmp_path, Backwards((tmp_path / lost).unlink))
 
@@ -202,7 +201,7 @@ sys.path.insert(0, {here!r})
 from counting_recipe import RECIPE
 from oodometer.engines import create_engine
 from oodometer.recipes.base import Workspace, run_steps
-from oodometer.recipes.tickets import Tickets
+from oodometer.recipes.workers import Tickets
 from oodometer.recipes.workers import Origin
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..runs import Manifest, running
 from .base import Beside, Recipe, Report, StepRun, Workspace, run_steps
-from .tickets import Tickets
-from .workers import Origin, Workers, usual_workers
+from .workers import Origin, Tickets, Workers, usual_workers
 
 RECIPES = {
     "selective-answering": "selective_answering",

@@ -31,11 +31,9 @@ from oodometer.models import Encoder, load_model  # noqa: E402
 from oodometer.models.text.wordpiece import learn_wordpiece  # noqa: E402
 from oodometer.recipes.few_shot_ranking import RECIPE, work  # noqa: E402
 from oodometer.recipes.few_shot_ranking.data import RunData  # noqa: E402
-from oodometer.recipes.few_shot_ranking.evaluation import Evaluation  # noqa: E402
 from oodometer.recipes.few_shot_ranking.findings import claims_of  # noqa: E402
-from oodometer.recipes.few_shot_ranking.lineup import SUITES, lineup  # noqa: E402
-from oodometer.recipes.few_shot_ranking.run_config import RUN_CONFIGS, RunConfig  # noqa: E402
-from oodometer.recipes.few_shot_ranking.study import ranked_plans  # noqa: E402
+from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
+from oodometer.recipes.few_shot_ranking.study import Evaluation, ranked_plans  # noqa: E402
 
 PAPER = "few-shot-ranking"
 SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from oodometer.recipes import RECIPES, find_recipe
-from oodometer.recipes.kit.claims import LEVEL, Claim, claims_table, judged, on_most
-from oodometer.recipes.kit.looks import Look
+from oodometer.recipes.kit.claims import LEVEL, Claim, Look, claims_table, judged, on_most
 
 VERDICTS = {"holds", "does not hold", "undecided"}
 

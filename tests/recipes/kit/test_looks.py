@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oodometer.recipes.kit.looks import (
+from oodometer.recipes.kit.claims import (
     Look,
     above,
     all_of,

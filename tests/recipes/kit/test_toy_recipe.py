@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from oodometer.recipes import RECIPES, find_recipe, reproduce
-from oodometer.recipes.kit.figures import can_draw
-from oodometer.recipes.kit.publish import publish
+from oodometer.recipes.kit.publish import can_draw, publish
 
 FOLDER = Path(__file__).with_name("toy")
 

@@ -5,11 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any, final
 
 from ...datasets import Dataset, with_signatures
-from ...models.seq2seq import Clean, close_brackets, composed, squeeze
-from .tasks import Task
+from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, squeeze
+from ...models.torch.training import TrainingConfig
+from ...predictions import Predictions
+from ...store import as_source
+from ...verbs.discriminate.thresholding import PROBABILITY
+from .tasks import Task, located
+
+COLUMNS = ("type", "gold")
+
+
+def read_judged(folder: Path, name: str) -> Predictions:
+    """The predictions file of a set: its votes and P(Correct) of each judge, texts, types and gold outputs."""
+    import pyarrow.parquet as pq
+
+    path = folder / "predictions" / f"{name}.parquet"
+    said = [one for one in pq.read_schema(path).names if one.startswith(PROBABILITY)]
+    source = as_source(path, extra_columns=(*COLUMNS, *said))
+    return source.read(source.fields)
+
+
+def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
+    """The examples of a part, ``train`` or ``dev``, ``of`` early checkpoints or of ``unseen`` sentences."""
+    source = as_source(folder / of / f"{part}.parquet", extra_columns=("origin",))
+    return source.read(source.fields)
 
 
 @final
@@ -103,3 +126,13 @@ class TaskData:
 
     def _ready(self, data: Dataset) -> Dataset:
         return data.rewritten(inputs=self._rewrite)
+
+
+def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
+    """The parser of a run, not trained."""
+    config = data.task.config
+    made = located(config.parser)
+    if "config" in made:
+        made["tokens"] = config.tokens
+    training = TrainingConfig(**{**config.parser_plan, "seed": seed})
+    return EncoderDecoder(**made, max_output_length=config.longest_output, training=training)

@@ -3,13 +3,88 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..kit.claims import FEWEST, Claim, on_most
-from ..kit.looks import Look, above, all_of, at_least, binomial, gap, larger, sign_flips, spread
-from .seeds import pooled, trainings
+import numpy as np
+
+from ...intervals import normal_quantile
+from ..kit.claims import (
+    FEWEST,
+    Claim,
+    Look,
+    above,
+    all_of,
+    at_least,
+    binomial,
+    gap,
+    larger,
+    on_most,
+    sign_flips,
+    spread,
+)
+
+_NAMES = ("method", "agree")
+"""What names a row of a list: a method of the study, or how many judges must agree."""
+
+
+def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
+    """All trainings of a task, the first seed first."""
+    others = result.get("replicates", {}).get(task, {})
+    return [result["tasks"][task], *(others[seed] for seed in sorted(others, key=int))]
+
+
+def pooled(several: Sequence[Any]) -> Any:
+    """One of several structures of the same form: numbers with an interval become their mean, with an interval.
+
+    With m trainings, standard errors s_i of the rows and a standard deviation d between trainings, the standard error
+    is sqrt(mean(s_i^2) + d^2 / m): the rows are the same in every training, so their part does not shrink. True and
+    false become what most say, false where as many do. Rows are matched by method or number of judges. All else is
+    taken from the first, and so is what only the first has.
+
+    >>> one = {"value": 0.4, "lower": 0.3, "upper": 0.5, "level": 0.95}
+    >>> found = pooled([one, {**one, "value": 0.6, "lower": 0.5, "upper": 0.7}])
+    >>> found["value"], round(found["lower"], 3)
+    (0.5, 0.28)
+    >>> pooled([{"inside": True, "rows": 7}, {"inside": False, "rows": 7}])
+    {'inside': False, 'rows': 7}
+    """
+    first = several[0]
+    if len(several) == 1:
+        return first
+    if isinstance(first, Mapping):
+        if {"value", "lower", "upper", "level"} <= set(first):
+            return _number(several)
+        told = [one for one in several if isinstance(one, Mapping)]
+        return {key: pooled([one[key] for one in told if key in one]) for key in first}
+    if isinstance(first, list | tuple):
+        return _rows(several)
+    if isinstance(first, bool):
+        return 2 * sum(several) > len(several)
+    return first
+
+
+def _rows(several: Sequence[Any]) -> Any:
+    """Rows that are named, pooled by their names, since a training may lack one; others as the first has them."""
+    first = several[0]
+    key = next((name for name in _NAMES if first and isinstance(first[0], Mapping) and name in first[0]), None)
+    if key is None:
+        return first
+    named = [{row[key]: row for row in rows} for rows in several]
+    return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
+
+
+def _number(several: Sequence[Any]) -> Any:
+    known = [one for one in several if isinstance(one, Mapping)]
+    values = np.array([one["value"] for one in known])
+    quantile = normal_quantile(known[0]["level"])
+    arms = np.array([[one["value"] - one["lower"], one["upper"] - one["value"]] for one in known])
+    spread = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
+    below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + spread) * quantile
+    middle = float(values.mean())
+    return {**known[0], "value": middle, "lower": middle - float(below), "upper": middle + float(above)}
+
 
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
@@ -281,3 +356,161 @@ def _metric(result: Mapping[str, Any]) -> list[Claim]:
         look = all_of([_smaller(one["error"], one["source_error"]) for one in rows])
         out.append(Claim(f"metric_{task['task']}", claim, said, SPREADS, look, len(rows), len(rows)))
     return out
+
+
+class Faring(NamedTuple):
+    """How one procedure fared on the later trainings; errors and widths are shares, ``nearer`` counts data sets.
+
+    ``inside`` and ``looks`` count data sets of each training, all and in distribution. ``beside`` has for each
+    baseline its error, on how many of ``away`` data sets (those out of distribution) the mean of the bounds was
+    nearer, and the p-value of the paired test over these; without such sets ``error`` is None and ``beside`` empty.
+    """
+
+    procedure: str
+    inside: int
+    looks: int
+    inside_near: int
+    looks_near: int
+    width: float
+    away: int
+    error: float | None
+    beside: dict[str, tuple[float, int, float]]
+
+
+def without_first(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The result as if the first training of every task had not been done; tasks with one training are left out."""
+    tasks, others = {}, {}
+    for name in result["tasks"]:
+        first, *later = trainings(result, name)
+        if later:
+            tasks[name] = {**first, "sets": later[0]["sets"]}
+            others[name] = {str(one["seed"]): one for one in later[1:]}
+    return {**result, "tasks": tasks, "replicates": others}
+
+
+def farings(result: Mapping[str, Any]) -> list[Faring]:
+    """Each procedure on the later trainings; empty where there are none.
+
+    Truth inside or not is counted for each training. Errors are means over the trainings of a data set before they
+    are paired: trainings on the same rows are not independent, so that the test is over data sets.
+    """
+    later = without_first(result)
+    return [one for at in PROCEDURES if (one := _faring(later, at)) is not None]
+
+
+def _faring(later: Mapping[str, Any], at: str) -> Faring | None:
+    found = sets_of(later, at=at)
+    if not found:
+        return None
+    looks = [(one["domain"] == "in", one["inside"]) for single in _singly(later) for one in sets_of(single, at=at)]
+    away = [one for one in found if one["domain"] == "out"]
+    ours = [_error(one, "mean") for one in away]
+    beside = {}
+    for key in BASELINES if away else ():
+        theirs = [_error(one, key) for one in away]
+        gains = [their - our for our, their in zip(ours, theirs, strict=True)]
+        beside[key] = (float(np.mean(theirs)), sum(gain > 0 for gain in gains), sign_flips(gains).supports)
+    near = [inside for is_near, inside in looks if is_near]
+    return Faring(
+        procedure=at,
+        inside=sum(inside for _, inside in looks),
+        looks=len(looks),
+        inside_near=sum(near),
+        looks_near=len(near),
+        width=float(np.mean([one["width"]["value"] for one in found])),
+        away=len(away),
+        error=float(np.mean(ours)) if ours else None,
+        beside=beside,
+    )
+
+
+def _singly(later: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A result for each training, so that what is inside is counted for each."""
+    out = []
+    for name in later["tasks"]:
+        for one in trainings(later, name):
+            task = {**later["tasks"][name], "sets": one["sets"]}
+            out.append({**later, "tasks": {name: task}, "replicates": {}})
+    return out
+
+
+def _error(one: Mapping[str, Any], method: str) -> float:
+    return float(one["by_method"][method]["error"]["value"])
+
+
+ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
+Row = Mapping[str, Any]
+
+
+class Fare(NamedTuple):
+    """How a choice fared: sets that hold the truth, of how many; the same in distribution; mean width and error."""
+
+    name: str
+    inside: int
+    sets: int
+    inside_near: int
+    sets_near: int
+    width: float
+    error: float
+    error_away: float
+
+
+def fares(result: Mapping[str, Any]) -> list[Fare]:
+    """Every choice over all data sets and trainings."""
+    rows = list(_by_choice(result))
+    return [_fare(name, [one for one in rows if one["choice"] == name]) for name in _names(rows)]
+
+
+def left_out(result: Mapping[str, Any]) -> tuple[Fare, dict[str, str]] | None:
+    """What a choice made on the other tasks would have given on each task, and which choice it was.
+
+    Chosen is the narrowest of those with the truth inside on at least `ENOUGH` of the other tasks' sets, or the
+    most often right one where none is. None with fewer than three tasks.
+    """
+    rows = list(_by_choice(result))
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    if len(tasks) < 3:
+        return None
+    kept, chosen = [], {}
+    for task in tasks:
+        others = [row for row in rows if row["task"] != task]
+        chosen[task] = _best([_fare(name, [one for one in others if one["choice"] == name]) for name in _names(others)])
+        kept += [row for row in rows if row["task"] == task and row["choice"] == chosen[task]]
+    return _fare("chosen on the other tasks", kept), chosen
+
+
+def _best(found: Sequence[Fare]) -> str:
+    enough = [one for one in found if one.inside >= ENOUGH * one.sets]
+    if enough:
+        return min(enough, key=lambda one: one.width).name
+    return max(found, key=lambda one: (one.inside, -one.width)).name
+
+
+def _by_choice(result: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each data set, training and choice that every set has."""
+    for task in result["tasks"]:
+        for training in trainings(result, task):
+            for one in training["sets"].values():
+                for row in one["choices"]:
+                    yield {**row, "task": task, "choice": _name(row), "near": one["domain"] == "in"}
+
+
+_ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
+
+
+def _name(row: Row) -> str:
+    return f"{row['voters']}, {_ACCEPT[row['accept']]}, {row['agree']} of {row['of']}"
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["choice"] for row in rows))
+
+
+def _fare(name: str, rows: Sequence[Row]) -> Fare:
+    near = [row for row in rows if row["near"]]
+    away = [row["error"] for row in rows if not row["near"]]
+    widths, errors = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
+    inside = (sum(row["inside"] for row in some) for some in (rows, near))
+    means = [sum(some) / max(1, len(some)) for some in (widths, errors, away)]
+    counts = [count for pair in zip(inside, (len(rows), len(near)), strict=True) for count in pair]
+    return Fare(name, counts[0], counts[1], counts[2], counts[3], *means)

@@ -2,15 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
 from ... import datasets as sequences
 from ...datasets import Dataset
 from ...errors import UsageError
-from .run_config import RunConfig
+from ..kit.sources import beside_the_data, check_pretrained
+
+
+@final
+@dataclass(frozen=True)
+class RunConfig:
+    """How large the run of a task is.
+
+    Parameters
+    ----------
+    longest : most words of an input or an output that a row may have to be kept; None keeps all.
+    train_rows, dev_rows, test_rows : rows drawn of each set, as many of each type as can be; None for all.
+    tokens : "words" or "pieces" of a parser from scratch.
+    rare : words met fewer times than this in training are replaced by a signature of their form; 0 replaces none.
+    parser : what the parser is made of, ``source`` or ``config``, and further arguments of `EncoderDecoder`.
+    parser_plan : arguments of its `Plan`.
+    every : steps between two checkpoints of the parser (the paper's K).
+    checkpoints : how many of the first ones give negatives.
+    example_rows : training rows whose gold pairs the judges learn from, drawn; None for all.
+    per_checkpoint : rows of those that each of the first checkpoints decodes, drawn; None for all.
+    per_input : negatives kept of a row and checkpoint.
+    balance : most negatives for each positive.
+    beams : width of the search.
+    judges : members of the panel.
+    halves : whether parsers are trained on two halves of the training set: they judge, each by how probable it finds an
+        output, and their mistakes on the half that they have not seen take the place of half of the negatives.
+    aligned : whether judges read each word beside its tag, instead of all words and then all tags.
+    judge : kind of discriminator ("generative" or "classifier") and what it is made of.
+    pretraining : arguments of the `Plan` by which an encoder with the judges' ``config`` learns to fill gaps in gold
+        pairs of the whole training set; all judges start from it. None: they start from scratch.
+    judge_plan : arguments of its `Plan`; members differ by its seed.
+    metric_judge : what a discriminator of another metric is made of, where the task has one.
+    longest_output : tokens after which an output is cut.
+    draws : subsets of each size in the study of small test sets (Figure 4).
+    seed : of the parser, its mistakes and the judges.
+    data_seed : of the draws of rows, the same in every run of a task, so that runs are compared on the same rows.
+    """
+
+    longest: int | None = None
+    train_rows: int | None = None
+    dev_rows: int | None = None
+    test_rows: int | None = None
+    tokens: str = "words"
+    rare: int = 0
+    aligned: bool = False
+    parser: Mapping[str, Any] = field(default_factory=dict)
+    parser_plan: Mapping[str, Any] = field(default_factory=dict)
+    every: int = 200
+    checkpoints: int = 5
+    example_rows: int | None = None
+    per_checkpoint: int | None = None
+    per_input: int = 1
+    balance: float = 1.0
+    beams: int = 4
+    judges: int = 5
+    halves: bool = False
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    pretraining: Mapping[str, Any] | None = None
+    judge_plan: Mapping[str, Any] = field(default_factory=dict)
+    metric_judge: Mapping[str, Any] = field(default_factory=dict)
+    longest_output: int = 512
+    draws: int = 50
+    seed: int = 0
+    data_seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return asdict(self)
+
 
 REPLICATES = (1, 2)
 """Seeds of the trainings that are done again, besides the first, 0."""
@@ -332,3 +400,46 @@ def _test(read: Callable[[str], Dataset], title: str, part: str = "test", domain
 def _brown_and_wsj(read: Callable[[str], Dataset], title: str) -> tuple[TestSet, ...]:
     near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
     return _test(read, f"{title}-Brown", "brown"), near
+
+
+def located(made: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model is made of, its ``source`` a folder where the model lies beside the data.
+
+    >>> located({"source": "owner/no-such-model", "kind": "generative"})
+    {'source': 'owner/no-such-model', 'kind': 'generative'}
+    """
+    out = dict(made)
+    if "source" in out:
+        out["source"] = beside_the_data(str(out["source"]))
+    return out
+
+
+def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:
+    """A check for the pretrained model that a step of the task starts from, by the model's name; none from scratch.
+
+    >>> from .tasks import tasks_of
+    >>> amr = next(task for task in tasks_of("paper") if task.metric is not None)
+    >>> [list(pretrained_of(amr, step)) for step in ("parser", "judge-0", "ask-dev", "metric")]
+    [['t5-base'], ['t5-base'], [], ['roberta-base']]
+    """
+    config = task.config
+    models = {
+        "parser": config.parser,
+        "self-training": config.parser,
+        "half": config.parser,
+        "judge": config.judge,
+        "metric": config.metric_judge,
+    }
+    source = models.get(step, models.get(step.rpartition("-")[0], {})).get("source")
+    return {} if source is None else {str(source): partial(check_pretrained, str(source))}
+
+
+def needs_of(tasks: Sequence[Task]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every data set that the tasks read, by the title of the task, then every pretrained model once."""
+    models: dict[str, Callable[[], Any]] = {}
+    for task in tasks:
+        for load in (task.train, task.dev, *(test.load for test in task.tests)):
+            yield task.title, load
+        for step in ("parser", "judge-0", *(["metric"] if task.metric is not None else [])):
+            models |= pretrained_of(task, step)
+    yield from models.items()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..kit.claims import Claim
-from ..kit.looks import Look, all_of, gap, positive, share
+from ..kit.claims import Claim, Look, all_of, gap, positive, share
 
 FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""

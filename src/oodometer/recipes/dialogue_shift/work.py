@@ -18,10 +18,8 @@ from ...models.text.attention import AttentionImportance
 from ...models.torch.library import use_threads
 from ...shifts.text import find_wordnet
 from ..base import Progress, Workspace
-from ..kit.answers import Place, load_answers, store_answers
-from ..kit.sources import beside_the_data, packaged_minilm
-from .data import Condition, RunData
-from .run_config import PAPER_RATIOS, RunConfig
+from ..kit.sources import Place, beside_the_data, load_answers, packaged_minilm, store_answers
+from .data import PAPER_RATIOS, Condition, RunConfig, RunData
 
 __all__ = ["ENCODER_FILES", "MODEL_FILES", "Place", "ask", "check", "count", "load_answers", "train", "write_sets"]
 

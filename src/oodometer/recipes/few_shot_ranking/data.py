@@ -15,8 +15,7 @@ from ...datasets.base import stratified
 from ...datasets.sentences import MSGS_SETS, binary_entailment, hans, mrpc, msgs, paws_qqp
 from ...errors import OodometerError, WorkError
 from ...models.inoculation import batches_of, mixed
-from .lineup import FAMILIES, SUITES, Plan, Suite, training_of
-from .run_config import RunConfig
+from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, training_of
 
 STAND_INS = {
     "nli": "SICK + RTE, binary, stands in for MNLI",

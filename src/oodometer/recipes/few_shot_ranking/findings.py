@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..kit.claims import Claim
-from ..kit.looks import Look, all_of, positive
+from ..kit.claims import Claim, Look, all_of, positive
 
 STRONG = 0.8
 """Few-shot accuracy from which on ACC is called strong; the paper gives no bound, its own lowest is 81.6 %."""

@@ -3,19 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 from ...models.torch.library import transformers
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
-from ..kit.publish import write_result
-from . import figures, tables
+from ..kit.publish import last_steps, of_study
 from .data import RunData
 from .findings import claims_of
-from .markdown import markdown
-from .run_config import RUN_CONFIGS, RunConfig
-from .steps import Steps
-from .work import check
+from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
+from .markdown import FIGURES, markdown
+from .study import FORM, study
+from .work import METHODS, MODEL_FILES, Place, ask, check, cut, cut_files, explain, is_cut, train
+
+# Seconds of one core at the small scale: a training step, a question about a word in a perturbed text. Only bar and
+# order depend on them.
+_STEP, _SAMPLE, _GRADIENT = 0.2, 0.0015, 0.006
+
+
+@final
+class Steps:
+    """All steps but the tables."""
+
+    def __init__(self, config: RunConfig, data: RunData) -> None:
+        self.config, self.data = config, data
+        self.plans = {plan.name: plan for plan in lineup(config)}
+        self._data = {family: data.fingerprints(family) for family in FAMILIES}
+
+    def all(self) -> list[Step]:
+        """The steps in an order in which each stands behind those that it needs."""
+        config, out = self.config, []
+        cuts = sorted({name for one in config.networks.values() if is_cut(one) for name in cut_files(one)})
+        if cuts:
+            out.append(Step("cut", "cutting the network", tuple(cuts), self._cut, {"files": cuts}, (), 5.0))
+        for seed in range(config.seeds):
+            out += [self._train(plan, seed) for plan in self.plans.values()]
+            out += [self._ask(plan, seed) for plan in self.plans.values()]
+            for suite in SUITES:
+                ranked = [plan for plan in self.plans.values() if self.is_ranked(plan) and plan.family == suite.family]
+                out += [
+                    self._explain(plan, suite, method, seed)
+                    for plan in ranked
+                    for method in METHODS
+                    if method != "token-ig" or seed < config.ig_seeds
+                ]
+        needs = [step.name for step in out if step.name.startswith(("ask-", "explain-"))]
+
+        def judge(workspace: Workspace, progress: Progress) -> None:
+            study(config, self.data, workspace, progress)
+
+        settings = {"form": FORM, "draws": config.draws, "size": config.size}
+        out.append(Step("study", "judging the rankings", ("study.json",), judge, settings, tuple(needs), 60.0))
+        return out
+
+    def is_ranked(self, plan: Plan) -> bool:
+        """Whether a model stands in a suite; one that others only go on from, of another network, does not."""
+        return plan.inoculated or all(other.start != plan.name for other in self.plans.values())
+
+    def _cut(self, workspace: Workspace, progress: Progress) -> None:
+        cut(self.config, workspace, progress)
+
+    def _train(self, plan: Plan, seed: int) -> Step:
+        config, network = self.config, self.config.networks[plan.network]
+        folder = f"models/{seed}/{plan.name}"
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            train(self.data, plan, seed, Place(workspace, folder, progress))
+
+        settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
+        settings |= {"training": training_of(config, plan), "data": self._data[plan.family]}
+        settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
+        needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if is_cut(network) else ()
+        steps = plan.further if plan.start else plan.steps
+        longer = {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0)
+        about = f"training {plan.name} (seed {seed})"
+        files = tuple(f"{folder}/{one}" for one in (*MODEL_FILES, "classes.json"))
+        return Step(f"train-{seed}-{plan.name}", about, files, work, settings, needs, 1 + _STEP * steps * longer)
+
+    def _ask(self, plan: Plan, seed: int) -> Step:
+        suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            ask(self.data, plan, suites, seed, Place(workspace, folder, progress))
+
+        config = self.config
+        settings = {"rows": config.truth_rows, "near": config.in_domain_rows, "seed": seed}
+        files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
+        needs = (f"train-{seed}-{plan.name}",)
+        return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, work, settings, needs, 7.0)
+
+    def _explain(self, plan: Plan, suite: Suite, method: str, seed: int) -> Step:
+        config, folder = self.config, f"attributions/{seed}/{suite.name}"
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            explain(self.data, plan, suite, method, seed, Place(workspace, folder, progress))
+
+        gradients = method == "token-ig"
+        pool, samples = config.pool_of(seed), config.ig_steps if gradients else config.samples_of(seed)
+        settings = {"pool": pool, "samples": samples, "rows": config.truth_rows, "seed": seed}
+        about = f"explaining {plan.name} on {suite.name} by {method} (seed {seed})"
+        name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", (f"train-{seed}-{plan.name}",)
+        weight = pool * samples * (_GRADIENT if gradients else _SAMPLE)
+        return Step(name, about, (f"{folder}/{plan.name}.{method}.npz",), work, settings, needs, weight)
 
 
 @final
@@ -39,14 +129,7 @@ class FewShotRanking(Recipe):
         check(config, data)
         out = Steps(config, data).all()
 
-        def tabulate(workspace: Workspace, progress: Progress) -> None:
-            write_result(self, workspace, tables.combine(workspace, scale))
-            progress(1, 1)
-
-        left = ("result.json", "result.md")
-        out.append(Step("tables", "comparing with the paper", left, tabulate, {}, ("study",), 1, True))
-        out.append(Step("figures", "drawing", figures.names(), figures.draw, {}, ("tables",), 5, True))
-        return out
+        return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), FIGURES, ("study",))]
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The paper's findings, tested."""

@@ -3,21 +3,218 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, final
 
 import numpy as np
 
-from ...rankings.baselines import guess_accuracy
+from ...arrays import Array
+from ...attributions.factors.table import factor_values
+from ...rankings.baselines import baseline_methods, guess_accuracy
+from ...rankings.combination import labels_first
+from ...rankings.few_shot import FewShot, draw_rows, few_shot_evaluation
+from ...rankings.learnt import LearntWeights, leave_one_out
+from ...rankings.paired_test import draws_test
+from ...rankings.pool import PoolEvidence, pool_evidence
+from ...rankings.powered import powered_accuracy
+from ...rankings.rules import Method, fixed, scored
+from ...rankings.suite import Suite as Answers
+from ...rankings.suite import suite_of
 from ...version import __version__
 from ..base import Progress, Workspace
-from ..kit.answers import load_answers
+from ..kit.sources import load_answers
 from ..kit.tables import rounded
 from .data import STAND_INS, RunData
-from .evaluation import BASELINE, COMBINED, Evaluation, learnt_weights, spread_over
-from .lineup import FAMILIES, SUITES, Plan, lineup, suites_of
-from .record import accuracies, balanced
-from .run_config import RunConfig
+from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of
+from .work import METHODS, accuracies, balanced, explained, record_of
+
+POWERED = "PPI++"
+LEARNT = "learnt"
+COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)
+"""Names of the combined rankings that are compared with ACC; what they hold was settled before any run."""
+_POOL = "plurality"
+_PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
+"""What the learnt ranking weighs, beside the factor made for the set."""
+
+
+def evidence_methods(held: Evaluation, models: Sequence[int], known: Mapping[str, Method]) -> dict[str, Method]:
+    """Rankings by the unlabelled pool, and by everything together, for some of the models.
+
+    The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In the
+    combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
+    accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
+    """
+    found = _of_pool(held, models)
+    out: dict[str, Method] = {f"pool/{name}": fixed(scores) for name, scores in found.scores.items()}
+    answers, whole = held.answers(models, slice(0, held.pool)), held.answers(models, labels=False)
+    assert answers.probabilities is not None
+    assert whole.probabilities is not None
+    right = answers.correct
+    out[POWERED] = powered_accuracy(right, answers.probabilities.max(axis=2), whole.probabilities.max(axis=2))
+    pool = {POWERED: out[POWERED], _POOL: out[f"pool/{_POOL}"]}
+    own = {name: known[name] for one in held.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
+    truth = {"CONF-GT": known["CONF-GT"]}
+    pieces = ({**pool, **own, **truth}, pool, own, truth)
+    return {**out, **{name: labels_first(right, one) for name, one in zip(COMBINED, pieces, strict=False)}}
+
+
+def pieces_of(held: Evaluation, known: Mapping[str, Method]) -> dict[str, Method]:
+    """The evidence that the learnt ranking weighs, by names that all suites share."""
+    own = {f"{method}/own": known[f"{method}/{held.suite.own[0]}"] for method in ("lime", "shap")}
+    return {**{name: known[name] for name in _PIECES}, **own}
+
+
+def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
+    """For each suite of a seed the weights that the inoculated models of the others teach."""
+    sets = {}
+    for held in suites:
+        models = dict(held.groups()).get("inoculated")
+        if models is not None:
+            pieces = pieces_of(held, held.methods(models))
+            sets[held.suite.name] = (scored(pieces, held.drawn()), held.truth[models])
+            names = list(pieces)
+    return leave_one_out(sets, names) if len(sets) > 1 else {}
+
+
+def _of_pool(held: Evaluation, models: Sequence[int]) -> PoolEvidence:
+    """What all rows out of domain say without their labels, with the in-domain rows for a reference."""
+    pools = {str(i): record_of(held.probabilities[i], None) for i in models}
+    return pool_evidence(pools, {str(i): record_of(held.near[i], held.near_label) for i in models})
+
+
+BASELINE = "ACC"
+GROUPS = ("inoculated", "architectures", "pairs")
+"""Models of one network that saw more or less of the target data; one model a network; and those of Table 4."""
+
+
+@final
+class Evaluation:
+    """What the models of a suite said, and what each method makes of it.
+
+    ``plans`` are the models, ``probabilities`` of the positive class, shape (model, row), of all rows out of domain;
+    the first ``pool`` rows are the population that examples are drawn from.
+    """
+
+    def __init__(self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]) -> None:
+        self.suite, self.seed, self.plans, self.config = suite, seed, tuple(plans), data.config
+        self._workspace, self._rows = workspace, data.rows(suite, seed)
+        held = [load_answers(workspace, f"answers/{seed}/{plan.name}", suite.name) for plan in plans]
+        near = [load_answers(workspace, f"answers/{seed}/{plan.name}", "in-domain") for plan in plans]
+        self.label = held[0]["label"]
+        self.probabilities = np.stack([one["positive"] for one in held])
+        self.near_label, self.near = near[0]["label"], np.stack([one["positive"] for one in near])
+        self.truth = accuracies(self.probabilities, self.label)
+        self.pool = self._rows.pool
+        self._factors = {method: found for method in METHODS if (found := self._values(method)) is not None}
+
+    def _values(self, method: str) -> Array | None:
+        """Factors, shape (factor, model, example), nan where words do not occur; None without explanations."""
+        if method == "token-ig" and self.seed >= self.config.ig_seeds:
+            return None
+        words, folder = self._rows.words(), f"attributions/{self.seed}/{self.suite.name}"
+        found = [
+            factor_values(explained(self._workspace, folder, f"{plan.name}.{method}", words), self.suite.factors)
+            for plan in self.plans
+        ]
+        out = np.stack(found, axis=1)
+        if self.suite.feature:
+            out[:, :, [one.feature is None for one in words]] = np.nan
+        return out
+
+    # ---------------------------------------------------------------- groups
+
+    def groups(self) -> Iterator[tuple[str, list[int]]]:
+        """Name and models of each comparison; those whose models are all equally good are left out."""
+        inoculated = [i for i, plan in enumerate(self.plans) if plan.inoculated]
+        others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
+        found = {"inoculated": inoculated}
+        if others:
+            by_name = {plan.name: i for i, plan in enumerate(self.plans)}
+            first = by_name["paws-pure" if self.suite.name == "PAWS" else "nli-base"]
+            found["architectures"] = [first, *others]
+            if self.suite.name == "PAWS":
+                found["pairs"] = [first, by_name["paws-mixed-1"], *others]
+        for name, models in found.items():
+            if len(set(self.truth[models].tolist())) > 1:
+                yield name, models
+
+    def methods(self, models: Sequence[int]) -> dict[str, Method]:
+        """Every method for some of the models; a factor enters as minus its value."""
+        answers = self.answers(models, slice(0, self.pool))
+        out = baseline_methods(answers, seed=self.seed)
+        for method, values in self._factors.items():
+            for place, factor in enumerate(self.suite.factors):
+                out[f"{method}/{factor}"] = -values[place][list(models)]
+        return {**out, **evidence_methods(self, models, out)}
+
+    def answers(self, models: Sequence[int], rows: slice | None = None, *, labels: bool = True) -> Answers:
+        """Answers of some models on some of the rows out of domain, by default on all."""
+        rows = rows or slice(None)
+        label = self.label[rows] if labels else None
+        return suite_of({str(i): record_of(self.probabilities[i, rows], label) for i in models})
+
+    def drawn(self) -> Array:
+        """The draws of the protocol, shape (draw, size)."""
+        config = self.config
+        return draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
+
+    def ranked(self, models: Sequence[int], weights: LearntWeights | None = None) -> FewShot:
+        """The protocol over the pool, with the accuracy on all rows as truth; ``weights`` were learnt elsewhere."""
+        config, methods = self.config, self.methods(models)
+        if weights is not None:
+            methods[LEARNT] = weights.rule(pieces_of(self, methods))
+        return few_shot_evaluation(
+            methods,
+            self.truth[list(models)],
+            models=[self.plans[i].label for i in models],
+            draws=config.draws,
+            size=min(config.size, self.pool),
+            seed=self.seed,
+        )
+
+    def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
+        """What is to be told of each group of models; the inoculated ones are also ranked by learnt weights."""
+        for group, models in self.groups():
+            found = self.ranked(models, weights if group == "inoculated" else None)
+            told = dict(zip(found.methods, found.few_shot.tolist(), strict=True))
+            tests = {
+                name: draws_test(found.of(name), found.of(BASELINE), resamples=999, seed=self.seed).p_value
+                for name in found.methods
+                if name != BASELINE
+            }
+            yield {
+                "suite": self.suite.name,
+                "seed": self.seed,
+                "group": group,
+                "models": [self.plans[i].label for i in models],
+                "accuracy": self.truth[models].tolist(),
+                "equal": found.equal,
+                "pairs": [
+                    {"pair": found.pair_name(k), "gap": float(found.truth[a] - found.truth[b])}
+                    for k, (a, b) in enumerate(found.pairs)
+                ],
+                "few_shot": told,
+                "ties": dict(zip(found.methods, found.ties.tolist(), strict=True)),
+                "pairwise": dict(zip(found.methods, found.pairwise.tolist(), strict=True)),
+                "p_draws": tests,
+            }
+
+    def absent(self) -> dict[str, int]:
+        """Factor -> examples of the pool in which its words do not occur."""
+        held = self._factors["lime"][:, 0]
+        return dict(zip(self.suite.factors, np.isnan(held).sum(axis=1).tolist(), strict=True))
+
+
+def spread_over(values: Sequence[float]) -> dict[str, Any]:
+    """Mean and standard deviation over seeds (None of a single one), and each seed's value.
+
+    >>> spread_over([1.0, 3.0])
+    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_seed': [1.0, 3.0]}
+    """
+    found = np.asarray(values, dtype=float)
+    sd = float(found.std(ddof=1)) if len(found) > 1 else None
+    return {"mean": float(found.mean()), "sd": sd, "by_seed": found.tolist()}
+
 
 FORM = 1  # raise it where the form of the result changes: then the step is done again
 

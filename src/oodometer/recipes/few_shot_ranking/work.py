@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...attributions.base import Attribution, WordAttributions
 from ...attributions.in_folder import explain_in
 from ...attributions.words import Words
@@ -22,15 +23,13 @@ from ...models.hub import load_pretrained
 from ...models.registry import load_model
 from ...models.text.encoder import Encoder
 from ...models.torch.library import use_threads
+from ...predictions import Predictions
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ..base import Progress, Workspace
-from ..kit.answers import Place, load_answers, store_answers
-from ..kit.sources import beside_the_data, packaged_minilm
+from ..kit.sources import Place, beside_the_data, load_answers, packaged_minilm, store_answers
 from .data import RunData
-from .lineup import Plan, Suite, training_of
-from .record import labels_of
-from .run_config import RunConfig
+from .lineup import Plan, RunConfig, Suite, training_of
 
 __all__ = [
     "METHODS",
@@ -45,6 +44,44 @@ __all__ = [
     "is_cut",
     "train",
 ]
+
+
+def labels_of(positive: Array) -> Array:
+    """The predicted class, 0 or 1, of probabilities of the positive one; a tie goes to the first, as everywhere.
+
+    >>> labels_of(np.array([0.5, 0.75])).tolist()
+    [0, 1]
+    """
+    found: Array = (positive > 0.5).astype(np.int64)
+    return found
+
+
+def record_of(positive: Array, label: Array | None) -> Predictions:
+    """Probabilities of the positive class, shape (row,), as a record of two classes.
+
+    >>> record_of(np.array([0.75]), np.array([1])).probabilities.tolist()
+    [[0.25, 0.75]]
+    """
+    fields = {} if label is None else {"label": label}
+    return Predictions.from_probabilities(np.stack([1 - positive, positive], axis=1), **fields)
+
+
+def accuracies(positive: Array, label: Array) -> Array:
+    """Accuracy of each model, shape (model,), from probabilities of the positive class, shape (model, row)."""
+    found: Array = (labels_of(positive) == label).mean(axis=1)
+    return found
+
+
+def balanced(positive: Array, label: Array) -> Array:
+    """Mean of the accuracies on both classes, shape (model,); on those that there are.
+
+    >>> balanced(np.array([[0.9, 0.9, 0.9, 0.1]]), np.array([1, 1, 1, 1])).tolist()
+    [0.75]
+    """
+    right = labels_of(positive) == label
+    found: Array = np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0)
+    return found
+
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
 METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}

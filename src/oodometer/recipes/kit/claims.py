@@ -4,10 +4,199 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
-from .looks import Look, at_least, holm
+import numpy as np
+
+from ...intervals import normal_quantile
+from ...metrics.resampling import REPLICATES
 from .tables import section
+
+MOST_FLIPS = 20
+
+
+@dataclass(frozen=True)
+class Look:
+    """Two p-values: of what was seen if the statement were false (``supports``), and if it were true (``refutes``)."""
+
+    supports: float = 1.0
+    refutes: float = 1.0
+
+
+def share(value: float, replicates: int = REPLICATES) -> Look:
+    """The statement was seen in a share of bootstrap replicates: p = (1 + replicates against it) / (1 + replicates).
+
+    No p-value is below 1 / (1 + replicates), so few replicates decide little among many looks.
+
+    >>> share(1.0, 199)
+    Look(supports=0.005, refutes=1.0)
+    """
+    with_it = round(replicates * value)
+    return Look((1 + replicates - with_it) / (1 + replicates), (1 + with_it) / (1 + replicates))
+
+
+def gap(value: float, error: float) -> Look:
+    """A number with its standard error is above 0, by the normal distribution.
+
+    >>> round(gap(1.96, 1).supports, 3), round(gap(-1.96, 1).refutes, 3), gap(0, 0)
+    (0.025, 0.025, Look(supports=1.0, refutes=1.0))
+    """
+    if error <= 0:
+        return Look(float(value <= 0), float(value >= 0))
+    z = value / error
+    return Look(NormalDist().cdf(-z), NormalDist().cdf(z))
+
+
+def spread(one: Mapping[str, Any]) -> float:
+    """Standard error of a number, from the wider arm of its interval.
+
+    >>> round(spread({"value": 0.1, "lower": 0.0, "upper": 0.296, "level": 0.95}), 3)
+    0.1
+    """
+    wider = max(one["upper"] - one["value"], one["value"] - one["lower"])
+    return float(wider / normal_quantile(one["level"]))
+
+
+def above(one: Mapping[str, Any], bound: float) -> Look:
+    """A number with its interval is above a bound, by the arm of the interval on the bound's side.
+
+    >>> round(above({"value": 0.5, "lower": 0.4, "upper": 0.9, "level": 0.95}, 0.4).supports, 3)
+    0.025
+    """
+    arm = one["value"] - one["lower"] if one["value"] > bound else one["upper"] - one["value"]
+    return gap(one["value"] - bound, arm / normal_quantile(one["level"]))
+
+
+def binomial(successes: int, trials: int, chance: float) -> Look:
+    """The chance of a success is above ``chance``, by the exact binomial test.
+
+    >>> binomial(7, 7, 0.5).supports == 0.5**7
+    True
+    """
+    from scipy.stats import binom
+
+    law = binom(trials, chance)
+    return Look(float(law.sf(successes - 1)), float(law.cdf(successes)))
+
+
+def positive(values: Sequence[float]) -> Look:
+    """The mean of the law behind some values is above 0, by Student's t test; of fewer than two, nothing is said.
+
+    >>> round(positive([1.0, 2.0, 3.0]).supports, 3)
+    0.037
+    """
+    if len(values) < 2:
+        return Look()
+    from scipy.stats import t
+
+    mean = sum(values) / len(values)
+    error = (sum((one - mean) ** 2 for one in values) / (len(values) - 1) / len(values)) ** 0.5
+    if not error > 0:
+        return gap(mean, 0.0)
+    law = t(len(values) - 1)
+    return Look(float(law.sf(mean / error)), float(law.cdf(mean / error)))
+
+
+def sign_flips(differences: Sequence[float]) -> Look:
+    """The mean of paired differences is above 0, by all ways to flip their signs: p = share with a sum as large.
+
+    Exact where each difference is as likely as its negative when there is no effect; of n differences no p-value is
+    below 2^-n. Source: Fisher (1935). More than 20 differences are tested by Student's t.
+
+    >>> sign_flips([1.0, 2.0, 3.0])
+    Look(supports=0.125, refutes=1.0)
+    """
+    if not 0 < len(differences) <= MOST_FLIPS:
+        return positive(differences)
+    sums = np.zeros(1)
+    for one in differences:
+        sums = np.concatenate([sums + one, sums - one])
+    seen, rounding = sum(differences), 1e-12
+    return Look(float(np.mean(sums >= seen - rounding)), float(np.mean(sums <= seen + rounding)))
+
+
+def larger(first: Sequence[float], second: Sequence[float]) -> Look:
+    """The mean behind the first values is above that behind the second, by Welch's t test; each needs two values.
+
+    Source: Welch (1947).
+
+    >>> round(larger([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]).supports, 3)
+    0.016
+    """
+    if min(len(first), len(second)) < 2:
+        return Look()
+    from scipy.stats import ttest_ind
+
+    apart = sum(first) / len(first) - sum(second) / len(second)
+    if len(set(first)) == len(set(second)) == 1:
+        return gap(apart, 0.0)
+    p = float(ttest_ind(first, second, equal_var=False, alternative="greater").pvalue)
+    return Look(p, 1 - p)
+
+
+def either(looks: Sequence[Look]) -> Look:
+    """At least one of the statements is true, however the looks depend on one another (Bonferroni); of none, nothing.
+
+    Two models that each may lead the other are no looks that depend positively, as Simes' test asks for.
+
+    >>> either([Look(0.01, 0.9), Look(0.5, 0.2)])
+    Look(supports=0.02, refutes=0.9)
+    """
+    if not looks:
+        return Look()
+    return Look(min(1.0, len(looks) * min(one.supports for one in looks)), max(one.refutes for one in looks))
+
+
+def all_of(looks: Sequence[Look]) -> Look:
+    """All of the statements are true."""
+    return at_least(len(looks), looks)
+
+
+def at_least(count: int, looks: Sequence[Look]) -> Look:
+    """At least ``count`` of the statements are true, corrected for the number of looks; of none, nothing is said.
+
+    >>> at_least(2, [Look(0.01), Look(0.02), Look(0.5)])
+    Look(supports=0.04, refutes=1.0)
+    """
+    if not 0 < count <= len(looks):
+        return Look()
+    return Look(
+        partial_conjunction([one.supports for one in looks], count),
+        partial_conjunction([one.refutes for one in looks], len(looks) - count + 1),
+    )
+
+
+def partial_conjunction(p_values: Sequence[float], count: int) -> float:
+    """p-value of "at least ``count`` of the n alternatives are true": min over i >= u of (n-u+1) / (i-u+1) p_(i).
+
+    For u = 1 it is Simes' test, for u = n the largest p-value. It is valid where the looks depend on one another
+    positively, as those at the same rows do.
+
+    Source: Benjamini and Heller (2008).
+
+    >>> partial_conjunction([0.01, 0.02, 0.9], 1), partial_conjunction([0.01, 0.02, 0.9], 3)
+    (0.03, 0.9)
+    """
+    n, ranked = len(p_values), sorted(p_values)
+    left = n - count + 1
+    return min(1.0, *(left / (i + 1) * p for i, p in enumerate(ranked[count - 1 :])))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number, in the order given: the k-th smallest times n - k + 1, never falling.
+
+    Source: Holm (1979).
+
+    >>> holm([0.04, 0.01, 0.03])
+    [0.06, 0.03, 0.06]
+    """
+    out, highest = [0.0] * len(p_values), 0.0
+    for k, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - k) * p_values[i]))
+        out[i] = highest
+    return out
+
 
 LEVEL = 0.05  # a claim that is false is said to hold, or one that is true not to, in at most this share of the cases
 FEWEST = 3  # things from which on "most" means something

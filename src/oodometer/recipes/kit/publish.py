@@ -5,16 +5,101 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...kernels import cores
+from ...reports.drawings import Drawing, render_drawings
 from ...store import write_atomic
-from ..base import Recipe, Workspace
+from ...version import __version__
+from ..base import Progress, Recipe, Step, Workspace
 from ..reproduce import find_recipe
+
+
+def can_draw() -> bool:
+    """Whether the extra `report` is installed."""
+    return all(importlib.util.find_spec(one) is not None for one in ("altair", "vl_convert"))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The drawings of a recipe.
+
+    title, lead : of their page. names : of the drawings. drawings : makes them of a result.
+    """
+
+    title: str
+    lead: str
+    names: tuple[str, ...]
+    drawings: Callable[[Mapping[str, Any]], list[Drawing]]
+
+    def files(self, *pages: str) -> tuple[str, ...]:
+        """Files that they leave: one a drawing, and where reports can draw ``figures.html`` and more pages."""
+        drawn = ("figures.html", *pages) if can_draw() else ()
+        return (*(f"figures/{name}.vl.json" for name in self.names), *drawn)
+
+    def draw(self, workspace: Workspace, progress: Progress) -> None:
+        """Write each drawing as a Vega-Lite specification, and all of them on one page where reports can draw."""
+        drawings = self.drawings(workspace.read_json("result.json"))
+        for done, drawing in enumerate(drawings, 1):
+            workspace.write_json(f"figures/{drawing.name}.vl.json", drawing.specification())
+            progress(done, len(drawings) + 1)
+        if can_draw():
+            write_atomic(workspace / "figures.html", render_drawings(self.title, drawings, lead=self.lead))
+
+
+def last_steps(
+    recipe: Recipe, combined: Callable[[Workspace], Mapping[str, Any]], figures: Figures, studies: Sequence[str]
+) -> list[Step]:
+    """Tables and figures of what the studies left; always made again: other tasks may have been finished since."""
+
+    def tabulate(workspace: Workspace, progress: Progress) -> None:
+        write_result(recipe, workspace, combined(workspace))
+        progress(1, 1)
+
+    left = ("result.json", "result.md")
+    return [
+        Step("tables", "comparing with the paper", left, tabulate, {}, tuple(studies), 1, True),
+        Step("figures", "drawing", figures.files(), figures.draw, {}, ("tables",), 5, True),
+    ]
+
+
+def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | None:
+    """A result that is there and of this form; what has no form is taken as it is."""
+    try:
+        one = workspace.read_json(name)
+    except (OSError, ValueError):
+        return None
+    return one if isinstance(one, dict) and one.get("form", form) == form else None
+
+
+def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]) -> dict[str, Any]:
+    """One result of the tasks that have one of this form, in the order given."""
+    done = {name: one for name in names if (one := finished(workspace, f"{name}/result.json", form))}
+    about = {"form": form, "paper": paper, "scale": scale, "version": __version__, "cores": os.cpu_count()}
+    return {**about, "tasks": done, "missing": [name for name in names if name not in done]}
+
+
+def of_study(workspace: Workspace, paper: str, scale: str) -> dict[str, Any]:
+    """The result of a recipe without tasks, which its study left."""
+    found: dict[str, Any] = workspace.read_json("study.json")
+    return {"form": found["form"], "paper": paper, "scale": scale, "cpus": cores() or os.cpu_count(), **found}
+
+
+def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
+    kept = old["tasks"] if old is not None and old["form"] == new["form"] else {}
+    both = {**kept, **new["tasks"]}
+    done = {name: both[name] for name in names if name in both}
+    return {**new, "tasks": done, "missing": [name for name in names if name not in both]}
+
 
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kit.claims import Claim
-from ..kit.looks import Look, all_of, larger, positive
+from ..kit.claims import Claim, Look, all_of, larger, positive
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, WELCH = "paired t test over models", "Welch's t test over models"

@@ -16,8 +16,7 @@ from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import RunData
-from .errors import SCORES, Errors, mean_and_spread
-from .study import FORM
+from .study import FORM, SCORES, Errors, mean_and_spread
 from .work import Answers, Place, ask_all, load_answers, load_members, train_member
 
 TARGETS = ("correlated", "randomized")

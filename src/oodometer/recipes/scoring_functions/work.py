@@ -16,9 +16,8 @@ from ...models.base import Request
 from ...models.image.randaugment import randaugment
 from ...models.torch.library import use_threads
 from ..base import Workspace
-from ..kit.answers import Place, load_answers, store_answers
-from .data import Target
-from .run_config import RunConfig
+from ..kit.sources import Place, load_answers, store_answers
+from .data import RunConfig, Target
 
 __all__ = ["MODEL_FILES", "Answers", "Place", "ask_all", "load_answers", "load_members", "train_member"]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, final
 
-from ...errors import UsageError
+from ...datasets import data_folder
+from ...datasets.files import hub_answers
+from ...errors import InputError, UsageError
 from ...models import (
     BagOfWords,
     Classifier,
@@ -18,8 +22,39 @@ from ...models import (
 )
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
-from ..kit.sources import beside_the_data, packaged_minilm
-from .run_config import RunConfig
+from ..kit.sources import beside_the_data, check_pretrained, packaged_minilm
+
+
+@final
+@dataclass(frozen=True)
+class RunConfig:
+    """How large a run is.
+
+    train_rows, test_rows : IMDb texts (None for all), as many of each class. encoder_rows : training texts of the
+    encoders that start from MiniLM. dimensions : of the word vectors that are trained here. word2vec_epochs,
+    glove_epochs, scratch_epochs : passes. trained_vectors : whether word vectors are trained here or downloaded.
+    """
+
+    train_rows: int | None = None
+    test_rows: int | None = 5_000
+    encoder_rows: int | None = 3_000
+    dimensions: int = 100
+    word2vec_epochs: int = 3
+    glove_epochs: int = 6
+    scratch_epochs: int = 2
+    trained_vectors: bool = True
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return asdict(self)
+
+
+RUN_CONFIGS = {
+    "small": RunConfig(),
+    "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False),
+}
+
 
 _KINDS: dict[str, Callable[..., Classifier]] = {
     "bag-of-words": BagOfWords,
@@ -177,3 +212,67 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     if entry.training is not None:
         options["training"] = entry.training
     return _KINDS[entry.kind](**options)
+
+
+VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "word2vec": (
+        ("GoogleNews-vectors-negative300.bin", "GoogleNews-vectors-negative300.bin.gz"),
+        "hub:LoganKilpatrick/GoogleNews-vectors-negative300/GoogleNews-vectors-negative300.bin.gz",
+    ),
+    "glove": (("glove.840B.300d.txt", "glove.840B.300d.zip"), "hub:stanfordnlp/glove/glove.840B.300d.zip"),
+}
+"""Downloaded vectors of the paper's scale: a file in the folder of OODOMETER_DATA, else a file on the hub."""
+
+
+def vectors_source(kind: str) -> str:
+    """Path of the downloaded vectors where they stand among the data, else their place on the hub.
+
+    >>> vectors_source("glove").endswith("glove.840B.300d.zip")
+    True
+    """
+    files, hub = VECTORS[kind]
+    folder: Path | None = data_folder()
+    for name in files if folder is not None else ():
+        if folder is not None and (folder / name).is_file():
+            return str(folder / name)
+    return hub
+
+
+def check_vectors(kind: str) -> None:
+    """`InputError` where the downloaded vectors are not among the data and the hub does not answer."""
+    if vectors_source(kind).startswith("hub:") and not hub_answers():
+        files = " or ".join(VECTORS[kind][0])
+        raise InputError(
+            f"the word vectors {files}",
+            got="none beside the data, and the hub does not answer",
+            remedy="put the file into the folder of OODOMETER_DATA",
+        )
+
+
+def pretrained_of(entry: Entry) -> dict[str, Callable[[], Any]]:
+    """A check for the pretrained network that a model starts from, by its name; none for the others.
+
+    >>> from .lineup import lineup
+    >>> from .run_config import RUN_CONFIGS
+    >>> [list(pretrained_of(one)) for one in lineup("paper", RUN_CONFIGS["paper"])][-2:]
+    [['google-bert/bert-large-uncased'], ['FacebookAI/roberta-large']]
+    """
+    source = entry.options.get("source")
+    if source is None:
+        return {}
+    if source == "minilm":
+        return {"MiniLM": partial(check_pretrained, packaged_minilm())}
+    return {str(source): partial(check_pretrained, str(source))}
+
+
+def needs_of(
+    entries: Sequence[Entry], config: RunConfig, data: Mapping[str, Callable[[], Any]]
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every data set, then the vectors and the pretrained networks of the models, each once."""
+    yield from data.items()
+    found: dict[str, Callable[[], Any]] = {}
+    for entry in entries:
+        if entry.vectors is not None and not config.trained_vectors:
+            found[f"{entry.vectors} vectors"] = partial(check_vectors, entry.vectors)
+        found |= pretrained_of(entry)
+    yield from found.items()

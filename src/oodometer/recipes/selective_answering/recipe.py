@@ -18,16 +18,25 @@ from ...models.embeddings import WordVectors, read_vectors, train_glove, train_w
 from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
-from ..base import Progress, Recipe, Step, Workspace
+from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
 from ..kit.publish import write_result
-from ..missing import LACKS, check_all
-from . import figures, tables
+from . import tables
 from .findings import claims_of
-from .lineup import Entry, build, lineup
-from .markdown import markdown
-from .needs import VECTORS, check_vectors, needs_of, pretrained_of, vectors_source
-from .run_config import RUN_CONFIGS, RunConfig
+from .lineup import (
+    RUN_CONFIGS,
+    VECTORS,
+    Entry,
+    RunConfig,
+    build,
+    check_vectors,
+    lineup,
+    needs_of,
+    pretrained_of,
+    vectors_source,
+)
+from .markdown import FIGURES, draw, markdown
+from .markdown import FORM as FIGURES_FORM
 
 SETS = ("imdb", "sst2")
 T = TypeVar("T")
@@ -83,8 +92,8 @@ class SelectiveAnswering(Recipe):
 
         left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
         out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
-        drawn = {"form": figures.FORM}
-        out.append(Step("figures", "drawing", figures.names(), figures.draw, drawn, ("tables",), weight=10))
+        drawn = {"form": FIGURES_FORM}
+        out.append(Step("figures", "drawing", FIGURES.files("report.html"), draw, drawn, ("tables",), weight=10))
         return out
 
     def renewed(self, result: Mapping[str, Any]) -> dict[str, Any]:

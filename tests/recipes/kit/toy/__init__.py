@@ -9,10 +9,8 @@ import numpy as np
 
 from oodometer.metrics.vote_counts import paired_gap, share
 from oodometer.recipes.base import Progress, Recipe, Step, Workspace
-from oodometer.recipes.kit.claims import Claim, claims_table, judged, on_most
-from oodometer.recipes.kit.figures import draw, figure_files
-from oodometer.recipes.kit.looks import above, either
-from oodometer.recipes.kit.publish import write_result
+from oodometer.recipes.kit.claims import Claim, above, claims_table, either, judged, on_most
+from oodometer.recipes.kit.publish import Figures, write_result
 from oodometer.recipes.kit.tables import percent, section, tables_page
 from oodometer.reports.charts import plain
 from oodometer.reports.drawings import Drawing, Panel
@@ -38,13 +36,10 @@ class Toy(Recipe):
         def work(workspace: Workspace, progress: Progress) -> None:
             write_result(self, workspace, {"scale": scale, "sets": study()})
 
-        def pages(workspace: Workspace, progress: Progress) -> None:
-            draw(workspace, "Digits", drawings(self.result(workspace)), "A toy", progress)
-
         left = ("result.json", "result.md")
         return [
             Step("tables", "training and judging", left, work, {"noise": NOISE, "rows": ROWS}),
-            Step("figures", "drawing", figure_files(["accuracy"]), pages, {}, ("tables",)),
+            Step("figures", "drawing", FIGURES.files(), FIGURES.draw, {}, ("tables",)),
         ]
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -103,4 +98,5 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     return [Drawing("accuracy", "Accuracy by noise", "A line for each model.", [Panel("all", "", chart, rows)])]
 
 
+FIGURES = Figures("Digits", "A toy", ("accuracy",), drawings)
 RECIPE = Toy()
