@@ -56,7 +56,7 @@ class Bench:
         """Ids of a text, those with every word masked, and which word each piece belongs to, as tensors."""
         import torch
 
-        from oodometer.attributions.pieces import pieces_of
+        from oodometer.attributions.integrated_gradients import pieces_of
 
         (pieces,) = pieces_of(self.model, [self.words[row]])
         ids = torch.from_numpy(pieces.ids)[None]
@@ -150,7 +150,7 @@ def with_layers(bench: Bench, seed: int) -> list[Any]:
     import captum.attr
     import torch
 
-    from oodometer.attributions.pieces import pieces_of
+    from oodometer.attributions.integrated_gradients import pieces_of
 
     net = bench.model.net
 
@@ -169,7 +169,7 @@ def with_layers(bench: Bench, seed: int) -> list[Any]:
 def with_shap(bench: Bench, seed: int, asked: Callable[[list[str]], Any]) -> list[Any]:
     import shap
 
-    from oodometer.attributions.absence import Absence
+    from oodometer.attributions.black_box import Absence
 
     absence = Absence.of("mask", bench.model)
     np.random.seed(seed)  # noqa: NPY002 - it draws from the state of numpy

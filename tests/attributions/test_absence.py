@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.attributions import KernelShap, Lime, Words
-from oodometer.attributions.absence import Absence
+from oodometer.attributions.black_box import Absence
 from oodometer.errors import UsageError
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions import IntegratedGradients, Words
-from oodometer.attributions.pieces import pieces_of
+from oodometer.attributions.integrated_gradients import pieces_of
 from oodometer.errors import InputError, MissingExtraError, UsageError
 from oodometer.extras import install_line
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions import KernelShap, Words
-from oodometer.attributions.absence import Absence
+from oodometer.attributions.black_box import Absence
 from oodometer.attributions.kernel_shap import shapley_subsets
 
 WEIGHTS = np.random.default_rng(3).normal(size=40)

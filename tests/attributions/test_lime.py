@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions import Lime, Words
-from oodometer.attributions.absence import Absence
+from oodometer.attributions.black_box import Absence
 from oodometer.errors import UsageError
 from oodometer.shifts.text.words import words_of
 

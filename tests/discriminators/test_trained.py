@@ -19,7 +19,7 @@ from oodometer.discriminators import (
     load_discriminator,
     token_f1,
 )
-from oodometer.discriminators.odds import probability
+from oodometer.discriminators.base import probability
 from oodometer.errors import InputError, UsageError
 from oodometer.models import BagOfWords, FrozenEncoder
 from oodometer.models.torch.training import TrainingConfig

@@ -17,10 +17,10 @@ import oodometer
 from oodometer import predict
 from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
-from oodometer.discriminators.decoding import Question
+from oodometer.discriminators.collect import Question
 from oodometer.errors import UsageError
 from oodometer.models.sent import SentModel, stamp_of
-from oodometer.rankings.keeping import name_of_answers
+from oodometer.rankings.asking import name_of_answers
 from oodometer.store import read_predictions
 from oodometer.store.artifact_cache import content_of
 

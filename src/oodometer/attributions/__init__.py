@@ -11,9 +11,9 @@ from .kernel_shap import KernelShap
 from .integrated_gradients import IntegratedGradients
 
 # isort: on
+from .base import NORMALIZATIONS, normalized
 from .files import Explained, read_attributions, write_attributions
 from .in_folder import ExplainOptions, explain_in
-from .normalization import NORMALIZATIONS, normalized
 from .words import Words
 
 __all__ = [

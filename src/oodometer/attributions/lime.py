@@ -11,8 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..registry import register
-from .absence import REMOVE, checked_absent
-from .black_box import BlackBox, Fit, Subsets, weighted_r2, whole_number
+from .black_box import REMOVE, BlackBox, Fit, Subsets, checked_absent, weighted_r2, whole_number
 
 
 @final

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from .base import Dev, Discriminator
+from .base import Dev, Discriminator, load_discriminator
 from .classifier import ClassifierDiscriminator
-from .collect import CollectOptions, Decoder, collect, folds_of
+from .collect import CollectOptions, Decoder, Examples, collect, folds_of
 from .ensemble import Panel
-from .examples import Examples
+from .existing import PretrainedDiscriminator, RuleDiscriminator
 from .generative import GenerativeDiscriminator
 from .likelihood import LikelihoodDiscriminator
-from .masked_pretraining import PretrainingOptions, pretrain
-from .pair_encoder import HEADS, SMALL
-from .pretrained import PretrainedDiscriminator
-from .registry import load_discriminator
-from .regression import RegressionDiscriminator
-from .rule import RuleDiscriminator
-from .text_metrics import sentence_bleu, token_f1
+from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
+from .regression import RegressionDiscriminator, sentence_bleu, token_f1
 from .thresholds import HALF, AcceptanceThresholds, fit_thresholds
 
 __all__ = [

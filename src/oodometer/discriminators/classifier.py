@@ -14,8 +14,8 @@ from ..models.registry import load_model
 from ..models.text.frozen_encoder import FrozenEncoder
 from ..models.text.network import TextClassifier
 from ..models.torch.training import TrainingConfig
+from .base import CLASSES, TrainedDiscriminator
 from .pair_encoder import pair_encoder
-from .trained import CLASSES, TrainedDiscriminator
 
 
 @final

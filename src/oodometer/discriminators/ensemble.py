@@ -20,9 +20,8 @@ from ..models.base import Progress
 from ..models.members import STEPS, Member, member_folder, train_member, train_members, uses_gpu
 from ..predictions import Predictions
 from ..store import write_atomic
-from .base import Dev, Discriminator, check_pairs
-from .registry import load_discriminator
-from .rule import RuleDiscriminator
+from .base import Dev, Discriminator, check_pairs, load_discriminator
+from .existing import RuleDiscriminator
 
 DESCRIPTION = "oodometer_panel.json"
 

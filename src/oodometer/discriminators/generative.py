@@ -22,7 +22,7 @@ from ..models.torch.batches import padded, token_batches
 from ..models.torch.best import Best
 from ..models.torch.library import torch as load_torch
 from ..models.torch.training import TrainingConfig
-from .trained import CLASSES, TrainedDiscriminator, class_log_odds
+from .base import CLASSES, TrainedDiscriminator, class_log_odds
 
 BETWEEN = " | "
 CPU_TOKENS = 2_048  # of a batch on a CPU: 1.7 times as fast as 16,384, whose values do not stay in its caches

@@ -13,8 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..models.base import Progress
 from ..models.seq2seq import EncoderDecoder
-from .base import Dev, Discriminator, check_pairs, check_verdicts
-from .trained import MODEL
+from .base import MODEL, Dev, Discriminator, check_pairs, check_verdicts
 
 NOTHING = "."  # scored in the place of an empty output, which is no sequence
 

@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
-from typing import Any
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, final
 
+import numpy as np
+
+from ..arrays import Array, Ragged
 from ..errors import UsageError
+from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.base import Progress
 from ..models.text.encoder import Encoder
 from ..models.text.token_encoder import TokenEncoder
-from ..models.torch.training import TrainingConfig
-from .tokenizer import learn_pair_pieces
+from ..models.text.truncation import counted_ids
+from ..models.tokenizer_training import MARKS, train_byte_pieces, with_marks
+from ..models.torch.batches import padded
+from ..models.torch.library import choose_device
+from ..models.torch.library import torch as load_torch
+from ..models.torch.library import transformers as load_transformers
+from ..models.torch.training import Hooks, LengthBatches, TrainingConfig, train
+from ..results import percent
+from .base import check_pairs
+
+
+def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
+    """A tokenizer of about ``size`` pieces of words; a pair becomes [CLS] input [SEP] output [SEP].
+
+    Words end at white space and at punctuation, so that ``baby`` of a sentence and of ``agent(baby)`` is one word; case
+    counts; pieces are built of bytes, so every text can be spelled. White space itself is not seen. The same texts give
+    the same pieces. Source: Sennrich et al. (2016) for byte-pair encoding.
+    """
+    load_transformers()
+    from tokenizers import pre_tokenizers
+
+    before = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Punctuation("isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False),  # marks where a word starts
+        ]
+    )
+    least = len(MARKS) + len(pre_tokenizers.ByteLevel.alphabet())
+    return with_marks(train_byte_pieces(texts, max(size, least), MARKS, before, min_frequency=2), max_length)
+
 
 HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": TokenEncoder}
 """What a verdict is read from: the mark before the pair, or every token of the output."""
@@ -65,3 +103,161 @@ def pair_encoder(
 def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The sizes of an encoder from scratch with what they leave open."""
     return {"initializer_range": config.get("hidden_size", 768) ** -0.5, **NO_DROPOUT, **config}
+
+
+TRAINING = TrainingConfig(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+# Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
+# as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.
+SHARES = (0.1, 0.1, 0.5)
+HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
+
+
+@dataclass(frozen=True)
+class PretrainingOptions:
+    """How an encoder is pretrained.
+
+    vocab_size, max_length, device : as for `ClassifierDiscriminator`. training : how to train.
+    """
+
+    vocab_size: int = 8_000
+    max_length: int = 512
+    training: TrainingConfig = TRAINING
+    device: str | None = None
+
+
+def pretrain(
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    folder: str | os.PathLike[str],
+    *,
+    config: Mapping[str, Any],
+    options: PretrainingOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Path:
+    """Train an encoder from scratch to fill gaps in right pairs; the folder is then a ``source`` of judges.
+
+    In each pass tokens are chosen anew: half of those of the output that the input does not have (tags, brackets), and
+    a tenth of all others. Of the chosen 80 % are hidden, 10 % exchanged, 10 % left; the loss is their cross-entropy,
+    minimised as `TrainingConfig` says. Judges that differ by seed then start from the same weights, as in the paper.
+
+    Parameters
+    ----------
+    inputs, outputs :
+        Texts of right pairs, such as the gold ones of the training set.
+    folder :
+        Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at all. A
+        folder of the very same training is kept.
+    config :
+        As for `ClassifierDiscriminator`.
+    options, more :
+        How to train. Fields of `PretrainingOptions` may also be given by name: ``pretrain(..., max_length=64)``.
+    checkpoint, progress :
+        Folder from which an interrupted training goes on; called with (steps done, steps).
+
+    Raises `InputError` for texts that are none. Source: Devlin et al. (2019).
+
+    >>> pretrain(["a b"], [None], "encoder", config={})
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column output: expected a text, got None; leave the row out or give the text
+    """
+    given, found = check_pairs(inputs, outputs)
+    how = replace(options or PretrainingOptions(), **more)
+    home, place = Path(folder), choose_device(how.device)
+    tokenizer = learn_pair_pieces([*given, *found], how.vocab_size, how.max_length)
+    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), how.max_length)
+    settings = {**sizes_of(config), "vocab_size": how.vocab_size, "max_length": how.max_length}
+    name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
+    whole = how.training.fingerprint(name)
+    if trained_as(home) == whole:
+        return home
+    if cut:
+        warnings.warn(
+            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {how.max_length} tokens and "
+            "lose the end of their longer side; raise `max_length`",
+            stacklevel=2,
+        )
+    load_torch().manual_seed(how.training.seed)
+    base = _encoder(tokenizer, config, how.max_length)
+    gaps = _Gaps(base, tokenizer, sequences, place)
+    train(
+        gaps.net,
+        gaps.loss,
+        LengthBatches(sequences.lengths, how.training),
+        how.training,
+        name=name,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        hooks=Hooks(progress),
+    )
+
+    def write(part: Path) -> None:
+        base.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+
+    keep(home, whole, write)
+    return home
+
+
+def _encoder(tokenizer: Any, config: Mapping[str, Any], max_length: int) -> Any:
+    """The untrained encoder, its weights drawn by torch's seed."""
+    library = load_transformers()
+    return library.AutoModel.from_config(
+        library.AutoConfig.for_model(
+            **{
+                "model_type": "bert",
+                "vocab_size": len(tokenizer),
+                "max_position_embeddings": max_length,
+                "pad_token_id": int(tokenizer.pad_token_id),
+                **sizes_of(config),
+            }
+        )
+    )
+
+
+@final
+class _Gaps:
+    """The task: tokens of pairs are hidden, and a head on the encoder says which they were."""
+
+    def __init__(self, base: Any, tokenizer: Any, sequences: Ragged, device: str) -> None:
+        torch = load_torch()
+        self.tokenizer, self.sequences, self.device = tokenizer, sequences, device
+        head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
+        self.net = torch.nn.ModuleDict({"base": base, "head": head}).to(device)
+        self.typed = getattr(base.config, "type_vocab_size", 0) > 1
+        self.special = torch.tensor(sorted(tokenizer.all_special_ids), device=device)
+        self.parts = _parts(sequences, int(tokenizer.sep_token_id))
+        self.shares = torch.tensor(SHARES, device=device)
+
+    def loss(self, batch: Array) -> Any:
+        """Mean cross-entropy of the chosen tokens of a batch, chosen anew in each call."""
+        torch, place, tokenizer = load_torch(), self.device, self.tokenizer
+        ids, real = padded(self.sequences, batch, int(tokenizer.pad_token_id))
+        true, mask = torch.from_numpy(ids).to(place), torch.from_numpy(real).to(place)
+        what = torch.from_numpy(padded(self.parts, batch, 0)[0]).to(place)
+        chosen = torch.rand(true.shape, device=place) < self.shares[what]
+        chosen = chosen & mask & ~torch.isin(true, self.special)
+        fate = torch.rand(true.shape, device=place)
+        seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
+        other = torch.randint(len(self.special), len(tokenizer), true.shape, device=place)
+        seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
+        types = {"token_type_ids": (what > 0).long()} if self.typed else {}
+        states = self.net["base"](input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
+        scores = self.net["head"](states[chosen])  # of the whole vocabulary, so only where a token was chosen
+        total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
+        return total / chosen.sum().clamp(min=1)
+
+
+def _parts(sequences: Ragged, separator: int) -> Ragged:
+    """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
+
+    >>> from ..models.torch.batches import ragged
+    >>> _parts(ragged([[2, 7, 8, 3, 8, 9, 3]]), 3).values
+    array([0, 0, 0, 0, 1, 2, 1])
+    """
+    out = np.zeros(len(sequences.values), dtype=np.int64)
+    for start, stop in pairwise(sequences.offsets.tolist()):
+        ids = sequences.values[start:stop]
+        first = int(np.argmax(ids == separator)) + 1
+        out[start + first : stop] = np.where(np.isin(ids[first:], ids[:first]), 1, 2)
+    return Ragged(out, sequences.offsets)

@@ -41,7 +41,7 @@ KINDS: dict[str, str] = {
 }
 """Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.
 
-Floors above add kinds of their own: `oodometer.discriminators.registry` does.
+Floors above add kinds of their own: `oodometer.discriminators.base` does.
 """
 
 

@@ -11,23 +11,19 @@ from .baselines import (
     accuracy_values,
     baseline_methods,
     confidence_values,
+    factor_methods,
     guess,
     guess_accuracy,
     random_order,
     true_class_values,
 )
-from .by_factor import factor_methods
 from .by_pattern import posterior_by_pattern
-from .combination import labels_first, mean_evidence
-from .few_shot import FewShot, draw_rows, few_shot_evaluation
-from .learnt import LearntWeights, fit_weights, leave_one_out
-from .paired_test import PairedTest, draws_test, suites_test
+from .combination import LearntWeights, fit_weights, labels_first, leave_one_out, mean_evidence, powered_accuracy
+from .few_shot import FewShot, PairedTest, draw_rows, draws_test, few_shot_evaluation, suites_test
 from .pool import PoolEvidence, agreement_values, pool_evidence
 from .posterior import Posterior, posterior
-from .powered import powered_accuracy
-from .rules import Method, Rule, drawn_scores, fixed, scored
 from .settling import Settling, labels_to_settle, rows_to_label
-from .suite import Suite, suite_of
+from .suite import Method, Rule, Suite, drawn_scores, fixed, scored, suite_of
 
 __all__ = [
     "FewShot",

@@ -15,12 +15,11 @@ from ..results import Interval, Skipped
 from ..results.ranking import Evidence
 from ..results.values import counted
 from .answered import Answered
-from .combination import labels_first, mean_evidence
+from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
 from .options import RankOptions
 from .pool import pool_evidence
-from .powered import powered_accuracy
-from .rules import Method, fixed
+from .suite import Method, fixed
 
 _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",

@@ -11,7 +11,7 @@ import pytest
 from oodometer.attributions.base import WordAttributions
 from oodometer.attributions.factors import Factor, factor_of, factor_table, factor_values
 from oodometer.attributions.factors.alignment import _aligned, aligned
-from oodometer.attributions.factors.control_words import control_word
+from oodometer.attributions.factors.pair import control_word
 from oodometer.attributions.words import Words
 from oodometer.errors import UsageError
 from oodometer.registry import create

@@ -26,7 +26,7 @@ pytest.importorskip("captum", reason="needs the extra explain: pip install '.[ex
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_pairs import write_all  # noqa: E402
 
-from oodometer.attributions.factors.table import factor_values  # noqa: E402
+from oodometer.attributions.factors.base import factor_values  # noqa: E402
 from oodometer.models import Encoder, load_model  # noqa: E402
 from oodometer.models.text.wordpiece import learn_wordpiece  # noqa: E402
 from oodometer.recipes.few_shot_ranking import RECIPE, work  # noqa: E402

@@ -6,22 +6,9 @@ makes one of a plain function.
 
 from __future__ import annotations
 
-# The order of import is the order of presentation, that of the paper.
-# isort: off
-from .base import Factor, factor_of
-from .max_diff import MaxDiff
-from .sum_diff import SumDiff
-from .index_diff import IndexDiff
-from .first_tok import FirstTok
-from .const import Const
-from .swap_avg import SwapAvg
-from .swap_max_diff import SwapMaxDiff
-from .window import WindowFactor
-from .irreg import Irreg
-from .verb import Verb
-from .adj import Adj
-from .table import FactorTable, factor_table, factor_values
-# isort: on
+from .base import Factor, FactorTable, factor_of, factor_table, factor_values
+from .pair import Const, FirstTok, IndexDiff, MaxDiff, SumDiff, SwapAvg, SwapMaxDiff
+from .window import Adj, Irreg, Verb, WindowFactor
 
 __all__ = [
     "Adj",

@@ -9,17 +9,13 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...attributions.factors.table import factor_values
+from ...attributions.factors.base import factor_values
 from ...rankings.baselines import baseline_methods, guess_accuracy
-from ...rankings.combination import labels_first
-from ...rankings.few_shot import FewShot, draw_rows, few_shot_evaluation
-from ...rankings.learnt import LearntWeights, leave_one_out
-from ...rankings.paired_test import draws_test
+from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
+from ...rankings.few_shot import FewShot, draw_rows, draws_test, few_shot_evaluation
 from ...rankings.pool import PoolEvidence, pool_evidence
-from ...rankings.powered import powered_accuracy
-from ...rankings.rules import Method, fixed, scored
+from ...rankings.suite import Method, fixed, scored, suite_of
 from ...rankings.suite import Suite as Answers
-from ...rankings.suite import suite_of
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.sources import load_answers

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arguments import checked, named_in
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
-from ...discriminators.masked_pretraining import TRAINING
+from ...discriminators.pair_encoder import TRAINING
 from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
 from ...models.artifacts import fingerprint

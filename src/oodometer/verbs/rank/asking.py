@@ -23,7 +23,7 @@ from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...rankings.answered import Answered, clusters_of, shown
 from ...rankings.asking import AT_ONCE, ask_all
-from ...rankings.attributing import Means
+from ...rankings.explaining import Means
 from ...rankings.options import RankOptions
 from ...store.decided import decided
 from ..model_names import said_model

@@ -14,8 +14,7 @@ from ...engines import Engine, task_engine
 from ...errors import UsageError
 from ...passes.run_folder import run_folder as in_run_folder
 from ...rankings.answered import Answered, check_different, shown
-from ...rankings.attributing import Means
-from ...rankings.explaining import explain_suite
+from ...rankings.explaining import Means, explain_suite
 from ...rankings.options import ORDERS, RankOptions
 from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking

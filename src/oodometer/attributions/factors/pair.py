@@ -1,0 +1,224 @@
+"""Factors of pairs: what both parts say, the words that they share or swap, and the separator between them."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+
+from ...registry import register
+from ..base import WordAttributions
+from ..words import Words
+from .alignment import aligned
+from .base import Factor, pair_values
+
+
+@final
+@register("factor")
+class MaxDiff(Factor):
+    """max(phi_a) - max(phi_b), phi the attributions of the words of parts a and b; in units of probability.
+
+    Heuristic: one word of the first part decides, and the second part is not compared with it. A higher mean is ranked
+    lower. None where a part has no word. Source: Singhal et al. (2022), section 6.1.
+
+    >>> pair = Words(("he ran", "he sat"))
+    >>> MaxDiff().value(WordAttributions(pair, np.array([0.5, -0.75, 0.25, 0.0]), 0.0, 1, 0.9))
+    0.25
+    """
+
+    name = "max-diff"
+    about = "largest attribution of the first part minus that of the second"
+    needs = ("pair",)
+    heuristic = "one word of the first part decides, whatever the second part says"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The difference of the largest attributions."""
+        parts = pair_values(found)
+        return None if parts is None else float(parts[0].max() - parts[1].max())
+
+
+@final
+@register("factor")
+class SumDiff(Factor):
+    """sum(phi_a) - sum(phi_b), phi the attributions of the words of parts a and b; in units of probability.
+
+    Heuristic: the first part decides alone, as in models that read one part only. A higher mean is ranked lower. None
+    where a part has no word. Source: Singhal et al. (2022), section 6.1.
+
+    >>> pair = Words(("he ran", "he sat"))
+    >>> SumDiff().value(WordAttributions(pair, np.array([0.5, -0.75, 0.25, 0.0]), 0.0, 1, 0.9))
+    -0.5
+    """
+
+    name = "sum-diff"
+    about = "summed attributions of the first part minus those of the second"
+    needs = ("pair",)
+    heuristic = "the first part decides alone"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The difference of the sums."""
+        parts = pair_values(found)
+        return None if parts is None else float(parts[0].sum() - parts[1].sum())
+
+
+@final
+@register("factor")
+class IndexDiff(Factor):
+    """sum over shared words of (phi_a - phi_b), shared words aligned in order (`aligned`); in units of probability.
+
+    Heuristic: the subsequence heuristic, "the second part follows because its words stand in the first": attribution
+    lies on the copies of the hypothesis's words in the premise. A higher mean is ranked lower. A repeated word counts
+    as often as it can be aligned. None where no word is shared, and for a single text. Source: Singhal et al. (2022),
+    section 6.1, which names the difference and leaves sign and pairing open.
+
+    >>> pair = Words(("The old man ran", "the man sat"))
+    >>> IndexDiff().value(WordAttributions(pair, np.array([0.5, 9.0, 0.25, 9.0, 0.25, -0.5, 9.0]), 0.0, 1, 0.9))
+    1.0
+    """
+
+    name = "index-diff"
+    about = "attributions of shared words in the first part minus those in the second, aligned in order"
+    needs = ("pair",)
+    heuristic = "a second part whose words stand in the first is taken to follow from it"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The sum over shared words."""
+        shared = aligned(found.words).shared
+        if not shared:
+            return None
+        a, b = np.array(shared).T
+        return float(found.values[a].sum() - found.values[b].sum())
+
+
+@final
+@register("factor")
+class FirstTok(Factor):
+    """phi of the separator between the parts; in units of probability.
+
+    Heuristic: the input is told by its form as a pair and not by its words. A higher mean is ranked lower. None where
+    the method of attribution says nothing of the separator, and for a single text. Source: Singhal et al. (2022),
+    section 6.1 ("the attribution at the first <SEP> token").
+
+    >>> FirstTok().value(WordAttributions(Words(("he ran", "he")), np.zeros(3), 0.125, 1, 0.9))
+    0.125
+    """
+
+    name = "first-tok"
+    about = "attribution of the first separator"
+    needs = ("pair",)
+    heuristic = "the answer hangs on the form of the input, not on its words"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The separator's attribution."""
+        separator = float(found.separator)
+        return None if math.isnan(separator) else separator
+
+
+_SUBORDINATORS = "after although because before if since though unless until when whereas whether while"
+_CONNECTIVES = "and but nor or"
+_ADVERBS = (
+    "allegedly apparently certainly clearly definitely hopefully maybe obviously perhaps possibly presumably probably "
+    "reportedly suddenly supposedly surely"
+)
+_VERBS = (
+    "assume assumed believe believed claim claimed doubt doubted expect expected forget forgot hope hoped know knew "
+    "learn learned remember remembered said say suspect suspected think thought"
+)
+_WORDS = frozenset(" ".join((_SUBORDINATORS, _CONNECTIVES, _ADVERBS, _VERBS)).split())
+_PHRASES = (("in", "case"), ("of", "course"), ("without", "a", "doubt"), ("without", "doubt"), ("no", "doubt"))
+
+
+def control_word(words: Words) -> int | None:
+    """Position of the first control word of the first part, as in the constituent templates of HANS; None for none.
+
+    These are subordinators ("unless"), connectives ("or"), adverbs of certainty ("probably") and verbs that embed a
+    clause ("hoped"); of "in case", "of course" and "without a doubt" it is the first word. A word that the data set
+    marks (``Words.feature``) comes first. Source: McCoy, Pavlick and Linzen (2019), the constituent templates.
+
+    >>> control_word(Words(("The man slept, in case the judge ran.", "The judge ran.")))
+    4
+    """
+    if words.feature is not None:
+        return words.feature
+    first = tuple(word.lower() for word, part in zip(words.words, words.parts, strict=True) if part == 0)
+    for place, word in enumerate(first):
+        if word in _WORDS or any(first[place : place + len(phrase)] == phrase for phrase in _PHRASES):
+            return place
+    return None
+
+
+@final
+@register("factor")
+class Const(Factor):
+    """phi of the control word of the first part (`control_word`); in units of probability.
+
+    Heuristic: the constituent heuristic, "a premise entails each of its clauses": the word that says whether a clause
+    holds is read as speaking for the answer. A higher mean is ranked lower, as for every factor. None where the premise
+    has no control word, and for a single text. Source: Singhal et al. (2022), section 6.1.
+
+    >>> pair = Words(("Unless he ran, she sat", "he ran"))
+    >>> Const().value(WordAttributions(pair, np.array([-0.5, 0, 0, 0, 0, 0, 0, 0]), 0.0, 1, 0.9))
+    -0.5
+    """
+
+    name = "const"
+    about = "attribution of the control word of the first part"
+    needs = ("pair",)
+    heuristic = "each clause of the first part is taken to be claimed, whatever governs it"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The control word's attribution."""
+        place = control_word(found.words) if found.words.is_pair else None
+        return None if place is None else float(found.values[place])
+
+
+@final
+@register("factor")
+class SwapAvg(Factor):
+    """mean of phi over the swapped words of both parts (`aligned`); in units of probability.
+
+    Heuristic: the overlap heuristic, "the same words mean the same": swapped words speak for the answer although their
+    order is another. A higher mean is ranked lower. None where no word is swapped, and for a single text. Source:
+    Singhal et al. (2022), section 6.1.
+
+    >>> pair = Words(("good men become bad", "bad men become good"))
+    >>> SwapAvg().value(WordAttributions(pair, np.array([0.5, 9, 9, 0.25, 0.25, 9, 9, 1.0]), 0.0, 1, 0.9))
+    0.5
+    """
+
+    name = "swap-avg"
+    about = "mean attribution of the words that both parts have in another order"
+    needs = ("pair",)
+    heuristic = "the same words are taken to mean the same, whatever their order"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The mean over the swapped words."""
+        _, a, b = aligned(found.words)
+        return float(np.mean(found.values[[*a, *b]])) if a else None
+
+
+@final
+@register("factor")
+class SwapMaxDiff(Factor):
+    """max |phi_a| - max |phi_b| over the swapped words of each part (`aligned`); in units of probability.
+
+    Heuristic: the first order of the swapped words decides and the second is not compared with it. A higher mean is
+    ranked lower. None where no word is swapped, and for a single text. Source: Singhal et al. (2022), section 6.1
+    ("the highest magnitude attribution of swapped tokens").
+
+    >>> pair = Words(("good men become bad", "bad men become good"))
+    >>> SwapMaxDiff().value(WordAttributions(pair, np.array([-0.75, 9, 9, 0.25, 0.5, 9, 9, 0.0]), 0.0, 1, 0.9))
+    0.25
+    """
+
+    name = "swap-max-diff"
+    about = "largest magnitude among the swapped words of the first part minus that of the second"
+    needs = ("pair",)
+    heuristic = "the order of the first part decides, and that of the second is not read"
+
+    def value(self, found: WordAttributions) -> float | None:
+        """The difference of the largest magnitudes."""
+        _, a, b = aligned(found.words)
+        size = np.abs(found.values)
+        return float(size[list(a)].max() - size[list(b)].max()) if a else None
