@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..results import percent
 from . import options, output
 from .places import going_on
-
-if TYPE_CHECKING:
-    from ..results.backtest import Backtest
 
 
 def add_to(app: typer.Typer) -> None:
@@ -90,7 +84,7 @@ def backtest(
     found = replace(found, argv=output.command_line())
     output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
-        show(found)
+        output.show(found)
 
 
 class _Count:
@@ -121,60 +115,3 @@ def _last_words(count: _Count, kept: Path | None) -> str:
         f" after {count.done} of {count.total} trials, which are kept in {kept}; "
         "run the same command again and it goes on from there"
     )
-
-
-def _by_family(found: Backtest, name: str) -> dict[tuple[str, str], float]:
-    """Mean over severities of a column of the table, by method and family."""
-    values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in found.rows:
-        values[row.method, row.family].append(getattr(row, name))
-    return {key: fmean(some) for key, some in values.items()}
-
-
-def show(found: Backtest) -> None:
-    """Every method's error, the best first, and how often its intervals held the truth; with -v by family of shifts."""
-    reference = found.reference
-    output.tell(
-        f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
-        f" (accuracy {100 * reference['accuracy']:.1f} %); {found.reused} trials were kept from before"
-    )
-    if output.verbose():
-        _show_families(found)
-        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
-    else:
-        errors, rows = _by_family(found, "error"), []
-        for row in found.overall():
-            worst, family = max((value, f) for (method, f), value in errors.items() if method == row.method)
-            rows.append([row.method, *(f"{100 * x:.1f}" for x in (row.error, worst)), family.replace("_", " "),
-                         f"{100 * row.coverage:.0f} %"])  # fmt: skip
-        held = f"{percent(found.level, None)} intervals held"
-        output.print_table(
-            ["method", "error", "worst", "in", held], rows, "Mean absolute error, points of accuracy; the best first"
-        )
-    output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(seed=found.seed, table=2, note=len(found.skipped))
-
-
-def _show_families(found: Backtest) -> None:
-    """Errors, then coverage, of every method on every family of shifts."""
-    methods = [row.method for row in found.overall()]
-    families = [f for f in found.families if any(row.family == f for row in found.rows)]
-    heads = ["method", *(f.replace("_", " ") for f in families), "all"]
-    for name, title, scale in (
-        ("error", "Mean absolute error, points of accuracy", "{:.1f}"),
-        (
-            "coverage",
-            f"Share of trials whose truth the {percent(found.level, None)} interval held, %",
-            "{:.0f}",
-        ),
-    ):
-        cells = _by_family(found, name)
-        cells |= {(row.method, "all"): getattr(row, name) for row in found.overall()}
-        columns = [*families, "all"]
-        table = [[m, *(scale.format(100 * cells[m, f]) if (m, f) in cells else "" for f in columns)] for m in methods]
-        bold: list[tuple[int, int]] = []
-        if name == "error":
-            for j, family in enumerate(columns, 1):
-                least = min(cells[m, family] for m in methods if (m, family) in cells)
-                bold += [(i, j) for i, m in enumerate(methods) if cells.get((m, family)) == least]
-        output.print_table(heads, table, title, bold=bold)

@@ -228,7 +228,7 @@ def _show_columns(found: Comparison) -> int:
         if shown:
             output.print_table(
                 ["model", "column", "what changed", "explains"],
-                [[name, one.name, one.says, explained_text(one)] for name, one in shown],
+                [[name, one.name, one.says, explained_text(one.to_dict())] for name, one in shown],
                 f"your columns, from in domain to {'the target' if domain == 'target' else 'out of domain'}",
             )
         elif every:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
+from ..results.diagnosis import columns_grid
 from ..results.estimation import (
     ASSUMPTIONS,
     alarm_text,
@@ -19,7 +20,6 @@ from ..results.estimation import (
     worst_parts,
 )
 from . import options, output, places
-from .diagnose import show_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -198,7 +198,8 @@ def show(found: Estimation, thresholds: bool = False) -> None:
 def _show_methods(found: Estimation) -> None:
     """The user's columns, every method, and every assumption about the shift."""
     if found.diagnosis is not None and found.diagnosis.columns:
-        show_columns(found.diagnosis.columns)
+        for grid in columns_grid(found.diagnosis.to_dict()):
+            output.print_table(grid.columns, grid.rows, grid.title, bold=grid.bold)
     kinds = {e.kind for e in found.estimates}
     columns = ["method", "accuracy", "lower", "upper", *(["kind"] if len(kinds) > 1 else []), "assumes"]
     rows = [

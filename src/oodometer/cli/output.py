@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, TextIO
 
 from ..errors import visible
+from ..outputs import terminal as layout
 from ..verbs.options import parse_classes as _classes_of
 from ..verbs.options import parse_mapping as parse_mapping
-from . import layout
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
@@ -31,6 +33,24 @@ def tell(*lines: str) -> None:
     """Sentences on standard output, folded to the width of the screen; nothing for an empty one."""
     for line in filter(None, lines):
         say(*layout.wrapped(visible(line), layout.width()))
+
+
+def show(found: Any, seed: int | None = None) -> None:
+    """The view of a result on standard output, with -v all of it; how much was left out."""
+    if quiet():
+        return
+    from ..results.values import counted
+
+    view = found.view() if seed is None else replace(found.view(), seed=seed)
+    lines = layout.view_lines(view, layout.width(), full=verbose(), colour=layout.colours(sys.stdout))
+    _put("".join(f"{line}\n" for line in lines), sys.stdout)
+    counts: Counter[str] = Counter()
+    for grid in view.grids:
+        counts.update(grid.left_out())
+    counts["note"] += len(view.details)
+    some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
+    if some and not verbose():
+        tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")
 
 
 def verbose() -> bool:

@@ -1,4 +1,4 @@
-"""Markdown: the card of a result as text that a ticket, a wiki or a pull request shows as headings and tables."""
+"""Markdown: the view of a result as text that a ticket, a wiki or a pull request shows as headings and tables."""
 
 from __future__ import annotations
 
@@ -6,28 +6,34 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .cards import Grid, card_of
+from ..results.view import Grid
 
+_SEED = "Seed of folds, samples and draws"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def markdown_of(found: Any) -> str:
-    """The card of a result as Markdown; what would be markup in a name is escaped."""
-    card = card_of(found)
-    lines = [f"# {_plain(card.title)}: {_plain(card.number)}", ""]
-    if card.interval:
-        trust = "" if card.trust is None else f"; trust: **{_plain(card.trust)}**"
-        lines += [f"{_plain(card.interval)}{trust}", ""]
-    lines += [f"> **Warning:** {_plain(one)}\n" for one in card.warnings]
-    lines += [f"- {_plain(one)}" for one in card.lines]
-    lines += [f"- Seed of folds, samples and draws: {one}" for one in [getattr(found, "seed", None)] if one is not None]
-    for grid in card.grids:
-        lines += ["", f"## {_plain(grid.title[:1].upper() + grid.title[1:])}", "", *_table(grid)]
-    return "\n".join(lines).rstrip() + "\n"
+    """The view of a result as Markdown; what would be markup in a name is escaped."""
+    view = found.view()
+    lines = [f"# {_plain(view.title)}: {_plain(view.number)}", ""]
+    beside = [f"{' to '.join(view.ends)}, {view.made}" if view.ends else "", view.note]
+    beside = [", ".join(map(_plain, filter(None, beside)))]
+    beside += [] if view.trust is None else [f"trust: **{_plain(view.trust)}**"]
+    lines += ["; ".join(filter(None, beside)), ""] if any(beside) else []
+    lines += [f"> **Warning:** {_plain(one)}\n" for one in view.warnings]
+    lines += [f"- {_plain(one)}" for one in (*view.sentences, *view.details) if one.strip()]
+    lines += [] if view.seed is None else [f"- {_SEED}: {view.seed}"]
+    for grid in view.grids:
+        if grid.rows:
+            title = _plain(grid.title[:1].upper() + grid.title[1:])
+            lines += ["", *([f"## {title}", ""] if title else []), *_table(grid)]
+        lines += [f"\n{_plain(one)}" for one in grid.notes if one]
+    notes = [f"- {_plain(one)}" for one in (*view.notes, *view.alarms)]
+    return "\n".join([*lines, *([""] if notes else []), *notes]).rstrip() + "\n"
 
 
 def _table(grid: Grid) -> list[str]:
-    rule = ["---" if j in grid.words else "--:" for j in range(len(grid.columns))]
+    rule = ["--:" if number else "---" for number in grid.numeric]
     return [_row(grid.columns), f"| {' | '.join(rule)} |", *(_row(row) for row in grid.rows)]
 
 

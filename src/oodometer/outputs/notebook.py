@@ -1,12 +1,12 @@
-"""Notebook: the card of a result as a piece of HTML that needs no script, in the colours of the page it stands in."""
+"""Notebook: the view of a result as a piece of HTML that needs no script, in the colours of the page it stands in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from .cards import Card, Grid, card_of
-from .cards.base import sentence
+from ..results.view import Grid, View
 from .sparkline import sparkline
 
 # Letters keep the colour of the notebook, light or dark, and everything else is a shade of grey that shows on both:
@@ -39,36 +39,45 @@ vertical-align:top}
 
 
 def html_of(found: Any) -> str:
-    """The card of a result as HTML: its own style, nothing that is loaded, every word escaped."""
-    return render(card_of(found))
+    """The view of a result as HTML: its own style, nothing that is loaded, every word escaped."""
+    return render(found.view())
 
 
-def render(card: Card) -> str:
-    """A card as HTML.
+def render(view: View) -> str:
+    """A view as HTML.
 
-    >>> "<script>" in render(Card("<script>", "1"))
+    >>> "<script>" in render(View("<script>", "1"))
     False
     """
-    head = f'<p class="oo-title">{escape(card.title)}</p><p><span class="oo-number">{escape(card.number)}</span>'
-    head += escape(card.interval)
-    if card.trust is not None:
-        tone = card.trust if card.trust in ("high", "low", "none") else ""
-        head += f'<span class="oo-trust oo-{tone}">trust: {escape(card.trust)}</span>'
+    head = f'<p class="oo-title">{escape(view.title)}</p><p><span class="oo-number">{escape(view.number)}</span>'
+    ends = f"{' to '.join(view.ends)}, {view.made}" if view.ends else ""
+    head += escape(", ".join(filter(None, [ends, view.note])))
+    if view.trust is not None:
+        tone = view.trust if view.trust in ("high", "low", "none") else ""
+        head += f'<span class="oo-trust oo-{tone}">trust: {escape(view.trust)}</span>'
     parts = [head + "</p>"]
-    if card.warnings:
-        told = "".join(f"<p>{escape(sentence(one))}</p>" for one in card.warnings)
-        parts.append(f'<div class="oo-warnings">{told}</div>')
-    if card.lines:
-        parts.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in card.lines) + "</ul>")
-    if card.points:
-        parts.append(sparkline(card))
-    parts += [_grid(one) for one in card.grids]
+    if view.warnings:
+        warnings = "".join(f"<p>{escape(_capital(one))}</p>" for one in view.warnings)
+        parts.append(f'<div class="oo-warnings">{warnings}</div>')
+    parts += [_list([*view.sentences, *view.details]), *([sparkline(view)] if view.points else [])]
+    parts += [_grid(one) for one in view.grids if one.rows]
+    parts.append(_list([*view.notes, *view.alarms]))
     return f'<div class="oodometer-card"><style>{_STYLE}</style>{"".join(parts)}</div>'
+
+
+def _list(sentences: Sequence[str]) -> str:
+    lines = "".join(f"<li>{escape(_capital(one))}</li>" for one in sentences if one.strip())
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
+def _capital(text: str) -> str:
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
 
 
 def _grid(grid: Grid) -> str:
     def cells(row: Any, tag: str) -> str:
-        kinds = ('class="oo-word"' if j in grid.words else "" for j in range(len(row)))
+        kinds = ("" if number else 'class="oo-word"' for number in grid.numeric)
         return "".join(f"<{tag} {kind}>{escape(str(one))}</{tag}>" for one, kind in zip(row, kinds, strict=True))
 
     body = "".join(
@@ -76,13 +85,14 @@ def _grid(grid: Grid) -> str:
     )
     table = f"<thead><tr>{cells(grid.columns, 'th')}</tr></thead><tbody>{body}</tbody>"
     table = f'<div class="oo-scroll"><table>{table}</table></div>'
-    if grid.folded:
-        return f"<details><summary>{escape(grid.title)}</summary>{table}</details>"
-    return f"<h4>{escape(grid.title)}</h4>{table}"
+    notes = "".join(f"<p>{escape(one)}</p>" for one in grid.notes if one)
+    if grid.detail or grid.few is not None:
+        return f"<details><summary>{escape(grid.title)}</summary>{table}</details>{notes}"
+    return f"<h4>{escape(grid.title)}</h4>{table}{notes}"
 
 
 def page_of(found: Any) -> str:
-    """The card as a page of its own, for a result that has no larger one; light or dark as the system is."""
+    """The view as a page of its own, for a result that has no larger one; light or dark as the system is."""
     style = "color-scheme:light dark;max-width:920px;margin:24px auto;padding:0 16px"
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     page = f'<!doctype html><html lang="en" style="color-scheme:light dark"><head>{head}<title>oodometer</title></head>'

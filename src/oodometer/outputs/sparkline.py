@@ -5,18 +5,18 @@ from __future__ import annotations
 from html import escape
 
 from ..results import percent
-from .cards import Card, Point
+from ..results.view import Point, View
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 820, 128, 52, 12, 10, 24
 _BLUE, _RED, _GREEN = "#3b7ddd", "#dc3232", "#14a05a"  # each shows on white and on black
 _MOST_NAMES = 8  # below the line
 
 
-def sparkline(card: Card) -> str:
-    """The points of a card: a dot and a bar for each number, a diamond for its truth, a dashed line for the level."""
-    points = card.points
+def sparkline(view: View) -> str:
+    """The points of a view: a dot and a bar for each number, a diamond for its truth, a dashed line for the level."""
+    points = view.points
     ends = [x for p in points for x in (p.lower, p.upper, p.truth) if x is not None]
-    ends += [] if card.line is None else [card.line]
+    ends += [] if view.line is None else [view.line]
     low, high = min(ends), max(ends)
     room = max(high - low, 0.01) * 0.06
     low, high = max(low - room, 0.0), min(high + room, 1.0)
@@ -27,8 +27,8 @@ def sparkline(card: Card) -> str:
     step = (_WIDTH - _LEFT - _RIGHT) / len(points)
     x = [_LEFT + step * (i + 0.5) for i in range(len(points))]
     parts = [_scale(low, high, y(low), y(high))]
-    if card.line is not None:
-        at, name = y(card.line), f"{card.line_name} {percent(card.line)}"
+    if view.line is not None:
+        at, name = y(view.line), f"{view.line_name} {percent(view.line)}"
         parts.append(
             f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="currentColor" '
             f'stroke-opacity=".55" stroke-dasharray="4 4"><title>{escape(name)}</title></line>'
@@ -42,12 +42,12 @@ def sparkline(card: Card) -> str:
             parts.append(_diamond(at, y(one.truth), f"{one.name}: truth {percent(one.truth)}"))
     every = -(-len(points) // _MOST_NAMES)
     parts += [_text(x[i], _HEIGHT - 6, points[i].name[:12], "middle") for i in range(0, len(points), every)]
-    said = f"{card.title} of {len(points)} chunks, {points[0].name} to {points[-1].name}"
+    said = f"{view.title} of {len(points)} chunks, {points[0].name} to {points[-1].name}"
     legend = " · ".join(
         [
             "dot and bar: estimate and interval",
             *(["diamond: truth"] if any(one.truth is not None for one in points) else []),
-            *([] if card.line is None else [f"dashed: {card.line_name} {percent(card.line)}"]),
+            *([] if view.line is None else [f"dashed: {view.line_name} {percent(view.line)}"]),
             *(["red: alarm"] if any(one.alarm for one in points) else []),
         ]
     )

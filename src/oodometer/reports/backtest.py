@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..results.backtest import family_name
 from .charts.base import Result
-from .charts.trials import MEANINGS, by_family, families, family_name, leaders, ranked, usable
+from .charts.trials import MEANINGS, by_family, families, leaders, ranked, usable
 from .numbers import finite, percent, points, short
 
 FAR_BELOW = 2.0  # standard errors of a share of trials

@@ -5,15 +5,39 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from .shown import Shown
-from .values import Skipped, aligned, percent, plain
+from .values import Skipped, percent, plain, points
+from .view import Grid, View
+
+FAMILIES = {
+    "none": "no shift",
+    "class_prior": "class shares",
+    "clusters": "clusters",
+    "tilt": "tilted inputs",
+    "confidence_tilt": "unsure rows",
+    "logit_noise": "noise",
+    "logit_temperature": "sureness",
+    "groups": "your groups",
+    "periods": "your periods",
+}
+"""Families of simulated shifts in a word or two."""
 
 Triple = tuple[float, float, float]
 Key = tuple[str, float, int]
+
+
+def family_name(name: str) -> str:
+    """A family as people read it.
+
+    >>> family_name("class_prior"), family_name("my_shift")
+    ('class shares', 'my shift')
+    """
+    return FAMILIES.get(name, name.replace("_", " "))
 
 
 @dataclass(frozen=True)
@@ -116,8 +140,9 @@ class Backtest(Shown):
     argv: str | None = None
     warnings: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return summary_of_backtest(self)
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return backtest_view(self.to_dict())
 
     @property
     def methods(self) -> list[str]:
@@ -195,12 +220,92 @@ def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
     )
 
 
-def summary_of_backtest(found: Backtest) -> str:
-    """Every method over all trials, best first: error, bias, how often its interval held the truth."""
-    rows = [
-        [one.method, f"{100 * one.error:.1f}", f"{100 * one.bias:+.1f}", percent(one.coverage, 0)]
-        for one in found.overall()
-    ]
-    told = f"{len(found.trials)} simulated targets from {found.reference['rows']} rows of {found.reference['name']}"
-    table = aligned(["method", "error (points)", "bias (points)", "interval held"], rows)
-    return "\n".join([told, table, *(f"warning: {warning}" for warning in found.warnings)])
+def backtest_view(told: Mapping[str, Any]) -> View:
+    """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
+    order = [one for one in told.get("overall") or [] if one.get("error") is not None]
+    order = sorted(order, key=lambda one: one["error"])
+    reference, warnings = told.get("reference") or {}, tuple(told.get("warnings") or ())
+    skipped = tuple(f"{one['method']} left out: {one['why']}" for one in told.get("skipped") or ())
+    title = "Smallest error on simulated shifts"
+    if not order:
+        why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
+        return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
+    best, families = order[0], _families(told)
+    error, held = _by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
+    rows = []
+    for one in order:
+        worst, family = max((value, f) for (method, f), value in error.items() if method == one["method"])
+        cells = [f"{100 * one['error']:.1f}", f"{100 * worst:.1f}", family_name(family), percent(one["coverage"], 0)]
+        rows.append([one["method"], *cells])
+    return View(
+        title,
+        best["method"],
+        note=f"{points(best['error'])} on average",
+        sentences=(_winner(told, order, len(families)), _simulated(told, reference)),
+        grids=(
+            Grid(
+                "Mean absolute error, points of accuracy; the best first",
+                ["method", "error", "worst", "in", held],
+                rows,
+                noun="method",
+            ),
+            *(_families_grid(told, order, families, name) for name in ("error", "coverage")),
+        ),
+        details=skipped,
+        warnings=warnings,
+        seed=told.get("seed"),
+    )
+
+
+def _winner(told: Mapping[str, Any], order: list[dict[str, Any]], families: int) -> str:
+    """Which method would have been right, and how far off it would have been to report the reference accuracy."""
+    best = order[0]
+    text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
+    text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
+    source = next((one for one in order if one["method"] == "source"), best)
+    if source is not best:
+        text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
+    trials, cases = told.get("trials"), best.get("cases")
+    return (
+        f"{text}. It could answer in {cases} of {trials} trials." if trials and cases and cases < trials else f"{text}."
+    )
+
+
+def _simulated(told: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    if not (told.get("trials") and reference.get("rows")):
+        return ""
+    text = f"{told['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
+    text += f" (accuracy {percent(reference['accuracy'])})" if reference.get("accuracy") is not None else ""
+    return f"{text}; {told['reused']} trials came from the cache" if told.get("reused") else text
+
+
+def _families(told: Mapping[str, Any]) -> list[str]:
+    """Families in which any method answered, in their order."""
+    some = {str(row["family"]) for row in told.get("rows") or []}
+    return [name for name in told.get("families") or sorted(some) if name in some]
+
+
+def _by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
+    """Mean over severities of a column of the table, by method and family."""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in told.get("rows") or []:
+        if row.get(name) is not None:
+            values[row["method"], row["family"]].append(row[name])
+    return {key: fmean(some) for key, some in values.items()}
+
+
+def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str) -> Grid:
+    """Errors, or how often intervals held the truth, of every method on every family of shifts."""
+    level = percent(told.get("level") or 0.95, None)
+    title, digits = {
+        "error": ("Mean absolute error, points of accuracy", 1),
+        "coverage": (f"Share of trials whose truth the {level} interval held, %", 0),
+    }[name]
+    cells = _by_family(told, name) | {(one["method"], "all"): one[name] for one in order}
+    columns, names = [*families, "all"], [one["method"] for one in order]
+    rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
+    bold: set[tuple[int, int]] = set()
+    for j, family in enumerate(columns if name == "error" else (), 1):
+        least = min(cells[m, family] for m in names if (m, family) in cells)
+        bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
+    return Grid(title, ["method", *map(family_name, columns)], rows, detail=True, bold=frozenset(bold))

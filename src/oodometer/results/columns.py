@@ -128,26 +128,24 @@ class ColumnChange:
         }
 
 
-def most_moved(changes: Sequence[ColumnChange]) -> str:
-    """One line on the columns that moved most, in their order; empty where there are no columns.
+def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
+    """One line on the columns that moved most, in their order, from their mappings; empty without columns.
 
-    >>> most_moved([ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, None, "older"), ])
+    >>> most_moved([ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, None, "older").to_dict()])
     'Most moved: age'
     """
     if not changes:
         return ""
-    moved = [one for one in changes if one.moved]
+    moved = [one for one in changes if one["moved"]]
     if not moved:
-        return f"None of the {len(changes)} columns moved" if len(changes) > 1 else f"{changes[0].name} did not move"
-    said = [one.name + _points(one) for one in moved[:_SHOWN]]
-    more = len(moved) - len(said)
-    return f"Most moved: {', '.join(said)}" + (f" and {more} of {len(changes)} columns more" if more else "")
-
-
-def _points(one: ColumnChange) -> str:
-    if not one.matters or one.explains is None:
-        return ""
-    return f" (explains {signed_points(one.explains.value)})"
+        many = len(changes)
+        return f"None of the {many} columns moved" if many > 1 else f"{changes[0]['name']} did not move"
+    names = [
+        one["name"] + (f" (explains {signed_points(one['explains']['value'])})" if one["matters"] else "")
+        for one in moved[:_SHOWN]
+    ]
+    more = len(moved) - len(names)
+    return f"Most moved: {', '.join(names)}" + (f" and {more} of {len(changes)} columns more" if more else "")
 
 
 def signed_points(value: float) -> str:
@@ -169,16 +167,17 @@ def shares_text(name: str, before: float, after: float) -> str:
     return f"{name} {percent(before, 0)} -> {percent(after, 0)}"
 
 
-def explained_text(one: ColumnChange) -> str:
+def explained_text(change: Mapping[str, Any]) -> str:
     """What a column explains of a change of accuracy, with its interval; a dash where it did not move.
 
     >>> explains = Interval(-0.02, -0.03, -0.01, 0.95, "asymptotic")
-    >>> explained_text(ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, explains, "older"))
+    >>> explained_text(ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, explains, "older").to_dict())
     '-2.0 points [-3.0, -1.0]'
     """
-    if one.explains is None:
+    one = change["explains"]
+    if one is None:
         return ""
-    if not one.moved:
+    if not change["moved"]:
         return "-"
-    ends = ", ".join(signed_points(end).split()[0] for end in (one.explains.lower, one.explains.upper))
-    return f"{signed_points(one.explains.value)} [{ends}]"
+    ends = ", ".join(signed_points(one[end]).split()[0] for end in ("lower", "upper"))
+    return f"{signed_points(one['value'])} [{ends}]"

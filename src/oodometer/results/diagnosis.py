@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .columns import ColumnChange, most_moved
+from .columns import ColumnChange, explained_text, most_moved
 from .shown import Shown
-from .values import aligned, plain
+from .values import percent, plain
+from .view import Grid, View, p_text
 
 _SHOWN = 8
 ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
@@ -78,11 +79,9 @@ class Diagnosis(Shown):
     features: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
-        lines = [f"Kind of shift: {self.kind}", f"  {self.why}", *(f"  {line}" for line in column_lines(self))]
-        said = (f"warning: {warning}" for warning in self.warnings)
-        return "\n".join([*lines, *([looks] if self.findings else []), *said])
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return diagnosis_view(self.to_dict())
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:
@@ -103,22 +102,76 @@ class Diagnosis(Shown):
         }
 
 
-def column_lines(found: Diagnosis) -> list[str]:
+def diagnosis_view(told: Mapping[str, Any]) -> View:
+    """What a diagnosis says, from the mapping that JSON holds.
+
+    >>> diagnosis_view({"kind": "none", "why": "nothing moved"}).sentences[0]
+    'nothing moved'
+    """
+    looks = told.get("findings") or []
+    verdicts = [one for one in looks if one["supports"] or one["refutes"]]
+    rows = [
+        [
+            one["name"],
+            one["says"],
+            "" if one["statistic"] is None else f"{one['statistic']:.3g}",
+            p_text(one["p_value"]),
+            "" if one["power"] is None else percent(one["power"], 0),
+        ]
+        for one in looks
+    ]
+    strong = frozenset((i, 0) for i, one in enumerate(looks) if one["strength"] == "strong")
+    methods = [[one["name"], ", ".join(one["supports"]), ", ".join(one["refutes"])] for one in verdicts]
+    return View(
+        "Kind of shift",
+        str(told["kind"]),
+        sentences=(str(told["why"]), *column_sentences(told)),
+        grids=(
+            *columns_grid(told),
+            Grid("What each look sees", ["look", "finding", "statistic", "p", "power"], rows, bold=strong),
+            Grid(
+                "Methods whose assumption that speaks for or against",
+                ["look", "supports", "refutes"],
+                methods,
+                noun="verdict",
+                detail=True,
+            ),
+        ),
+        notes=("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
+        warnings=tuple(told.get("warnings") or ()),
+    )
+
+
+def column_sentences(told: Mapping[str, Any]) -> list[str]:
     """Which columns moved most, and which were taken as features and which were not; nothing without features.
 
     >>> told = {"taken": [{"name": "age", "kind": "number"}], "left_out": {"day": "times"}}
-    >>> column_lines(Diagnosis("none", (), "", features=told))
+    >>> column_sentences({"features": told})
     ['features: age; left out: day (times)']
     """
-    lines = [most_moved(found.columns)] if found.columns else []
-    if found.features:
-        taken = [str(one["name"]) for one in found.features["taken"]]
-        said = f"features: {_shown(taken)}"
-        left = [f"{name} ({why})" for name, why in found.features["left_out"].items()]
-        lines.append(said + (f"; left out: {_shown(left)}" if left else ""))
+    lines = [most_moved(told["columns"])] if told.get("columns") else []
+    if told.get("features"):
+        taken = [str(one["name"]) for one in told["features"]["taken"]]
+        left = [f"{name} ({why})" for name, why in told["features"]["left_out"].items()]
+        lines.append(f"features: {_few(taken)}" + (f"; left out: {_few(left)}" if left else ""))
     return lines
 
 
-def _shown(names: Sequence[str]) -> str:
+def _few(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def columns_grid(told: Mapping[str, Any]) -> tuple[Grid, ...]:
+    """How the user's columns moved, those first that explain most of a change of accuracy; at first a few of them."""
+    changes = told.get("columns") or []
+    if not changes:
+        return ()
+    rows = [
+        [one["name"], one["says"], f"{one['distance']:.3f}", p_text(one["p_value"]), explained_text(one)]
+        for one in changes
+    ]
+    matter = [i for i, one in enumerate(changes) if one["matters"]]
+    heads = ["column", "what changed", "distance", "p", "explains"]
+    bold = frozenset((i, 0) for i in matter)
+    return (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .alarms import Alarms
-from .diagnosis import Diagnosis, column_lines
+from .diagnosis import Diagnosis, column_sentences
 from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, aligned, percent, plain
@@ -250,7 +250,7 @@ def _lines(found: Estimation, brief: bool) -> list[str]:
     lines += [] if known else fell
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
-        lines += [f"  {line}" for line in column_lines(found.diagnosis)]
+        lines += [f"  {line}" for line in column_sentences(found.diagnosis.to_dict())]
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
     return lines if known else [*lines, *_truth_lines(found)]
 

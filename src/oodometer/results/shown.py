@@ -11,9 +11,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .view import View
+
 
 class Shown:
-    """The base of results: `to_frame`, `save`, `log_to`, and what a notebook shows."""
+    """The base of results: `view`, `to_frame`, `save`, `log_to`, and what a prompt and a notebook show."""
 
     __slots__ = ()
 
@@ -45,6 +47,15 @@ class Shown:
         """
         run: str = _above("integrations").log(self, tracker, **options)
         return run
+
+    def view(self) -> View:
+        """What the result says: number, sentences, tables; the terminal, notebooks, Markdown and pages show it."""
+        view: View = _above("outputs.cards").card_of(self)
+        return view
+
+    def __repr__(self) -> str:
+        text: str = _above("outputs.terminal").text_of(self)
+        return text
 
     def _repr_html_(self) -> str:
         html: str = _above("outputs.notebook").html_of(self)

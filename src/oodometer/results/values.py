@@ -58,6 +58,15 @@ def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
     return f"{value:.10g}{space}%" if decimals is None else f"{value:.{decimals}f}{space}%"
 
 
+def points(difference: float, *, space: str = " ") -> str:
+    """A difference of two shares in percentage points, without its sign.
+
+    >>> points(-0.078), points(0.01)
+    ('7.8 points', '1.0 points')
+    """
+    return f"{abs(difference) * 100:.1f}{space}points"
+
+
 def rounded_up(threshold: float) -> str:
     """A threshold to act on, rounded up: whoever copies it answers no row that the unrounded one would not.
 

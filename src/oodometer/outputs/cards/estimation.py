@@ -5,34 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...results import percent
+from ...results.diagnosis import columns_grid
 from ...results.estimation import alarm_text, bands_sentence, number
+from ...results.view import Grid, Point, View, cells_of, interval_of
 from ..tables.base import share_of
 from ..tables.estimation import metrics_of
-from .base import Card, Grid, Point, interval_text, numbers, sentence
-from .diagnosis import columns_grid
 
 if TYPE_CHECKING:
     from ...results.estimation import Estimation, Part
 
 
-def card(found: Estimation) -> Card:
+def card(found: Estimation) -> View:
     """The card."""
     head = found.headline if found.truth is None or not found.by_labels else found.truth
     slices = [_grid("slices", found.slices)] if found.slices else []
     chunks = [_grid("chunks", found.chunks)] if found.chunks else []
     reference = share_of(found.reference.get("accuracy"))
-    columns = [] if found.diagnosis is None else columns_grid(found.diagnosis)
-    return Card(
+    columns = [] if found.diagnosis is None else list(columns_grid(found.diagnosis.to_dict()))
+    return View(
         title="True accuracy" if found.by_labels else "Estimated accuracy",
         number=percent(head.value),
-        interval=interval_text(head),
+        interval=interval_of(head),
         trust=None if found.by_labels else found.headline.trust,
-        lines=tuple(_lines(found)),
+        sentences=tuple(_lines(found)),
         points=tuple(_point(part) for part in found.chunks) if len(found.chunks) > 1 else (),
         line=reference,
         line_name="reference",
         grids=(*_metrics(found), *chunks, *slices, *columns, _methods(found), *_left_out(found)),
         warnings=tuple(found.warnings),
+        seed=found.seed,
     )
 
 
@@ -46,7 +47,7 @@ def _lines(found: Estimation) -> list[str]:
         )
     elif truth is not None:
         rows = f"{found.target['labelled']:,} labelled rows"
-        lines.append(f"True accuracy: {percent(truth['value'])} ({' to '.join(numbers(truth)[1:])}) on {rows}")
+        lines.append(f"True accuracy: {percent(truth['value'])} ({' to '.join(cells_of(truth)[1:])}) on {rows}")
     known = share_of(reference.get("accuracy"))
     if known is not None:
         lines.append(f"Reference: {percent(known)} on {reference['rows']:,} rows")
@@ -56,7 +57,7 @@ def _lines(found: Estimation) -> list[str]:
     if found.diagnosis is not None:
         lines.append(f"Kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
     if head.bands:
-        lines.append(sentence(bands_sentence(head)))
+        lines.append(bands_sentence(head))
     return [*lines, f"Rests on: {head.assumes}"]
 
 
@@ -71,7 +72,7 @@ def _metrics(found: Estimation) -> list[Grid]:
         head, own = one.headline, [one.reference, *([share_of(one.truth)] if known else [])]
         rows.append([name, *map(number, (head.value, head.lower, head.upper)), head.trust, *map(number, own)])
     columns = ["metric", "value", "lower", "upper", "trust", "reference", *(["truth"] if known else [])]
-    return [Grid("metrics", columns, rows, words=frozenset((0, 4)))]
+    return [Grid("metrics", columns, rows)]
 
 
 def _grid(title: str, parts: tuple[Part, ...]) -> Grid:
@@ -85,9 +86,9 @@ def _grid(title: str, parts: tuple[Part, ...]) -> Grid:
         truth = _truth(part)
         cells = [number(others[name].headline.value) if name in others else "" for name in further]
         cells += [alarm_text(part.fell), *(["" if truth is None else percent(truth)] if known else [])]
-        rows.append([part.name, f"{part.rows:,}", *numbers(part.headline), *cells])
+        rows.append([part.name, f"{part.rows:,}", *cells_of(part.headline), *cells])
     alarms = (i for i, part in enumerate(parts) if part.fell is not None and part.fell.alarm)
-    return Grid(title, columns, rows, words=frozenset((0, 5 + len(further))), marked=frozenset(alarms))
+    return Grid(title, columns, rows, marked=frozenset(alarms))
 
 
 def _truth(part: Part) -> float | None:
@@ -101,10 +102,10 @@ def _point(part: Part) -> Point:
 
 
 def _methods(found: Estimation) -> Grid:
-    rows = [[e.method, *numbers(e), e.kind, e.assumes] for e in found.estimates]
+    rows = [[e.method, *cells_of(e), e.kind, e.assumes] for e in found.estimates]
     title = f"all {len(rows)} methods" if len(rows) > 1 else "method"
     columns = ["method", "accuracy", "lower", "upper", "kind", "assumes"]
-    return Grid(title, columns, rows, folded=True, words=frozenset((0, 4, 5)))
+    return Grid(title, columns, rows, detail=True)
 
 
 def _left_out(found: Estimation) -> list[Grid]:
@@ -112,4 +113,4 @@ def _left_out(found: Estimation) -> list[Grid]:
         return []
     rows = [[one.method, one.why] for one in found.skipped]
     title = f"{len(rows)} method{'' if len(rows) == 1 else 's'} left out"
-    return [Grid(title, ["method", "why"], rows, folded=True, words=frozenset((0, 1)))]
+    return [Grid(title, ["method", "why"], rows, detail=True)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...results import percent
-from .base import Card, Grid, interval_text, numbers, sentence
+from ...results.view import Grid, View, cells_of, interval_of
 
 if TYPE_CHECKING:
     from ...audits.result import Audit
-    from ...results.backtest import Backtest
     from ...results.comparison import Comparison
     from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
@@ -20,50 +19,31 @@ _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_co
 _MOST = 8
 
 
-def audit(found: Audit) -> Card:
+def audit(found: Audit) -> View:
     """The audited accuracy, the label-free one beside it; without labels that stands alone."""
     from ...audits.result import audit_lines
 
     chosen = found.estimate
     lines = audit_lines(found)
-    rows = [[e.method, *numbers(e), e.kind, e.assumes] for e in found.intervals]
+    rows = [[e.method, *cells_of(e), e.kind, e.assumes] for e in found.intervals]
     columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
-    grids = [Grid("intervals", columns, rows, words=frozenset((0, 4, 5)))] if rows else []
+    grids = [Grid("intervals", columns, rows)] if rows else []
     if found.suggestion is not None:
         lines.append(f"{len(found.suggestion.row):,} rows to label next; `.suggestion` names them")
     shown = found.headline if chosen is None else chosen
-    return Card(
+    return View(
         title="Estimated accuracy, not audited: no labels" if chosen is None else "Audited accuracy",
         number=percent(shown.value),
-        interval=interval_text(shown),
+        interval=interval_of(shown),
         trust=found.headline.trust if chosen is None else None,
-        lines=tuple(map(sentence, lines)),
+        sentences=tuple(line.strip() for line in lines),
         grids=tuple(grids),
         warnings=tuple(found.warnings),
+        seed=found.seed,
     )
 
 
-def backtest(found: Backtest) -> Card:
-    """The method with the smallest error, and every other."""
-    overall = found.overall()
-    rows = [
-        [one.method, f"{100 * one.error:.1f}", f"{100 * one.bias:+.1f}", percent(one.coverage, 0), f"{one.cases}"]
-        for one in overall
-    ]
-    columns = ["method", "error (points)", "bias (points)", "interval held", "cases"]
-    told = f"{len(found.trials)} simulated targets from {found.reference['rows']:,} rows of {found.reference['name']}"
-    best = overall[0] if overall else None
-    return Card(
-        title="Smallest error on simulated shifts",
-        number="none" if best is None else best.method,
-        interval="" if best is None else f"{100 * best.error:.1f} points on average",
-        lines=(told,),
-        grids=(Grid("methods over all families", columns, rows),),
-        warnings=tuple(found.warnings),
-    )
-
-
-def comparison(found: Comparison) -> Card:
+def comparison(found: Comparison) -> View:
     """The models by each metric, and the first findings."""
     grids = []
     for domain, rankings in found.rankings.items():
@@ -72,57 +52,64 @@ def comparison(found: Comparison) -> Card:
         rows = [[model.name, *(cells.get((n, model.name), "") for n in columns)] for model in found.models]
         if columns:
             grids.append(Grid(f"{domain.replace('_', ' ')}, value (rank)", ["model", *columns], rows))
-    return Card(
+    return View(
         title="Models compared",
         number=f"{len(found.models)} models",
-        lines=tuple(str(one["sentence"]) for one in found.findings[:_MOST]),
+        sentences=tuple(str(one["sentence"]) for one in found.findings[:_MOST]),
         grids=tuple(grids),
         warnings=tuple(found.warnings),
+        seed=found.seed,
     )
 
 
-def judged_outputs(found: JudgedOutputs) -> Card:
+def judged_outputs(found: JudgedOutputs) -> View:
     """Between which bounds the judges put the accuracy; bounds first, since the middle rests on more."""
     share = found.metric == "exact"
     named = [("all accept", found.lower), ("some accept", found.upper), ("middle", found.mean)]
     named += [(f"judge {name}", one) for name, one in zip(found.judges, found.by_judge, strict=True)]
-    rows = [[name, *numbers(one, share=share)] for name, one in named]
+    rows = [[name, *cells_of(one, share=share)] for name, one in named]
     one = found.estimate
-    ends = f"{one.lower:.4f} to {one.upper:.4f}, {percent(one.level, None)} {one.kind} interval"
-    return Card(
+    return View(
         title="Accuracy by its judges" if share else f"Mean {found.metric} by its judges",
         number=percent(one.value) if share else f"{one.value:.4f}",
-        interval=interval_text(one) if share else ends,
-        lines=(f"{found.name}: {found.rows:,} rows, {len(found.judges)} judges", f"Rests on: {found.assumes}"),
+        interval=interval_of(one),
+        share=share,
+        sentences=(f"{found.name}: {found.rows:,} rows, {len(found.judges)} judges", f"Rests on: {found.assumes}"),
         grids=(Grid("bounds and judges", ["number", "value", "lower", "upper"], rows),),
         warnings=tuple(found.warnings),
+        seed=found.seed,
     )
 
 
-def ranking(found: FewShotRanking) -> Card:
+def ranking(found: FewShotRanking) -> View:
     """The likeliest model, the order, each two models, the evidence."""
     likeliest = found.likeliest
-    words = frozenset((0, 1, 2))
-    evidence = Grid("evidence", *found.evidence_table(), folded=True, words=words)
-    pairs = Grid("how sure the order of each two is", *found.pair_table(), folded=True, words=frozenset((0, 1)))
-    return Card(
+    evidence = Grid(
+        "evidence",
+        *found.evidence_table(),
+        detail=True,
+    )
+    pairs = Grid("how sure the order of each two is", *found.pair_table(), detail=True)
+    return View(
         title="Most likely the best",
         number="open" if found.open else likeliest.model,
-        interval="" if found.open else f"{percent(likeliest.p_best, 0)} sure",
-        lines=tuple(found.opening()),
+        note="" if found.open else f"{percent(likeliest.p_best, 0)} sure",
+        sentences=tuple(found.opening()),
         grids=(Grid("models, the best first", *found.table()), pairs, evidence),
         warnings=tuple(found.closing()),
+        seed=found.seed,
     )
 
 
-def stress_test(found: StressTest) -> Card:
+def stress_test(found: StressTest) -> View:
     """One row for each model, shift and severity."""
     kinds = dict.fromkeys(curve.kind for _, curve, _ in found.points())
-    return Card(
+    return View(
         title="Models on data whose shift grows",
         number=f"{len(found.models)} model{'' if len(found.models) == 1 else 's'}",
-        interval=", ".join(kinds),
-        lines=tuple(found.opening()),
-        grids=(Grid("each severity", *found.table(), words=frozenset((0, 1, 2, 11))),),
+        note=", ".join(kinds),
+        sentences=tuple(found.opening()),
+        grids=(Grid("each severity", *found.table()),),
         warnings=tuple(found.closing()),
+        seed=found.seed,
     )

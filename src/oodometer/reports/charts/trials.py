@@ -5,21 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from ..numbers import finite, short
+from ..numbers import finite
 from .base import Result
 
-FAMILIES = {
-    "none": "no shift",
-    "class_prior": "class shares",
-    "clusters": "clusters",
-    "tilt": "tilted inputs",
-    "confidence_tilt": "unsure rows",
-    "logit_noise": "noise",
-    "logit_temperature": "sureness",
-    "groups": "your groups",
-    "periods": "your periods",
-}
-"""Families of simulated shifts in a word or two."""
 MEANINGS = {
     "none": "a random part of the reference",
     "class_prior": "other shares of the true classes",
@@ -32,15 +20,6 @@ MEANINGS = {
     "periods": "one stretch of your own time becomes the target, or half of it",
 }
 LEADERS = 3  # methods drawn against severity, besides the reference accuracy
-
-
-def family_name(name: Any) -> str:
-    """A family as the page calls it.
-
-    >>> family_name("class_prior"), family_name("my_shift")
-    ('class shares', 'my shift')
-    """
-    return FAMILIES.get(str(name), short(str(name).replace("_", " "), 16))
 
 
 def usable(result: Result) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Layout: tables and sentences of plain text that fit the screen, with colour where it is wanted and seen."""
+"""Terminal: the view of a result as plain text that fits the screen, with colour where it is wanted and seen."""
 
 from __future__ import annotations
 
@@ -9,25 +9,67 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Collection, Sequence
-from typing import TextIO
+from typing import Any, TextIO
+
+from ..errors import visible
+from ..results.view import Grid, View, is_numbers
 
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
-_NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 # What is said with colour: a sign that holds without it, too.
 _MARKS = (
-    (re.compile(r"\btrust high\b"), "\x1b[32m"),
-    (re.compile(r"\btrust low\b"), "\x1b[33m"),
-    (re.compile(r"\btrust none\b"), "\x1b[31m"),
+    (re.compile(r"\b[Tt]rust high\b"), "\x1b[32m"),
+    (re.compile(r"\b[Tt]rust low\b"), "\x1b[33m"),
+    (re.compile(r"\b[Tt]rust none\b"), "\x1b[31m"),
     (re.compile(r"\bALARM\b|^Alarm raised\b|\(alarm\)"), "\x1b[1;31m"),
     (re.compile(r"^(oodometer: )?warning:"), "\x1b[33m"),
     (re.compile(r"^(Estimated|True|Reference) [^:]+:|^oodometer:"), _BOLD),
 )
 _TRUST = {"high": "\x1b[32m", "low": "\x1b[33m", "none": "\x1b[31m"}
+
+
+def text_of(found: Any) -> str:
+    """What a result shows at a prompt: as on a terminal, without colours.
+
+    >>> from oodometer.results.diagnosis import Diagnosis
+    >>> text_of(Diagnosis("none", (), "nothing moved")).splitlines()[:2]
+    ['Kind of shift: none', '  nothing moved']
+    """
+    return "\n".join(view_lines(found.view(), width()))
+
+
+def view_lines(view: View, across: int, *, full: bool = False, colour: bool = False) -> list[str]:
+    """A view as lines of at most so many characters: number and sentences, tables, notes, alarms, warnings.
+
+    ``full`` shows what otherwise waits until somebody asks; ``colour`` marks what is said with colour.
+    """
+    more = [f"[{', '.join(view.ends)}]", f"({view.made}{view.note and ', '}{view.note})"] if view.ends else [view.note]
+    lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
+    lines += _sentences([f"  {one}" for one in (*view.sentences, *(view.details if full else ()))], across)
+    for whole in view.grids:
+        grid = whole.shown(full)
+        if grid is not None and grid.rows:
+            lines += ["", *([visible(grid.title)] if grid.title else []), *_grid_lines(grid, across, colour)]
+        if grid is not None:
+            lines += _sentences(grid.notes, across)
+    lines += _sentences(view.notes, across)
+    lines += map(visible, view.alarms)  # unfolded: one line each, for a log
+    lines += _sentences([f"warning: {one}" for one in view.warnings], across)
+    lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
+    return list(map(_coloured, lines)) if colour else lines
+
+
+def _sentences(texts: Sequence[str], across: int) -> list[str]:
+    return [line for text in texts if text.strip() for line in wrapped(visible(text), across)]
+
+
+def _grid_lines(grid: Grid, across: int, colour: bool) -> list[str]:
+    rows = [[visible(cell) for cell in row] for row in grid.rows]
+    return table_lines([visible(name) for name in grid.columns], rows, across, bold=grid.bold, colour=colour)
 
 
 def drawn(stream: TextIO) -> bool:
@@ -47,8 +89,10 @@ def width() -> int:
 
 def painted(text: str, stream: TextIO | None = None) -> str:
     """A line with its signal words in colour, where the stream shows colours."""
-    if not colours(stream or sys.stdout):
-        return text
+    return _coloured(text) if colours(stream or sys.stdout) else text
+
+
+def _coloured(text: str) -> str:
     for sign, colour in _MARKS:
         text = sign.sub(lambda found, c=colour: f"{c}{found[0]}{_PLAIN}", text)  # type: ignore[misc]
     return text
@@ -102,7 +146,7 @@ def table_lines(
     out: list[str] = []
     for block in _blocks(least, across):
         widths = _fitted([natural[j] for j in block], [least[j] for j in block], across)
-        right = [j > 0 and _is_numbers([row[j] for row in rows]) for j in block]
+        right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         if out:
             out.append("")
         for i, line in enumerate(cells):
@@ -151,11 +195,6 @@ def _fitted(natural: Sequence[int], least: Sequence[int], across: int) -> list[i
         widest = max(free, key=lambda j: widths[j])
         widths[widest] -= 1
     return widths
-
-
-def _is_numbers(cells: Sequence[str]) -> bool:
-    said = [cell for cell in cells if cell]
-    return bool(said) and all(_NUMBER.fullmatch(cell) for cell in said)
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str] | None) -> list[str]:

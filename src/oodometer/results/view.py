@@ -1,0 +1,163 @@
+"""View: what a result says, once; terminal, notebook, Markdown and page show this and word nothing themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .values import Interval, percent
+
+_NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number of the small chart, in the order of time; ``truth`` where it is known."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    truth: float | None = None
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text.
+
+    Parameters
+    ----------
+    title, columns, rows : as text. noun : what a row is called where some are left out.
+    detail : whether the table waits until somebody asks (-v, a click). few, main : rows and columns that are shown
+        before; all by default. bold : cells (row, column) that stand out. marked : rows with an alarm.
+    notes : sentences below it.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    noun: str = "table"
+    detail: bool = False
+    few: Sequence[int] | None = None
+    main: Sequence[int] | None = None
+    bold: frozenset[tuple[int, int]] = frozenset()
+    marked: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers; the first holds names."""
+        return [j > 0 and is_numbers([row[j] for row in self.rows]) for j in range(len(self.columns))]
+
+    def shown(self, full: bool) -> Grid | None:
+        """The table as it is shown at first, or in full."""
+        if full or (self.few is None and self.main is None):
+            return self if full or not self.detail else None
+        lines = range(len(self.rows)) if self.few is None else self.few
+        across = range(len(self.columns)) if self.main is None else self.main
+        bold = frozenset((i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold)
+        rows = [[self.rows[i][j] for j in across] for i in lines]
+        return Grid(self.title, [self.columns[j] for j in across], rows, self.noun, bold=bold, notes=self.notes)
+
+    def left_out(self) -> dict[str, int]:
+        """How many of what are not shown at first."""
+        if self.detail:
+            return {self.noun: 1 if self.noun == "table" else len(self.rows)}
+        rows = {} if self.few is None else {self.noun: len(self.rows) - len(self.few)}
+        return rows | ({} if self.main is None else {"metric": len(self.columns) - len(self.main)})
+
+
+@dataclass(frozen=True)
+class View:
+    """What a result says.
+
+    Parameters
+    ----------
+    title : what the number is. number : as text. interval : of the number, or of accuracies in percent where ``share``.
+    note : said beside the number. trust : high, low or none; None where the result tells no trust.
+    sentences : the most important first. details : those that wait until somebody asks.
+    points : of a small chart, and ``line``, a level to hold them against, called ``line_name``. grids : tables.
+    notes : sentences below the tables. alarms : a line for each, for a log. warnings : of the data and the method.
+    seed : of folds, samples and draws, where there are any.
+    """
+
+    title: str
+    number: str
+    interval: Interval | None = None
+    note: str = ""
+    share: bool = True
+    trust: str | None = None
+    sentences: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    points: tuple[Point, ...] = ()
+    line: float | None = None
+    line_name: str = ""
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seed: int | None = None
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """Both ends of the interval as text."""
+        one = self.interval
+        return None if one is None else (self.text(one.lower), self.text(one.upper))
+
+    @property
+    def made(self) -> str:
+        """Level and kind of the interval."""
+        return "" if self.interval is None else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
+
+    def text(self, value: float) -> str:
+        """A value as this view writes its number."""
+        return percent(value) if self.share else f"{value:.4f}"
+
+
+def is_numbers(cells: Sequence[str]) -> bool:
+    """Whether all cells that are not empty are numbers.
+
+    >>> is_numbers(["94.5 %", "", "< 0.001"]), is_numbers(["atc"]), is_numbers([""])
+    (True, False, False)
+    """
+    some = [cell for cell in cells if cell]
+    return bool(some) and all(_NUMBER.fullmatch(cell) for cell in some)
+
+
+def interval_of(one: Any) -> Interval | None:
+    """The interval in a record or in the mapping of one, as JSON holds it; None without numbers.
+
+    >>> interval_of({"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95, "kind": "exact"}).width > 0.19
+    True
+    >>> interval_of({"value": None}), interval_of(None)
+    (None, None)
+    """
+    if isinstance(one, Mapping):
+        value, lower, upper = (one.get(name) for name in ("value", "lower", "upper"))
+        if value is None or lower is None or upper is None:
+            return None
+        return Interval(value, lower, upper, one.get("level") or 0.95, one.get("kind") or "empirical")
+    return None if one is None else Interval(one.value, one.lower, one.upper, one.level, one.kind)
+
+
+def cells_of(one: Any, *, share: bool = True) -> list[str]:
+    """Cells of a number and the ends of its interval; empty ones without it.
+
+    >>> cells_of({"value": 0.5, "lower": 0.25, "upper": 0.75}), cells_of(None)
+    (['50.0 %', '25.0 %', '75.0 %'], ['', '', ''])
+    """
+    ends = ("value", "lower", "upper")
+    cells = [one.get(name) if isinstance(one, Mapping) else getattr(one, name, None) for name in ends]
+    return ["" if cell is None else percent(cell) if share else f"{cell:.4f}" for cell in cells]
+
+
+def p_text(value: float | None) -> str:
+    """A p-value in a table.
+
+    >>> p_text(0.00001), p_text(0.04), p_text(None)
+    ('< 0.001', '0.040', '')
+    """
+    return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
