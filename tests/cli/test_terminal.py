@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oodometer.cli import layout, main, output
+from oodometer.cli import main, output
+from oodometer.outputs import terminal
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -101,7 +102,7 @@ def test_colours_where_they_are_wanted(
 
 def test_a_table_too_wide_goes_on_below(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = ["name", *(f"column{i}" for i in range(12))]
-    lines = layout.table_lines(columns, [["it", *(f"{i}.5" for i in range(12))]], 60)
+    lines = terminal.table_lines(columns, [["it", *(f"{i}.5" for i in range(12))]], 60)
     assert max(map(len, lines)) <= 60
     blocks = "\n".join(lines).split("\n\n")
     assert len(blocks) > 1
@@ -110,12 +111,12 @@ def test_a_table_too_wide_goes_on_below(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_wide_letters_count_twice() -> None:
-    lines = layout.table_lines(["名前", "x"], [["漢字漢字", "1"], ["ab", "2"]], 80)
+    lines = terminal.table_lines(["名前", "x"], [["漢字漢字", "1"], ["ab", "2"]], 80)
     assert lines == ["名前      x", "漢字漢字  1", "ab        2"]
 
 
 def test_numbers_keep_their_sign_on_the_line() -> None:
-    lines = layout.wrapped("between 83.2 % and " + "94.5 % or " * 20, 41)
+    lines = terminal.wrapped("between 83.2 % and " + "94.5 % or " * 20, 41)
     assert not any(line.strip().startswith("%") for line in lines)
     assert max(map(len, lines)) <= 41
 

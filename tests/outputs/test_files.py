@@ -65,7 +65,7 @@ def test_json_markdown_and_pages(made: dict[str, Any], tmp_path: Path, monkeypat
     assert page.startswith("<!doctype html>")
     assert made["diagnose"].kind in page
     given: list[Any] = []
-    monkeypatch.setattr("oodometer.reports.render", lambda told: given.append(told) or "the page")
+    monkeypatch.setattr("oodometer.reports.render", lambda told, found: given.append(told) or "the page")
     assert found.save(tmp_path / "b.html").read_text() == "the page"
     assert given == [found.to_dict()]
 

@@ -6,13 +6,15 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oodometer.outputs.cards import Card, Point, card_of
+from oodometer.cli import output
 from oodometer.outputs.notebook import render
 from oodometer.outputs.sparkline import sparkline
+from oodometer.results.view import Grid, Point, View
 
 from .conftest import EVIL
 
@@ -56,10 +58,10 @@ def test_a_card_is_whole_and_loads_nothing(made: dict[str, Any], name: str) -> N
     assert "url(" not in html
     assert "@import" not in html
     assert len(html) < 60_000
-    card = card_of(made[name])
+    card = made[name].view()
     assert card.number in read.words
     for grid in card.grids:
-        assert grid.title in read.words
+        assert grid.title in read.words or not grid.rows
         assert all(len(row) == len(grid.columns) for row in grid.rows)
 
 
@@ -69,7 +71,10 @@ def test_names_are_shown_and_are_no_markup(made: dict[str, Any]) -> None:
         assert EVIL not in html
         assert EVIL in Tags(html).words
         assert EVIL in unescape(html)
-    evil = Card(EVIL, EVIL, EVIL, EVIL, (EVIL,), (Point(EVIL, 0.5, 0.4, 0.6, 0.5, True),) * 2, 0.5, EVIL, (), (EVIL,))
+    points = (Point(EVIL, 0.5, 0.4, 0.6, 0.5, True),) * 2
+    grid = Grid(EVIL, [EVIL], [[EVIL]], notes=(EVIL,))
+    few = (EVIL,)
+    evil = View(EVIL, EVIL, None, EVIL, True, EVIL, few, few, points, 0.5, EVIL, (grid,), few, few, few)
     assert "<b>" not in render(evil)
 
 
@@ -80,7 +85,7 @@ def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
     assert any(f"Estimated without labels: {100 * found.headline.value:.1f} %" in one for one in words)
     assert any(one.startswith(f"Trust {found.headline.trust}") for one in words)
     assert any(found.headline.assumes in one for one in words)
-    card = card_of(found)
+    card = found.view()
     assert [point.value for point in card.points] == [part.headline.value for part in found.chunks]
     assert [point.truth for point in card.points] == [part.truth.value for part in found.chunks]
     (chunks,) = (grid for grid in card.grids if grid.title == "chunks")
@@ -90,16 +95,16 @@ def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
 
 def test_further_metrics_and_columns_have_tables(made: dict[str, Any]) -> None:
     found = made["metrics"]
-    grids = {grid.title: grid for grid in card_of(found).grids}
+    grids = {grid.title: grid for grid in found.view().grids}
     assert [row[0] for row in grids["metrics"].rows] == ["accuracy", "f1", "mcc"]
     assert grids["metrics"].rows[2][1] == f"{found.metrics['mcc'].value:.3f}"
     assert list(grids["slices"].columns[5:7]) == ["f1", "mcc"]
-    assert [row[0] for row in grids["columns"].rows] == ["size"]
+    assert [row[0] for row in grids["Your columns"].rows] == ["size"]
 
 
 def test_the_small_chart_puts_higher_values_higher() -> None:
     points = (Point("a", 0.8, 0.7, 0.9, 0.85), Point("b", 0.6, 0.5, 0.7, None, True))
-    drawn = sparkline(Card("Accuracy", "", points=points, line=0.75, line_name="reference"))
+    drawn = sparkline(View("Accuracy", "", points=points, line=0.75, line_name="reference"))
     svg = ElementTree.fromstring(drawn.partition("</svg>")[0] + "</svg>")
     circles = [one for one in svg.iter() if one.tag == "circle"]
     assert float(circles[0].attrib["cy"]) < float(circles[1].attrib["cy"])
@@ -123,3 +128,17 @@ def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[
     assert "1 model" in stress
     for number in ("91.0 %", "83.0 %", "66.0 %", "80.0 %"):
         assert number in stress
+
+
+@pytest.mark.parametrize("name", ["backtest"])
+def test_a_further_sentence_is_everywhere(
+    made: dict[str, Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = made[name]
+    view, said = found.view(), "A sentence that nobody wrote before."
+    monkeypatch.setattr(type(found), "view", lambda self: replace(view, sentences=(*view.sentences, said)))
+    output.show(found)
+    shown = [repr(found), capsys.readouterr().out, found._repr_html_()]
+    for ending in ("md", "html"):
+        shown.append(found.save(tmp_path / f"a.{ending}").read_text().replace("\\", ""))
+    assert all(said in one for one in shown)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from ..errors import visible
-from ..outputs import terminal as layout
+from ..outputs import terminal
 from ..verbs.options import parse_classes as _classes_of
 from ..verbs.options import parse_mapping as parse_mapping
 
@@ -26,13 +26,13 @@ def say(*lines: str, error: bool = False) -> None:
     """Lines on standard output, or on standard error; nothing in them can steer a terminal."""
     if error or not quiet():
         stream = sys.stderr if error else sys.stdout
-        _put("".join(f"{layout.painted(visible(line), stream)}\n" for line in lines), stream)
+        _put("".join(f"{terminal.painted(visible(line), stream)}\n" for line in lines), stream)
 
 
 def tell(*lines: str) -> None:
     """Sentences on standard output, folded to the width of the screen; nothing for an empty one."""
     for line in filter(None, lines):
-        say(*layout.wrapped(visible(line), layout.width()))
+        say(*terminal.wrapped(visible(line), terminal.width()))
 
 
 def show(found: Any, seed: int | None = None) -> None:
@@ -42,7 +42,7 @@ def show(found: Any, seed: int | None = None) -> None:
     from ..results.values import counted
 
     view = found.view() if seed is None else replace(found.view(), seed=seed)
-    lines = layout.view_lines(view, layout.width(), full=verbose(), colour=layout.colours(sys.stdout))
+    lines = terminal.view_lines(view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout))
     _put("".join(f"{line}\n" for line in lines), sys.stdout)
     counts: Counter[str] = Counter()
     for grid in view.grids:
@@ -151,8 +151,8 @@ def print_table(
     if quiet():
         return
     columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
-    colour = layout.colours(sys.stdout)
-    lines = layout.table_lines(columns, rows, layout.width(), bold=bold, colour=colour)
+    colour = terminal.colours(sys.stdout)
+    lines = terminal.table_lines(columns, rows, terminal.width(), bold=bold, colour=colour)
     _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
 
 

@@ -165,4 +165,4 @@ def _page(found: Any, told: Mapping[str, Any], page: bool | None) -> str | None:
         if page:
             raise
         return None
-    return render(told)
+    return render(told, found)

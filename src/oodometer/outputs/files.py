@@ -102,7 +102,7 @@ def _page(found: Any, told: Mapping[str, Any]) -> str:
     from ..reports.sections import SECTIONS
 
     if told.get("command") in SECTIONS:
-        return render(told)
+        return render(told, found)
     from .notebook import page_of
 
     return page_of(found)

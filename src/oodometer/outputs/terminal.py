@@ -47,7 +47,8 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
 
     ``full`` shows what otherwise waits until somebody asks; ``colour`` marks what is said with colour.
     """
-    more = [f"[{', '.join(view.ends)}]", f"({view.made}{view.note and ', '}{view.note})"] if view.ends else [view.note]
+    made = ", ".join(filter(None, [view.made, view.note]))
+    more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({made})" if made else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
     lines += _sentences([f"  {one}" for one in (*view.sentences, *(view.details if full else ()))], across)
     for whole in view.grids:

@@ -21,6 +21,8 @@ from markupsafe import Markup, escape
 from ..arguments import checked
 from ..backtests.trial_store import cache_folder
 from ..errors import MissingExtraError, UsageError
+from ..results import Interval
+from ..results.view import View
 from ..store.atomic import refuse_clashes, write_result
 from ..version import __version__
 from .charts.base import Figure
@@ -28,6 +30,7 @@ from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
 from .numbers import (
     DASH,
     MISSING,
+    SPACE,
     basename,
     cutoff,
     digits,
@@ -41,7 +44,7 @@ from .numbers import (
     short,
     threshold,
 )
-from .sections import SECTIONS
+from .sections import SECTIONS, VIEWS
 from .words import apart, capital, measured, sentence, signed_points
 
 
@@ -101,8 +104,9 @@ def _data(value: Any, text: str) -> Markup:
     return Markup('<data value="{}">{}</data>').format(repr(value), text)
 
 
-def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:
+def _range(interval: Mapping[str, Any] | Interval, decimals: int | None = None) -> Markup:
     """Both ends of an interval in percent, each as a `<data>` element."""
+    interval = interval if isinstance(interval, Mapping) else interval.to_dict()
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
     if lower is None or upper is None:
         return Markup(MISSING)
@@ -147,6 +151,7 @@ FILTERS: dict[str, Any] = {
     "capital": capital,
     "measured": measured,
     "sentence": sentence,
+    "said": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
     "signed_points": signed_points,
     "short": short,
     "basename": basename,
@@ -175,6 +180,9 @@ class Found(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
 
+    def view(self) -> View:
+        """Return what it says."""
+
 
 @checked()
 def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
@@ -184,7 +192,7 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
     page, the name ends otherwise or no browser is there to print a PDF, `WorkError` where the file cannot be written.
     """
-    told = result if isinstance(result, Mapping) else result.to_dict()
+    told, found = (result, None) if isinstance(result, Mapping) else (result.to_dict(), result)
     place = Path(path)
     ending = place.suffix.lower()
     if ending not in (".html", ".htm", ".pdf") and (place.is_file() or place.is_dir() or not place.exists()):
@@ -192,7 +200,7 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
             f"cannot write {path}: expected a page that ends in .html or .pdf; a result's own save() has more"
         )
     refuse_clashes({"the page": path}, inputs_of(told))
-    page = render(told)
+    page = render(told, found)
     if ending == ".pdf":
         from .pdf import pdf_of
 
@@ -212,8 +220,11 @@ def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     return [one.get("name") for one in told if isinstance(one, Mapping)]
 
 
-def render(result: Mapping[str, Any]) -> str:
-    """The page of a result as text: one HTML document below a megabyte that loads nothing."""
+def render(result: Mapping[str, Any], found: Found | None = None) -> str:
+    """The page of a result as text: one HTML document below a megabyte that loads nothing.
+
+    ``found`` is the record of the result, whose view is shown; by default that of the mapping.
+    """
     command = result.get("command")
     if command not in SECTIONS:
         raise UsageError(
@@ -221,9 +232,10 @@ def render(result: Mapping[str, Any]) -> str:
         )
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
+    view = None if command not in VIEWS else VIEWS[command](result) if found is None else found.view()
     figures = {figure.name: figure for figure in drawn if figure is not None}
     command_line = _command_line(result.get("argv"))
-    return _filled(command, figures, result=result, command_line=command_line, **words)
+    return _filled(command, figures, result=result, view=view, command_line=command_line, **words)
 
 
 def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = "") -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..results.backtest import backtest_view
+from ..results.view import View
 from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
@@ -202,3 +204,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "history": history,
 }
 """Charts and names for the template, by command."""
+
+VIEWS: dict[str, Callable[[Result], View]] = {"backtest": backtest_view}
+"""What each result says, from the mapping that JSON holds."""

@@ -226,7 +226,7 @@ def backtest_view(told: Mapping[str, Any]) -> View:
     order = sorted(order, key=lambda one: one["error"])
     reference, warnings = told.get("reference") or {}, tuple(told.get("warnings") or ())
     skipped = tuple(f"{one['method']} left out: {one['why']}" for one in told.get("skipped") or ())
-    title = "Smallest error on simulated shifts"
+    title = "Smallest mean error on simulated shifts"
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
@@ -234,13 +234,13 @@ def backtest_view(told: Mapping[str, Any]) -> View:
     error, held = _by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
     rows = []
     for one in order:
-        worst, family = max((value, f) for (method, f), value in error.items() if method == one["method"])
-        cells = [f"{100 * one['error']:.1f}", f"{100 * worst:.1f}", family_name(family), percent(one["coverage"], 0)]
-        rows.append([one["method"], *cells])
+        some = [(value, f) for (method, f), value in error.items() if method == one["method"]]
+        worst = [f"{100 * max(some)[0]:.1f}", family_name(max(some)[1])] if some else ["", ""]
+        rows.append([one["method"], f"{100 * one['error']:.1f}", *worst, percent(one["coverage"], 0)])
     return View(
         title,
-        best["method"],
-        note=f"{points(best['error'])} on average",
+        points(best["error"]),
+        note=str(best["method"]),
         sentences=(_winner(told, order, len(families)), _simulated(told, reference)),
         grids=(
             Grid(
@@ -306,6 +306,6 @@ def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], familie
     rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
     bold: set[tuple[int, int]] = set()
     for j, family in enumerate(columns if name == "error" else (), 1):
-        least = min(cells[m, family] for m in names if (m, family) in cells)
+        least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
         bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
     return Grid(title, ["method", *map(family_name, columns)], rows, detail=True, bold=frozenset(bold))

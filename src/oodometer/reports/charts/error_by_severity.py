@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...results.backtest import family_name
 from ..numbers import finite, points
 from ..theme import ACCENT, MUTED, QUIET, REFERENCE, TRUTH, data, specification, ticks
 from .base import Figure, Result
-from .trials import MEANINGS, families, leaders, usable
+from .trials import MEANINGS, families, family_name, leaders, usable
 
 PREFIX = "error-by-severity-"
 HEIGHT = 190

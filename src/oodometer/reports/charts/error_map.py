@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...results.backtest import family_name
 from ..numbers import percent, points, short
 from ..theme import ACCENT, INK, data, specification
 from .base import Figure, Result
-from .trials import by_family, families, ranked
+from .trials import by_family, families, family_name, ranked
 
 ROW_HEIGHT = 26
 STRONGEST = 0.62  # opacity at the largest error; above it the number in the cell would be hard to read

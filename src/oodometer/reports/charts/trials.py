@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from ..numbers import finite
+from ...results.backtest import family_name as called
+from ..numbers import finite, short
 from .base import Result
 
 MEANINGS = {
@@ -20,6 +21,15 @@ MEANINGS = {
     "periods": "one stretch of your own time becomes the target, or half of it",
 }
 LEADERS = 3  # methods drawn against severity, besides the reference accuracy
+
+
+def family_name(name: Any) -> str:
+    """A family as the page calls it.
+
+    >>> family_name("class_prior"), family_name("my_shift")
+    ('class shares', 'my shift')
+    """
+    return short(called(str(name)), 16)
 
 
 def usable(result: Result) -> list[dict[str, Any]]:
