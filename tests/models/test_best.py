@@ -11,8 +11,7 @@ import pytest
 
 from oodometer.errors import InputError
 from oodometer.models import BagOfWords, Encoder, load_model
-from oodometer.models.torch.best import Best, look_steps
-from oodometer.models.torch.training import TrainingConfig
+from oodometer.models.torch.training import Best, TrainingConfig, look_steps
 
 QUICK = TrainingConfig(epochs=5, batch_size=16, learning_rate=0.02)
 

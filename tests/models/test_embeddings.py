@@ -11,8 +11,14 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
-from oodometer.models.embeddings.glove import cooccurrences, fit_factors
+from oodometer.models.embeddings import (
+    WordVectors,
+    cooccurrences,
+    fit_factors,
+    read_vectors,
+    train_glove,
+    train_word2vec,
+)
 from oodometer.models.torch.batches import ragged
 from oodometer.models.torch.training import TrainingConfig
 

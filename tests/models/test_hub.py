@@ -17,7 +17,7 @@ from oodometer.cli import main
 from oodometer.datasets.files import hub_rows
 from oodometer.errors import InputError, WorkError
 from oodometer.models import open_classifier
-from oodometer.models.hub import from_hub, load_pretrained
+from oodometer.models.torch.library import from_hub, load_pretrained
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra hf")
 

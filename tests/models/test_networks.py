@@ -22,8 +22,7 @@ from oodometer.models import (
     load_model,
 )
 from oodometer.models.embeddings import WordVectors
-from oodometer.models.torch.checkpoint import read_tensors, write_tensors
-from oodometer.models.torch.training import TrainingConfig
+from oodometer.models.torch.training import TrainingConfig, read_tensors, write_tensors
 
 QUICK = TrainingConfig(epochs=4, batch_size=16, learning_rate=0.02)
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

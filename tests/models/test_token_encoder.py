@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oodometer.errors import UsageError
 from oodometer.models import TokenEncoder, load_model
-from oodometer.models.text.token_encoder import mistakes
+from oodometer.models.text.encoder import mistakes
 from oodometer.models.torch.batches import ragged
 from oodometer.models.torch.training import TrainingConfig
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from oodometer.errors import InputError, UsageError
 from oodometer.models.artifacts import fingerprint
 from oodometer.models.torch.batches import length_batches, token_batches
-from oodometer.models.torch.checkpoint import load_weights, weights
-from oodometer.models.torch.training import Hooks, LengthBatches, TrainingConfig, train
+from oodometer.models.torch.training import Hooks, LengthBatches, TrainingConfig, load_weights, train, weights
 
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 

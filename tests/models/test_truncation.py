@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.models.text.truncation import counted_ids, cut_longer_side, room_of_each
-from oodometer.models.text.wordpiece import learn_wordpiece
+from oodometer.models.text.network import counted_ids, cut_longer_side, room_of_each
+from oodometer.models.tokens import learn_wordpiece
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 40))

@@ -20,7 +20,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
         transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
     torch.set_num_threads(1)
-    from oodometer.models.text.wordpiece import learn_wordpiece
+    from oodometer.models.tokens import learn_wordpiece
 
     folder = tmp_path_factory.mktemp("encoder")
     tokenizer = learn_wordpiece([WORDS], 200, 64)

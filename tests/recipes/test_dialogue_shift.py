@@ -167,7 +167,7 @@ def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch:
 
 
 def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.models.text.wordpiece import learn_wordpiece
+    from oodometer.models.tokens import learn_wordpiece
 
     source = data / "bert-base-cased"
     tokenizer = learn_wordpiece(["the soup train report boss hotel cake"], 200, 64)

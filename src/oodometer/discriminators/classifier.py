@@ -9,8 +9,7 @@ from typing import Any, Self, final
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..models.base import Answers, Classifier, Progress
-from ..models.registry import load_model
+from ..models.base import Answers, Classifier, Progress, load_model
 from ..models.text.frozen_encoder import FrozenEncoder
 from ..models.text.network import TextClassifier
 from ..models.torch.training import TrainingConfig

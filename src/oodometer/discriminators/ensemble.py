@@ -17,7 +17,7 @@ from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
 from ..models.base import Progress
-from ..models.members import STEPS, Member, member_folder, train_member, train_members, uses_gpu
+from ..models.ensemble import STEPS, Member, member_folder, train_member, train_members, uses_gpu
 from ..predictions import Predictions
 from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs, load_discriminator

@@ -13,15 +13,12 @@ from ..arrays import Array
 from ..models.artifacts import fingerprint
 from ..models.base import Answers, Progress
 from ..models.seq2seq import EncoderDecoder
-from ..models.seq2seq.pretrained import load_tokenizer
-from ..models.seq2seq.scoring import IGNORED, token_scores
-from ..models.seq2seq.start import new_tokens
-from ..models.text.truncation import cut_longer_side
-from ..models.torch.asking import Asking
-from ..models.torch.batches import padded, token_batches
-from ..models.torch.best import Best
+from ..models.seq2seq.decoding import IGNORED, token_scores
+from ..models.seq2seq.pretrained import load_tokenizer, new_tokens
+from ..models.text.network import cut_longer_side
+from ..models.torch.batches import Asking, padded, token_batches
 from ..models.torch.library import torch as load_torch
-from ..models.torch.training import TrainingConfig
+from ..models.torch.training import Best, TrainingConfig
 from .base import CLASSES, TrainedDiscriminator, class_log_odds
 
 BETWEEN = " | "

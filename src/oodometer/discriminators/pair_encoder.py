@@ -16,10 +16,9 @@ from ..arrays import Array, Ragged
 from ..errors import UsageError
 from ..models.artifacts import fingerprint, keep, trained_as
 from ..models.base import Progress
-from ..models.text.encoder import Encoder
-from ..models.text.token_encoder import TokenEncoder
-from ..models.text.truncation import counted_ids
-from ..models.tokenizer_training import MARKS, train_byte_pieces, with_marks
+from ..models.text.encoder import Encoder, TokenEncoder
+from ..models.text.network import counted_ids
+from ..models.tokens import MARKS, train_byte_pieces, with_marks
 from ..models.torch.batches import padded
 from ..models.torch.library import choose_device
 from ..models.torch.library import torch as load_torch

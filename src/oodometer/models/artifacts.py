@@ -24,19 +24,19 @@ TRAINING = "training.json"
 _PACKAGE = __name__.partition(".")[0]
 
 KINDS: dict[str, str] = {
-    "bag-of-words": "models.text.bag_of_words:BagOfWords",
-    "convolution": "models.text.convolution:Convolution",
-    "embedding-sum": "models.text.embedding_sum:EmbeddingSum",
+    "bag-of-words": "models.text.words:BagOfWords",
+    "convolution": "models.text.words:Convolution",
+    "embedding-sum": "models.text.words:EmbeddingSum",
     "encoder": "models.text.encoder:Encoder",
     "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder",
-    "recurrent": "models.text.recurrent:Recurrent",
-    "token-encoder": "models.text.token_encoder:TokenEncoder",
+    "recurrent": "models.text.words:Recurrent",
+    "token-encoder": "models.text.encoder:TokenEncoder",
     "resnet": "models.image.resnet:ResNet",
     "image-encoder": "models.image.encoder:ImageEncoder",
-    "response-ranker": "models.response_ranking.ranker:ResponseRanker",
+    "response-ranker": "models.response_ranking:ResponseRanker",
     "ensemble": "models.ensemble:Ensemble",
-    "monte-carlo-dropout": "models.uncertainty.monte_carlo_dropout:MonteCarloDropout",
-    "temperature-scaling": "models.uncertainty.temperature_scaling:TemperatureScaling",
+    "monte-carlo-dropout": "models.uncertainty:MonteCarloDropout",
+    "temperature-scaling": "models.uncertainty:TemperatureScaling",
     "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
 }
 """Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.

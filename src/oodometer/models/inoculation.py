@@ -15,8 +15,7 @@ import numpy as np
 from ..datasets import Dataset
 from ..errors import InputError, UsageError
 from .artifacts import fingerprint, keep, trained_as
-from .base import Progress
-from .registry import load_model
+from .base import Progress, load_model
 from .torch.classifier import TorchClassifier
 from .torch.training import TrainingConfig
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from ..errors import InputError, UsageError
 from .artifacts import DESCRIPTION
-from .base import Classifier
-from .hub import load_pretrained
-from .registry import load_model
+from .base import Classifier, load_model
+from .torch.library import load_pretrained
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".ckpt")
@@ -64,7 +63,7 @@ def open_classifier(
             "function that builds it, package.module:function"
         )
     if path.suffix.lower() == ".onnx":
-        from .outside.onnx import OnnxClassifier
+        from .outside import OnnxClassifier
 
         return OnnxClassifier(str(path), gives=_checked(gives), classes=classes)
     if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
@@ -147,14 +146,14 @@ def _of_object(
     if isinstance(found, Classifier):
         return _renamed(found, classes)
     if hasattr(found, "predict_proba") and not isinstance(found, type):
-        from .outside.estimator import EstimatorClassifier
+        from .outside import EstimatorClassifier
 
         if hasattr(found, "classes_"):
             _check_order(name, list(found.classes_), classes)
         return EstimatorClassifier(found, classes=classes, name=name)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(found, torch.nn.Module):
-        from .outside.module import ModuleClassifier
+        from .outside import ModuleClassifier
 
         return ModuleClassifier(found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
     if hasattr(found, "predict") and not callable(found):
@@ -184,7 +183,7 @@ def _of_object(
         if made is found or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
             raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
         return _of_object(made, name, gives, classes, device)
-    from .outside.function import FunctionClassifier
+    from .outside import FunctionClassifier
 
     return FunctionClassifier(found, gives=_checked(gives) or "probabilities", classes=classes, name=name)
 

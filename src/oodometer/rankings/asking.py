@@ -15,8 +15,7 @@ from ..attributions import WordAttributions, Words
 from ..attributions.base import Attribution
 from ..datasets import Dataset, Table
 from ..errors import InputError
-from ..models.answers import Answers
-from ..models.base import Classifier, Progress
+from ..models.base import Answers, Classifier, Progress
 from ..models.sent import SentModel
 from ..passes.run_folder import RunFolder
 from ..predictions import Predictions

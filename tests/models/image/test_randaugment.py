@@ -15,8 +15,8 @@ from scipy import stats
 
 from oodometer.datasets import cifar10
 from oodometer.errors import InputError, UsageError
-from oodometer.models.image import randaugment as module
-from oodometer.models.image.randaugment import OPERATIONS, randaugment
+from oodometer.models.image import network as module
+from oodometer.models.image.network import OPERATIONS, randaugment
 
 
 def images(rows: int, height: int = 16, width: int = 12, seed: int = 0) -> Any:

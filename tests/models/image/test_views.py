@@ -14,7 +14,7 @@ from oodometer.datasets import Dataset
 from oodometer.errors import UsageError
 from oodometer.models import BagOfWords, FrozenEncoder, ResNet
 from oodometer.models.base import Request
-from oodometer.models.image.randaugment import randaugment
+from oodometer.models.image.network import randaugment
 from oodometer.models.opening import open_classifier
 from oodometer.models.torch.training import TrainingConfig
 

@@ -13,7 +13,7 @@ from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models.base import Request
 from oodometer.models.ensemble import Ensemble
 from oodometer.models.opening import open_classifier
-from oodometer.models.outside.function import FunctionClassifier
+from oodometer.models.outside import FunctionClassifier
 
 TEXTS = ["a good film", "bad", "good good", "so bad"]
 

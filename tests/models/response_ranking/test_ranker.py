@@ -16,8 +16,8 @@ from oodometer.datasets.dialogues import replies
 from oodometer.errors import InputError, UsageError
 from oodometer.models import Ensemble, ResponseRanker, load_model, open_classifier
 from oodometer.models.base import Request
-from oodometer.models.response_ranking.pieces import encode_pairs
-from oodometer.models.text.first_token import read_first_token_only
+from oodometer.models.response_ranking import encode_pairs
+from oodometer.models.text.encoder import read_first_token_only
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
 

@@ -12,8 +12,7 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
-from oodometer.models.seq2seq.scoring import score
-from oodometer.models.seq2seq.search import search
+from oodometer.models.seq2seq.decoding import score, search
 from oodometer.models.torch.batches import padded
 from oodometer.models.torch.training import TrainingConfig
 

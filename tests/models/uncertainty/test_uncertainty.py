@@ -23,7 +23,7 @@ from oodometer.models import (
     train_deep_ensemble,
 )
 from oodometer.models.base import Classifier, Request
-from oodometer.models.torch.asking import only_dropout
+from oodometer.models.torch.batches import only_dropout
 from oodometer.models.torch.training import TrainingConfig
 
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

@@ -15,9 +15,8 @@ from oodometer.datasets import reading as base
 from oodometer.datasets.images import LateImages
 from oodometer.datasets.reading import FolderExamples
 from oodometer.models.base import Request
-from oodometer.models.image.pixels import augmented, in_one_size
-from oodometer.models.image.randaugment import randaugment
-from oodometer.models.outside.function import FunctionClassifier
+from oodometer.models.image.network import augmented, in_one_size, randaugment
+from oodometer.models.outside import FunctionClassifier
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image")
 
@@ -52,7 +51,7 @@ def test_what_does_not_fit_is_decoded_when_it_is_asked_for(
     request = Request(views=2, seed=3)
     expected = model.ask(usual.data.inputs, request)
     monkeypatch.setattr(base, "HELD", held)
-    monkeypatch.setattr("oodometer.models.outside.base.HELD", 4 * held)
+    monkeypatch.setattr("oodometer.models.outside.HELD", 4 * held)
     late = batch(photos)
     assert isinstance(late.data.inputs, LateImages)
     assert (late.skipped, late.data.ids, late.read) == (usual.skipped, usual.data.ids, usual.read)
@@ -110,8 +109,8 @@ PEAK = """
 import resource, sys
 from oodometer.datasets.reading import base
 base.HELD = 2**25
-from oodometer.models.outside import base as outside
-from oodometer.models.outside.function import FunctionClassifier
+from oodometer.models import outside
+from oodometer.models.outside import FunctionClassifier
 from oodometer.datasets.reading import FolderExamples
 from pathlib import Path
 outside.HELD = 2**25

@@ -89,7 +89,7 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
 
 def oodometer_texts_only() -> Any:
     """A model that reads texts alone."""
-    from oodometer.models.outside.function import FunctionClassifier
+    from oodometer.models.outside import FunctionClassifier
 
     model = FunctionClassifier(told, classes=CLASSES)
     model.reads = ("text",)

@@ -11,7 +11,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...arrays import Array
-from ..hub import class_names, load_pretrained
+from ..torch.library import class_names, load_pretrained
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig

@@ -1,20 +1,92 @@
-"""What the torch classifiers of images share: uint8 images become tensors batch by batch; views are moved copies."""
+"""Images for networks: checked pixels, moved copies, RandAugment for all images at once, what the networks share."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...datasets.images import LateImages
+from ...datasets.images import LateImages, no_images
+from ...errors import MissingExtraError, UsageError
 from ..torch.batches import sorted_batches
 from ..torch.classifier import TorchClassifier
 from ..torch.library import choose_device
-from .pixels import augmented, check_images
-from .randaugment import randaugment
+
+
+def check_images(images: Any) -> Any:
+    """Images as a uint8 array (sample, height, width, 3), or as a list of arrays (height, width, 3) of several sizes.
+
+    Grey images are repeated in the three channels; `LateImages` stay what they are. Raises `InputError` for none at
+    all, and for what is no image.
+
+    >>> check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape
+    (2, 4, 4, 3)
+    """
+    if isinstance(images, LateImages):
+        return images
+    if isinstance(images, np.ndarray) and images.dtype != object:
+        if images.dtype != np.uint8 or images.ndim not in (3, 4) or images.shape[-1] not in (images.shape[-1], 3):
+            raise no_images(f"{images.dtype} of shape {images.shape}")
+        if images.ndim == 3:
+            images = np.repeat(images[..., None], 3, axis=-1)
+        if not len(images):
+            raise no_images("none")
+        if images.shape[-1] == 1:
+            images = np.repeat(images, 3, axis=-1)
+        if images.shape[-1] != 3:
+            raise no_images(f"{images.shape[-1]} channels")
+        return images
+    found = [check_images(np.asarray(one)[None])[0] for one in images]
+    if not found:
+        raise no_images("none")
+    return np.stack(found) if len({one.shape for one in found}) == 1 else found
+
+
+def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
+    """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them.
+
+    Raises `MissingExtraError` where one has to be resized and pillow is missing.
+    """
+    if isinstance(images, np.ndarray) and images.shape[1:3] == tuple(sides):
+        return images
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("resizing images", "pillow", extra="image") from error
+    out = np.empty((len(images), *sides, 3), dtype=np.uint8)
+    for row, one in enumerate(images):
+        whole = Image.fromarray(np.ascontiguousarray(one))
+        out[row] = np.asarray(whole.resize(sides[::-1], Image.Resampling.BILINEAR))
+    return out
+
+
+def augmented(images: Any, seed: Sequence[int]) -> Any:
+    """Each image mirrored or not, and shifted by up to an eighth of its sides; what is laid bare is black.
+
+    ``seed`` is (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does
+    not matter how the images are batched. Source: He et al. (2016), the augmentation of CIFAR-10.
+    """
+    whole, view, first = seed
+    if isinstance(images, LateImages):
+        return images.changed(lambda one, row: _mirrored(one, np.random.default_rng((whole, view, first + row))))
+    out = [_mirrored(one, np.random.default_rng((whole, view, row))) for row, one in enumerate(images, first)]
+    return np.stack(out) if isinstance(images, np.ndarray) else out
+
+
+def _mirrored(image: Array, rng: np.random.Generator) -> Array:
+    height, width = image.shape[:2]
+    down, right = (int(rng.integers(-(side // 8), side // 8 + 1)) for side in (height, width))
+    image = image[:, ::-1] if rng.random() < 0.5 else image
+    out = np.zeros_like(image)
+    out[max(down, 0) : height + min(down, 0), max(right, 0) : width + min(right, 0)] = image[
+        max(-down, 0) : height + min(-down, 0), max(-right, 0) : width + min(-right, 0)
+    ]
+    return out
+
 
 # On a processor, what one layer gives for a batch should stay in the cache until the next layer reads it: a ResNet-8
 # takes 17 % fewer seconds for images of 32 x 32 in batches of 64 than in batches of 256.
@@ -76,3 +148,282 @@ class ImageClassifier(TorchClassifier):
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> Any:
         return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+
+
+FILL = 128  # what lies outside an image that is moved, as in AutoAugment
+_LEVELS = np.arange(256)
+
+
+# ---------------------------------------------------------------- values looked up
+
+
+def brightness(images: Array, factor: Array) -> Array:
+    """Every value times the factor of its image; 0 gives black, 1 the image.
+
+    All operations take uint8 images, shape (sample, height, width, 3), and one strength an image, and give new images.
+
+    >>> brightness(np.full((1, 1, 1, 3), 100, dtype=np.uint8), np.array([1.5])).tolist()
+    [[[[150, 150, 150]]]]
+    """
+    return _looked_up(images, _blended(np.zeros(1, dtype=np.int64), _LEVELS, factor[:, None])[:, None])
+
+
+def contrast(images: Array, factor: Array) -> Array:
+    """Away from the mean grey of the image, rounded, by a factor; 0 gives that grey, 1 the image."""
+    mean = (_grey(images).mean((1, 2)) + 0.5).astype(np.int64)
+    return _looked_up(images, _blended(mean[:, None], _LEVELS, factor[:, None])[:, None])
+
+
+def posterize(images: Array, bits: Array) -> Array:
+    """The highest bits of every value, 0 to 8 of them."""
+    masks = 256 - (1 << (8 - bits.astype(np.int64)))
+    return _looked_up(images, (_LEVELS & masks[:, None])[:, None])
+
+
+def solarize(images: Array, threshold: Array) -> Array:
+    """Every value from a threshold on inverted; 256 inverts none."""
+    return _looked_up(images, np.where(threshold[:, None] > _LEVELS, _LEVELS, 255 - _LEVELS)[:, None])
+
+
+def autocontrast(images: Array, _: Array) -> Array:
+    """Each channel stretched to the values from 0 to 255; one of a single value stays as it is."""
+    low = images.min((1, 2)).astype(np.float64)[..., None]
+    reach = images.max((1, 2))[..., None] - low
+    scale = 255 / np.where(reach > 0, reach, 255)
+    tables = np.clip(_LEVELS * scale - np.where(reach > 0, low, 0) * scale, 0, 255)
+    return _looked_up(images, tables.astype(np.uint8))
+
+
+def equalize(images: Array, _: Array) -> Array:
+    """Each channel with its values spread so that all are about as frequent.
+
+    The table is (step / 2 + number of smaller values) / step in whole numbers, with step the number of values but those
+    of the highest level, divided by 255; a channel with step 0 stays as it is.
+    """
+    samples, _, _, channels = images.shape
+    place = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
+    counts = np.bincount((place + images).ravel(), minlength=samples * channels * 256).reshape(samples, channels, 256)
+    highest = 255 - (counts[..., ::-1] > 0).argmax(-1)
+    last = np.take_along_axis(counts, highest[..., None], -1)
+    step = (counts.sum(-1, keepdims=True) - last) // 255
+    smaller = np.cumsum(counts, -1) - counts
+    tables = np.minimum((step // 2 + smaller) // np.maximum(step, 1), 255)
+    return _looked_up(images, np.where(step > 0, tables, _LEVELS))
+
+
+def _looked_up(images: Array, tables: Array) -> Array:
+    """Every value replaced by that of a table, shape (sample, channel or 1, 256)."""
+    samples, channels, _ = tables.shape
+    place = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
+    found: Array = tables.astype(np.uint8).ravel()[place + images]
+    return found
+
+
+# ---------------------------------------------------------------- blends with another image
+
+
+def color(images: Array, factor: Array) -> Array:
+    """Away from the grey form of the image by a factor; 0 gives grey, 1 the image."""
+    return _blended(_grey(images)[..., None], images, factor[:, None, None, None]).astype(np.uint8)
+
+
+def sharpness(images: Array, factor: Array) -> Array:
+    """Away from a smoothed form of the image by a factor; 0 gives that, 1 the image.
+
+    A pixel is smoothed with its eight neighbours, with weight 5 of 13; pixels at the edge are not.
+    """
+    wide = images.astype(np.int64)
+    smooth = wide.copy()
+    rows = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
+    total = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:] + 4 * wide[:, 1:-1, 1:-1]
+    if total.size:
+        smooth[:, 1:-1, 1:-1] = (2 * total + 13) // 26
+    return _blended(smooth, wide, factor[:, None, None, None]).astype(np.uint8)
+
+
+def _grey(images: Array) -> Array:
+    """ITU-R 601-2 luma in whole numbers, int64, shape (sample, height, width)."""
+    wide = images.astype(np.int64)
+    return (wide[..., 0] * 19595 + wide[..., 1] * 38470 + wide[..., 2] * 7471 + (1 << 15)) >> 16
+
+
+def _blended(other: Any, own: Any, factor: Array) -> Array:
+    """Other + factor (own - other), kept in [0, 255] and cut to whole numbers; in float32, as in pillow."""
+    start, end = (np.asarray(one).astype(np.float32) for one in (other, own))
+    found: Array = np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
+    return found
+
+
+# ---------------------------------------------------------------- moves
+
+
+def rotate(images: Array, degrees: Array) -> Array:
+    """Turned about the middle, against the clock; the nearest pixel is taken, and what is laid bare is grey."""
+    height, width = images.shape[1:3]
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    x, y = width / 2, height / 2
+    return _moved_pixels(images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y)
+
+
+def shear_x(images: Array, level: Array) -> Array:
+    """Row y moved to the left by level y."""
+    return _moved_pixels(images, 1, level, 0, 0, 1, 0)
+
+
+def shear_y(images: Array, level: Array) -> Array:
+    """Column x moved up by level x."""
+    return _moved_pixels(images, 1, 0, 0, level, 1, 0)
+
+
+def translate_x(images: Array, share: Array) -> Array:
+    """Moved to the left by a share of the width."""
+    return _moved_pixels(images, 1, 0, share * images.shape[2], 0, 1, 0)
+
+
+def translate_y(images: Array, share: Array) -> Array:
+    """Moved up by a share of the height."""
+    return _moved_pixels(images, 1, 0, 0, 0, 1, share * images.shape[1])
+
+
+def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Array:
+    """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5."""
+    samples, height, width = images.shape[:3]
+    a, b, c, d, e, f = (np.reshape(one, (-1, 1, 1)) for one in (a, b, c, d, e, f))
+    x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
+    across = np.floor(a * x + b * y + c).astype(np.int64)
+    down = np.floor(d * x + e * y + f).astype(np.int64)
+    inside = (across >= 0) & (across < width) & (down >= 0) & (down < height)
+    source = np.where(inside, down * width + across, 0) + np.arange(samples)[:, None, None] * (height * width)
+    out: Array = images.reshape(-1, images.shape[-1])[source]
+    out[~np.broadcast_to(inside, out.shape[:3])] = FILL
+    return out
+
+
+_Operation = Callable[[Array, Array], Array]
+_Strength = Callable[[Array, Array], Array]
+
+_TURN = 512  # images that are changed at once: they and the numbers on the way stay small
+
+
+def _either(most: float) -> _Strength:
+    """Up to ``most`` to one side or the other."""
+    return lambda share, side: most * share * side
+
+
+def _around_one(share: Array, side: Array) -> Array:
+    return 1 + 0.9 * share * side
+
+
+def _bits(share: Array, _: Array) -> Array:
+    bits: Array = 8 - np.rint(4 * share)
+    return bits
+
+
+def _threshold(share: Array, _: Array) -> Array:
+    threshold: Array = np.rint(256 * (1 - share))
+    return threshold
+
+
+def _none(share: Array, _: Array) -> Array:
+    return share
+
+
+OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
+    "identity": (lambda images, _: images, _none),
+    "autocontrast": (autocontrast, _none),
+    "equalize": (equalize, _none),
+    "rotate": (rotate, _either(30.0)),
+    "solarize": (solarize, _threshold),
+    "color": (color, _around_one),
+    "posterize": (posterize, _bits),
+    "contrast": (contrast, _around_one),
+    "brightness": (brightness, _around_one),
+    "sharpness": (sharpness, _around_one),
+    "shear_x": (shear_x, _either(0.3)),
+    "shear_y": (shear_y, _either(0.3)),
+    "translate_x": (translate_x, _either(0.45)),
+    "translate_y": (translate_y, _either(0.45)),
+}
+"""The 14 operations, each with its strength by the share m / 10 of the largest magnitude, and the side, -1 or 1."""
+
+
+def randaugment(
+    images: Any, seed: Sequence[int] = (0, 0, 0), operations: int = 2, magnitude: float = 3.0, spread: float = 0.5
+) -> Any:
+    """Each image after ``operations`` of the 14 operations of RandAugment, drawn uniformly, with replacement.
+
+    Each has a magnitude of its own, m = clip(magnitude + spread z, 0, 10) with z standard normal; 0 changes nothing but
+    in autocontrast and equalize, which have no strength. Rotation by 3 m degrees, shear by 0.03 m, translation
+    by 0.045 m of a side, to either side, the nearest pixel taken and grey laid bare; colour, contrast, brightness and
+    sharpness by a factor 1 + 0.09 m or 1 - 0.09 m; posterize to 8 - 0.4 m bits and solarize from 25.6 (10 - m) on, both
+    rounded.
+
+    Parameters
+    ----------
+    images :
+        uint8, shape (sample, height, width, 3), or a list of arrays (height, width, 3) of several sizes.
+    seed :
+        (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does not
+        matter how the images are batched.
+    operations, magnitude, spread :
+        By default those of the code of Trivedi et al. (2023) for smoothness: 2, 3 and 0.5.
+
+    Returns images of the same shapes. Raises `UsageError` for a magnitude outside [0, 10], a negative spread or fewer
+    than one operation, `InputError` for what is no image.
+
+    The ranges are those of AutoAugment; here a larger m is a stronger change in every operation, while the first code
+    of RandAugment turns solarize, posterize and the factors round. Source: Cubuk et al. (2020).
+
+    >>> grey = np.full((2, 4, 4, 3), 100, dtype=np.uint8)
+    >>> randaugment(grey, (1, 0, 0), magnitude=5).mean((1, 2)).round(1).tolist()
+    [[100.0, 100.0, 100.0], [107.2, 107.2, 107.2]]
+    """
+    _check(operations, magnitude, spread)
+    images = check_images(images)
+    if isinstance(images, LateImages):
+        whole, view, first = seed
+        how = operations, magnitude, spread
+        return images.changed(lambda one, row: randaugment(one[None], (whole, view, first + row), *how)[0])
+    drawn = _draws(len(images), seed, operations)
+    share = np.clip(magnitude + spread * drawn[1], 0, 10) / 10
+    kinds, side = drawn[0].astype(np.int64), np.where(drawn[2] < 0.5, -1.0, 1.0)
+    if isinstance(images, np.ndarray):
+        return _changed(images, kinds, share, side)
+    out: list[Array] = list(images)
+    for shape in {one.shape for one in images}:
+        rows = [row for row, one in enumerate(images) if one.shape == shape]
+        found = _changed(np.stack([images[row] for row in rows]), kinds[:, rows], share[:, rows], side[:, rows])
+        for row, one in zip(rows, found, strict=True):
+            out[row] = one
+    return out
+
+
+def _draws(rows: int, seed: Sequence[int], operations: int) -> Array:
+    """Which operation, a normal number and a uniform one, shape (3, operation, sample)."""
+    whole, view, first = seed
+    out = np.empty((rows, 3, operations))
+    for row in range(rows):
+        rng = np.random.default_rng((whole, view, first + row))
+        out[row, 0] = rng.integers(len(OPERATIONS), size=operations)
+        out[row, 1] = rng.standard_normal(operations)
+        out[row, 2] = rng.random(operations)
+    return out.transpose(1, 2, 0)
+
+
+def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
+    """One operation after the other on images of one size; the others have the axes (operation, sample)."""
+    out = images.copy()
+    for kind, shares, sides in zip(kinds, share, side, strict=True):
+        for place, (operation, strength) in enumerate(OPERATIONS.values()):
+            rows = np.flatnonzero(kind == place)
+            for start in range(0, len(rows), _TURN):
+                some = rows[start : start + _TURN]
+                out[some] = operation(out[some], strength(shares[some], sides[some]))
+    return out
+
+
+def _check(operations: int, magnitude: float, spread: float) -> None:
+    if not 0 <= magnitude <= 10:
+        raise UsageError(f"expected a magnitude in [0, 10], got {magnitude}")
+    if not 0 <= spread < math.inf or operations < 1:
+        raise UsageError(f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}")

@@ -14,8 +14,7 @@ from ...errors import UsageError
 from ...store import write_atomic
 from ..torch.library import torch as load_torch
 from ..torch.training import TrainingConfig
-from .network import ImageClassifier, Images
-from .pixels import in_one_size
+from .network import ImageClassifier, Images, in_one_size
 
 _FILE = "pixels.json"
 _ROWS = 256  # images whose values are added at once: they stay in the cache

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from .beams import Beams
-from .encoder_decoder import EncoderDecoder
+from ..tokens import learn_pieces, learn_words
+from .codec import StandIns, check_spelling, find_stand_ins
+from .decoding import Beams
+from .encoder_decoder import EncoderDecoder, snapshot_folders
 from .exact_match import Clean, close_brackets, composed, exact_match, squeeze
-from .snapshots import snapshot_folders
-from .stand_ins import StandIns, check_spelling, find_stand_ins
-from .tokens import learn_pieces, learn_words
 
 __all__ = [
     "Beams",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, final
 
@@ -13,7 +15,147 @@ from ...arrays import Ragged
 from ...errors import InputError
 from ...results import percent
 from ..torch.batches import ragged
-from .stand_ins import StandIns
+
+_SPACE_MARKS = "▁Ġ"  # how pieces of SentencePiece and of bytes mark a space before them
+
+
+@final
+class StandIns:
+    """A one-to-one exchange of strings: each key is written as its value, each value as its key.
+
+    Both directions are the same exchange, so what is encoded and decoded comes back.
+
+    Parameters
+    ----------
+    mapping : what is lost -> what stands in for it. Raises `InputError` unless all of them differ and none is empty.
+
+    >>> s = StandIns({"{": "«", "}": "»"})
+    >>> s.encode("select { x }"), s.decode(s.encode("select { x }"))
+    ('select « x »', 'select { x }')
+    """
+
+    def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
+        self.mapping = dict(mapping or {})
+        both = [*self.mapping, *self.mapping.values()]
+        if len(set(both)) < len(both) or "" in both:
+            raise InputError(
+                "stand-ins that all differ from one another and from what they stand for, none empty",
+                got=repr(self.mapping),
+                column="stand_ins",
+                remedy="give each its own",
+            )
+        self._other = {**self.mapping, **{value: key for key, value in self.mapping.items()}}
+        longest_first = sorted(self._other, key=lambda one: (-len(one), one))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if both else None
+
+    def encode(self, text: str) -> str:
+        """The text as the tokenizer can spell it."""
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda found: self._other[found[0]], text)
+
+    def decode(self, text: str) -> str:
+        """The text as it was."""
+        return self.encode(text)
+
+
+def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
+    """Characters of the texts that the tokenizer cannot spell, each with a token of the vocabulary that no text holds.
+
+    A character is lost when the tokens of a short text around it do not give the text back (T5: ``{ } < ~ ^`` and
+    others). Single characters are preferred as stand-ins, since they part words where the lost ones do.
+
+    Raises `InputError` where the vocabulary has too few tokens left.
+    """
+    given = list(texts)
+    letters = sorted({letter for text in given for letter in set(text)})
+    lost = [one for one in letters if not one.isspace()]
+    lost = [one for one, kept in zip(lost, _survive(tokenizer, lost), strict=True) if not kept]
+    if not lost:
+        return {}
+    everything = "\n".join(given)
+    special = set(tokenizer.all_special_tokens)
+    free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
+    candidates = sorted(
+        (piece for piece in free if _suits(piece) and piece not in everything), key=lambda one: (len(one), one)
+    )
+    found: dict[str, str] = {}
+    for start in range(0, len(candidates), 256):
+        some = candidates[start : start + 256]
+        for piece, kept in zip(some, _survive(tokenizer, some), strict=True):
+            if kept and len(found) < len(lost) and not any(piece in one or one in piece for one in found.values()):
+                found[lost[len(found)]] = piece
+        if len(found) == len(lost):
+            return found
+    raise InputError(
+        f"{len(lost)} unused tokens to stand in for what the tokenizer cannot spell ({_shown(lost)})",
+        got=str(len(found)),
+        column="output",
+        remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
+    )
+
+
+def _suits(piece: str) -> bool:
+    """A stand-in is printed, holds no space, and is not a bare combining mark, which would melt into its neighbour."""
+    return bool(piece) and not any(one.isspace() or unicodedata.category(one)[0] in "MCZ" for one in piece)
+
+
+def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:
+    """Whether each piece comes back from the tokenizer alone, between words and inside one."""
+    frames = ("{}", "a {} b", "a{}b")
+    texts = [frame.replace("{}", piece) for piece in pieces for frame in frames]
+    same = np.array([a == b for a, b in zip(spelled(tokenizer, texts), texts, strict=True)], dtype=bool)
+    return list(np.all(same.reshape(len(pieces), len(frames)), axis=1))
+
+
+def _shown(letters: Sequence[str]) -> str:
+    more = "" if len(letters) <= 10 else f" and {len(letters) - 10} more"
+    return " ".join(letters[:10]) + more
+
+
+def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
+    """The texts, encoded and decoded again; runs of white space count as one space."""
+    if not texts:
+        return []
+    ids = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+    back = tokenizer.batch_decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    return [" ".join(one.split()) for one in back]
+
+
+def check_spelling(
+    tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | None = None, *, column: str = "output"
+) -> None:
+    """Every distinct text must come back from the tokenizer, through the stand-ins, as it was; white space aside.
+
+    Called before a training, since a model cannot learn what it cannot write. Raises `InputError` that names the
+    first row, what is lost in it, and the remedy.
+    """
+    swap = stand_ins or StandIns()
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts, 1):
+        first.setdefault(" ".join(text.split()), row)
+    distinct = list(first)
+    for start in range(0, len(distinct), 4096):
+        some = distinct[start : start + 4096]
+        back = spelled(tokenizer, [swap.encode(text) for text in some])
+        for text, found in zip(some, back, strict=True):
+            if swap.decode(found) != text:
+                raise InputError(
+                    "an output that the tokenizer can spell",
+                    got=f"{_place(text, swap.decode(found))}",
+                    remedy="give stand_ins={what is lost: an unused token}, or train from scratch with config=... "
+                    "and tokens='pieces'",
+                    row=first[text],
+                    column=column,
+                )
+
+
+def _place(text: str, found: str) -> str:
+    """The first place where two texts part, with a little before it."""
+    at = next((i for i, (a, b) in enumerate(zip(text, found, strict=False)) if a != b), min(len(text), len(found)))
+    start = max(0, at - 10)
+    return f"{found[start : at + 12]!r} for {text[start : at + 12]!r}"
+
 
 CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...shifts.text.words import words_of
-from ..hub import load_pretrained
-from ..torch.library import choose_device, torch
+from ..torch.library import choose_device, load_pretrained, torch
 
 
 @final

@@ -15,14 +15,11 @@ from ...errors import InputError, MissingExtraError, UsageError
 from ...store.artifact_cache import content_of, made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts, only_shift
-from ..hub import load_pretrained
-from ..torch.asking import Asking
-from ..torch.batches import padded, sorted_batches
-from ..torch.checkpoint import read_tensors, write_tensors
-from ..torch.library import choose_device
+from ..torch.batches import Asking, padded, sorted_batches
+from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
-from .truncation import piece_ids
-from .views import with_words_dropped
+from ..torch.training import read_tensors, write_tensors
+from .network import piece_ids, with_words_dropped
 
 
 @final

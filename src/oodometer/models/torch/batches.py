@@ -1,12 +1,18 @@
-"""Batches of sequences of about the same length, so that little is padded; order seeded by epoch."""
+"""Batches of sequences of like length, and one loop that asks a network batch by batch; features, dropout."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 
 from ...arrays import Array, Ragged
+from ...errors import UsageError, WorkError
+from ..base import Progress
+from .library import seed_draws
+from .library import torch as load_torch
 
 POOL = 50  # batches that are sorted by length together: more pads less and shuffles less
 
@@ -91,3 +97,139 @@ def padded(sequences: Ragged, index: Array, fill: int, *, least: int = 1) -> tup
     where = np.where(real, starts[:, None] + at, 0)
     values = sequences.values if len(sequences.values) else np.full(1, fill, dtype=np.int32)
     return np.where(real, values[where], fill).astype(np.int64), real
+
+
+class Asking:
+    """Batch after batch, without gradients; what comes back is put where its samples stand.
+
+    Parameters
+    ----------
+    batches :
+        Positions of samples; all together hold each of ``rows`` once.
+    rows :
+        Number of samples.
+    progress :
+        Called with (samples done, samples).
+
+    Raises `WorkError` where the device has not enough memory for one batch.
+
+    >>> with Asking([np.array([2, 0]), np.array([1])], 3) as asking:
+    ...     for batch in asking:
+    ...         asking.take(batch * 10)
+    >>> asking.found
+    (array([ 0, 10, 20]),)
+    """
+
+    found: tuple[Array, ...] = ()
+    """What was taken, in the order of the samples."""
+
+    def __init__(self, batches: Sequence[Array], rows: int, progress: Progress | None = None) -> None:
+        self._batches, self._rows, self._progress = batches, rows, progress
+        self._batch = np.arange(0)
+        self._without_gradients = load_torch().inference_mode()
+
+    def __enter__(self) -> Self:
+        self._without_gradients.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._without_gradients.__exit__(kind, error, trace)
+        if isinstance(error, load_torch().OutOfMemoryError):
+            raise WorkError(
+                f"the device has not enough memory for {len(self._batch)} samples at once; ask for smaller batches"
+            ) from error
+
+    def __iter__(self) -> Iterator[Array]:
+        done = 0
+        for batch in self._batches:
+            self._batch = batch
+            yield batch
+            done += len(batch)
+            if self._progress is not None:
+                self._progress(done, self._rows)
+
+    def take(self, *values: Any) -> None:
+        """Keep tensors or arrays of the batch in hand, the sample axis first; the same number each time."""
+        plain = [_plain(value) for value in values]
+        if not self.found:
+            self.found = tuple(np.empty((self._rows, *one.shape[1:]), dtype=one.dtype) for one in plain)
+        for whole, one in zip(self.found, plain, strict=True):
+            whole[self._batch] = one
+
+
+def _plain(value: Any) -> Array:
+    if isinstance(value, np.ndarray):
+        return value
+    if value.is_floating_point():
+        value = value.float()
+    array: Array = value.cpu().numpy()
+    return array
+
+
+def last_linear(net: Any) -> Any:
+    """The last linear layer of a network; `UsageError` where it has none."""
+    torch = load_torch()
+    found = [one for one in net.modules() if isinstance(one, torch.nn.Linear)]
+    if not found:
+        raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
+    return found[-1]
+
+
+@contextmanager
+def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    """Inside, what the last linear layer of a network read in its last call can be had; nothing where not wanted.
+
+    Raises `UsageError` for a layer that reads more than one vector a sample.
+    """
+    if not wanted:
+        yield tuple
+        return
+    seen: list[Any] = []
+    hook = last_linear(net).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+
+    def had() -> tuple[Any]:
+        found = seen.pop()
+        seen.clear()
+        if found.ndim != 2:
+            raise UsageError("the last linear layer of this model reads several vectors a sample; leave features out")
+        return (found,)
+
+    try:
+        yield had
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed.
+
+    Attention that drops weights by itself, as that of transformers does, is told by its flag alone to do so; what it
+    holds stays as it is. What it gives says what `reading` says where nothing is wanted.
+
+    Raises `UsageError` where it has no dropout, or one that never leaves anything out: all passes would be one.
+    """
+    torch = load_torch()
+    kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)
+    layers = [one for one in net.modules() if isinstance(one, kinds) and one.p > 0]
+    if not layers:
+        raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")
+    net.eval()
+    attention = [one for one in net.modules() if _drops_weights(one, kinds)]
+    for one in layers:
+        one.train()
+    for one in attention:
+        one.training = True
+    try:
+        with torch.random.fork_rng():
+            seed_draws(seed)
+            yield tuple
+    finally:
+        net.eval()
+
+
+def _drops_weights(module: Any, kinds: tuple[type[Any], ...]) -> bool:
+    """Whether a module is an attention that reads the rate of a dropout layer, or a number, and drops by itself."""
+    rate = getattr(module, "dropout", None)
+    rate = rate.p if isinstance(rate, kinds) else rate
+    return "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0

@@ -15,13 +15,21 @@ from ...arrays import Array, softmax
 from ...datasets import Dataset
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, class_codes
-from .asking import Asking, only_dropout, reading
-from .batches import sorted_batches, token_batches
-from .best import Best
-from .checkpoint import load_weights, read_tensors, weights, write_tensors
+from .batches import Asking, only_dropout, reading, sorted_batches, token_batches
 from .library import choose_device
 from .library import torch as load_torch
-from .training import Hooks, LengthBatches, TrainingConfig, autocast, train
+from .training import (
+    Best,
+    Hooks,
+    LengthBatches,
+    TrainingConfig,
+    autocast,
+    load_weights,
+    read_tensors,
+    train,
+    weights,
+    write_tensors,
+)
 
 
 class Encoded(Protocol):

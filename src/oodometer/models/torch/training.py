@@ -1,25 +1,239 @@
-"""Training: a loss minimised step by step in seeded batches, so that it can be interrupted and go on."""
+"""Training: a loss minimised step by step in seeded batches; checkpoints to go on from; best weights of a dev set."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from ...arrays import Array
-from ...errors import UsageError
+from ...errors import InputError, MissingExtraError, UsageError
+from ...store import write_atomic
+from ...store.artifact_cache import checksum, made_anew
 from ..artifacts import fingerprint
 from ..base import Progress
-from . import checkpoint as checkpoints
 from .batches import length_batches
 from .library import seed_draws
 from .library import torch as load_torch
+
+CHECKPOINT = "checkpoint.safetensors"
+_CHECKSUM = "checksum"
+
+
+def store_checkpoint(folder: Path, net: Any, optimizer: Any, *, fingerprint: str, step: int) -> None:
+    """Write the state after ``step`` steps; the file appears whole or not at all."""
+    tensors = {f"net.{name}": value for name, value in weights(net).items()}
+    for i, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"adam.{i}.{name}": value for name, value in state.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / CHECKPOINT, tensors, {"fingerprint": fingerprint, "step": str(step)})
+
+
+def restore_checkpoint(
+    folder: Path, net: Any, optimizer: Any, *, fingerprint: str, fits: Callable[[int], bool] | None = None
+) -> int:
+    """Load the state if there is one of this very training; returns the steps done, 0 where there is none.
+
+    ``fits`` is asked with the steps done before anything is loaded: False leaves the state alone.
+    """
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return 0
+    try:
+        tensors, about = read_tensors(path)
+    except InputError as error:  # an unreadable checkpoint is none: the training starts again
+        made_anew(path, f"expected {error.expected}, got {error.got}")
+        return 0
+    if about.get("fingerprint") != fingerprint or (fits is not None and not fits(int(about["step"]))):
+        return 0
+    load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in tensors.items():
+        if key.startswith("adam."):
+            _, place, name = key.split(".", 2)
+            state.setdefault(int(place), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    return int(about["step"])
+
+
+def weights(net: Any) -> dict[str, Any]:
+    """Parameters and buffers by name; one that goes by several names, such as a tied embedding, is there once."""
+    found: dict[str, Any] = {}
+    seen: set[tuple[Any, ...]] = set()
+    for name, value in net.state_dict().items():
+        same = (value.data_ptr(), tuple(value.shape), tuple(value.stride()), value.dtype)
+        if value.numel() == 0 or same not in seen:
+            found[name] = value
+        seen.add(same)
+    return found
+
+
+def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
+    """Set what `weights` gave, in a network of the same build; `InputError` where names or shapes differ."""
+    expected = set(weights(net))
+    if expected != set(tensors):
+        odd = sorted(expected ^ set(tensors))
+        raise InputError(
+            "weights of the same network", got=f"others, such as {odd[0]}", remedy="train it again", column="weights"
+        )
+    try:
+        net.load_state_dict(dict(tensors), strict=False)
+    except RuntimeError as error:
+        raise InputError(
+            "weights of the same network", got="other shapes", remedy="train it again", column="weights"
+        ) from error
+
+
+def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:
+    """Write named tensors and a mapping of strings as safetensors, whole or not at all."""
+    save = _library().save
+    plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    return write_atomic(path, save(plain, metadata={**about, _CHECKSUM: _checksum(plain)}))
+
+
+def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Named tensors and the mapping beside them; `InputError` for a file that is no safetensors file, or a damaged one.
+
+    What we write carries a checksum of its tensors; a file of others is taken without.
+    """
+    library = _library()
+    content = Path(path).read_bytes()
+    try:
+        tensors: dict[str, Any] = library.load(content)
+        size = int.from_bytes(content[:8], "little")
+        about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+    except Exception as error:  # the library raises a class of its own, which it does not export everywhere
+        raise InputError(
+            "a safetensors file", got="something else", remedy="remove it and train again", file=str(path)
+        ) from error
+    if about.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):
+        raise InputError(
+            "tensors as they were written",
+            got="others: the checksum differs",
+            file=str(path),
+            remedy="the file is damaged: remove it and train again",
+        )
+    return tensors, about
+
+
+def _checksum(tensors: Mapping[str, Any]) -> str:
+    """Of names, types, shapes and bytes, in the order of the names."""
+    parts: list[str | bytes] = []
+    for name in sorted(tensors):
+        value = tensors[name].contiguous()
+        flat = value.reshape(-1).view(_library_of_tensors().uint8) if value.numel() else value.reshape(-1)
+        parts += [f"{name} {value.dtype} {tuple(value.shape)}", flat.numpy().tobytes()]
+    return checksum(*parts)
+
+
+def _library_of_tensors() -> Any:
+    from .library import torch
+
+    return torch()
+
+
+def _library() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError as error:
+        raise MissingExtraError("saving a model", "safetensors", extra="hf") from error
+    return safetensors.torch
+
+
+LOOKS = 10
+BEST = "best.safetensors"
+
+
+@final
+class Best:
+    """Looks at the dev loss ten times in a training, evenly, the last step included, and keeps the best weights.
+
+    So a training always runs to its end, and its schedule of learning rates does not depend on what the dev set says.
+    Equal losses: the earlier weights. Where the training has a checkpoint folder, the best weights lie there too, and a
+    training that goes on finds them.
+
+    Parameters
+    ----------
+    net : gives the torch module in training.
+    loss : the mean loss on the dev set; called with the module in evaluation mode.
+    name : fingerprint of the training.
+    folder : the training's checkpoint folder, or None.
+    """
+
+    def __init__(self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None) -> None:
+        self.net, self.loss, self.name = net, loss, name
+        self.path = None if folder is None else folder / BEST
+        self.value, self.step = math.inf, 0
+        self.weights: dict[str, Any] = {}
+        if self.path is not None and self.path.is_file():
+            self._read(self.path)
+
+    def watching(self, progress: Progress | None) -> Progress:
+        """The function of progress to give to a training: it looks first, then tells ``progress``."""
+
+        def told(done: int, total: int) -> None:
+            if done == 1:  # the training began anew, whatever was left here
+                self.value, self.step, self.weights = math.inf, 0, {}
+            if done in look_steps(total):
+                self.look(done)
+            if progress is not None:
+                progress(done, total)
+
+        return told
+
+    def look(self, step: int) -> None:
+        """Ask the dev set; keep the weights if they are the best so far. An interruption waits until this is done."""
+        net = self.net()
+        net.eval()
+        stopped: KeyboardInterrupt | None = None
+        try:
+            value = float(self.loss())
+        except KeyboardInterrupt as error:  # a training that goes on would not look at this step again
+            stopped, value = error, float(self.loss())
+        net.train()
+        if value < self.value:
+            self.value, self.step = value, step
+            self.weights = {k: v.detach().cpu().clone() for k, v in weights(net).items()}
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                about = {"fingerprint": self.name, "step": str(step), "loss": value.hex()}
+                write_tensors(self.path, self.weights, about)
+        if stopped is not None:
+            raise stopped
+
+    def restore(self) -> None:
+        """Put the best weights into the module; where no loss was a number, the last ones stay."""
+        net = self.net()
+        if self.weights:
+            load_weights(net, self.weights)
+        net.eval()
+
+    def _read(self, path: Path) -> None:
+        try:
+            kept, about = read_tensors(path)
+        except InputError:
+            return  # an unreadable file is none
+        if about.get("fingerprint") == self.name:
+            self.weights = kept
+            self.value, self.step = float.fromhex(about["loss"]), int(about["step"])
+
+
+def look_steps(total: int) -> frozenset[int]:
+    """The steps, counted from 1, after which the dev set is asked.
+
+    >>> sorted(look_steps(20)), sorted(look_steps(3))
+    ([2, 4, 6, 8, 10, 12, 14, 16, 18, 20], [1, 2, 3])
+    """
+    return frozenset(-(-total * i // LOOKS) for i in range(1, LOOKS + 1))
+
 
 OPTIMIZERS = ("adamw", "fused_adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant")
@@ -193,7 +407,7 @@ class _State:
 
     def keep(self) -> None:
         if self.folder is not None and self.whole and self.done > self.first:
-            checkpoints.store(self.folder, self.net, self.optimizer, fingerprint=self.name, step=self.done)
+            store_checkpoint(self.folder, self.net, self.optimizer, fingerprint=self.name, step=self.done)
             self.written = time.monotonic()
 
 
@@ -234,7 +448,7 @@ def train(
     last = total if hooks.stop_after is None else min(total, hooks.stop_after)
     state = _State(net, optimizer, config.fingerprint(name), checkpoint)
     if checkpoint is not None:
-        state.done = state.first = checkpoints.restore(
+        state.done = state.first = restore_checkpoint(
             checkpoint, net, optimizer, fingerprint=state.name, fits=lambda step: _fits(step, last, hooks)
         )
     net.train()

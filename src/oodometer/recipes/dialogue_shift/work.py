@@ -13,9 +13,8 @@ import numpy as np
 from ...errors import MissingExtraError
 from ...models import ResponseRanker, load_model
 from ...models.base import Request
-from ...models.hub import load_pretrained
 from ...models.text.attention import AttentionImportance
-from ...models.torch.library import use_threads
+from ...models.torch.library import load_pretrained, use_threads
 from ...shifts.text import find_wordnet
 from ..base import Progress, Workspace
 from ..kit.sources import Place, beside_the_data, load_answers, packaged_minilm, store_answers

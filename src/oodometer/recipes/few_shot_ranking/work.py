@@ -19,10 +19,9 @@ from ...attributions.words import Words
 from ...datasets import Dataset
 from ...errors import MissingExtraError, OodometerError, WorkError
 from ...models.artifacts import WEIGHTS
-from ...models.hub import load_pretrained
-from ...models.registry import load_model
+from ...models.base import load_model
 from ...models.text.encoder import Encoder
-from ...models.torch.library import use_threads
+from ...models.torch.library import load_pretrained, use_threads
 from ...predictions import Predictions
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of

@@ -59,7 +59,7 @@ def check_pretrained(source: str) -> None:
 
     Raises `InputError` that says where to put the model where neither has it whole.
     """
-    from ...models.hub import load_pretrained
+    from ...models.torch.library import load_pretrained
 
     place = beside_the_data(source)
     is_folder = Path(place).is_dir()

@@ -13,7 +13,7 @@ from ...arrays import Array
 from ...datasets import Dataset
 from ...models import Classifier, ResNet, load_model
 from ...models.base import Request
-from ...models.image.randaugment import randaugment
+from ...models.image.network import randaugment
 from ...models.torch.library import use_threads
 from ..base import Workspace
 from ..kit.sources import Place, load_answers, store_answers

@@ -18,7 +18,7 @@ from ...models.artifacts import DESCRIPTION
 from ...models.base import Classifier
 from ...models.labels import matched
 from ...models.opening import open_classifier
-from ...models.outside.base import OutsideClassifier
+from ...models.outside import OutsideClassifier
 from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...rankings.answered import Answered, clusters_of, shown

@@ -1,0 +1,481 @@
+"""Word vectors: a record of words and a matrix, trained here (word2vec, GloVe) or read from a file or a hub."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, cast, final
+
+import numpy as np
+
+from ..arrays import Array, Ragged
+from ..errors import InputError, MissingExtraError
+from ..store.artifact_cache import made_anew
+from .artifacts import fingerprint
+from .base import Progress
+from .tokens import Vocabulary
+from .torch.library import from_hub
+from .torch.library import torch as load_torch
+from .torch.training import Hooks, TrainingConfig, read_tensors, train, write_tensors
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors, float32, shape (word, dimension).
+
+    >>> import numpy as np
+    >>> WordVectors(("a", "b"), np.eye(2, 3, dtype=np.float32)).dimensions
+    3
+    """
+
+    words: tuple[str, ...]
+    matrix: Array
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
+            raise InputError(
+                "one vector a word",
+                got=f"{len(self.words)} words and shape {self.matrix.shape}",
+                remedy="give a matrix (word, dimension)",
+            )
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors."""
+        return int(self.matrix.shape[1])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write to one safetensors file."""
+        matrix = load_torch().from_numpy(self.matrix)
+        return write_tensors(Path(path), {"matrix": matrix}, {"words": json.dumps(self.words, ensure_ascii=False)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordVectors:
+        """Read what `save` wrote; `InputError` for another file."""
+        tensors, about = read_tensors(path)
+        if "matrix" not in tensors or "words" not in about:
+            raise InputError(
+                "word vectors saved by oodometer", got="another file", remedy="train them again", file=str(path)
+            )
+        return cls(tuple(json.loads(about["words"])), tensors["matrix"].numpy())
+
+
+def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None = None) -> WordVectors:
+    """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``.
+
+    A file of word2vec starts with the number of words and of dimensions; its name ends in ``.bin`` where the vectors
+    are binary. A file of GloVe has a word and its numbers on each line. ``.gz`` and ``.zip`` (one file inside) are read
+    as they are. A word in ``only`` that is not in the file in lower case takes the vector of its capitalised form.
+
+    Raises `InputError` for a file that is not there or is cut off, `WorkError` where the hub cannot be reached.
+    """
+    name = str(source)
+    path = _from_hub(name.removeprefix("hub:")) if name.startswith("hub:") else Path(source)
+    if not path.is_file():
+        raise InputError(
+            "a file of word vectors", got="no such file", remedy="download it or name another", file=str(path)
+        )
+    wanted = None if only is None else set(only) | {word.capitalize() for word in only}
+    inner, stream = _open_file(path)
+    found: dict[str, Array] = {}
+    with stream:
+        for word, vector in _entries(stream, inner, path):
+            if (wanted is None or word in wanted) and word not in found:
+                found[word] = vector
+    if not found:
+        raise InputError("vectors of some of the words", got="none", remedy="check the file", file=str(path))
+    chosen: dict[str, Array] = {}
+    for word in found if only is None else only:
+        vector_of = found.get(word, found.get(word.capitalize()))
+        if vector_of is not None:
+            chosen[word] = vector_of
+    return WordVectors(tuple(chosen), np.stack(list(chosen.values())).astype(np.float32))
+
+
+def _open_file(path: Path) -> tuple[str, IO[bytes]]:
+    """Name without compression, and the bytes."""
+    if path.suffix == ".gz":
+        return path.stem, cast(IO[bytes], gzip.open(path, "rb"))
+    if path.suffix == ".zip":
+        archive = zipfile.ZipFile(path)
+        inside = [one for one in archive.namelist() if not one.endswith("/")]
+        if len(inside) != 1:
+            raise InputError("one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path))
+        return inside[0], archive.open(inside[0])
+    return path.name, path.open("rb")
+
+
+def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Array]]:
+    first = stream.readline()
+    head = first.split()
+    if len(head) == 2 and all(part.isdigit() for part in head):
+        count, dimensions = map(int, head)
+        if name.endswith(".bin"):
+            yield from _binary(stream, count, dimensions, path)
+            return
+    else:
+        dimensions = 0
+        yield from _lines([first], path, dimensions)
+        dimensions = len(head) - 1
+    yield from _lines(stream, path, dimensions)
+
+
+def _binary(stream: IO[bytes], count: int, dimensions: int, path: Path) -> Iterator[tuple[str, Array]]:
+    size = 4 * dimensions
+    for row in range(1, count + 1):
+        letters = bytearray()
+        while (letter := stream.read(1)) not in (b" ", b""):
+            if letter != b"\n":
+                letters += letter
+        content = stream.read(size)
+        if len(content) < size:
+            raise InputError(
+                f"{count} vectors", got=str(row - 1), remedy="download the file again", file=str(path), row=row
+            )
+        yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
+
+
+def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array]]:
+    for row, line in enumerate(lines, 1):
+        parts = line.rstrip().split(b" ")
+        size = dimensions or len(parts) - 1
+        # Some entries of GloVe hold spaces, so the numbers are counted from the end.
+        try:
+            vector = np.array(parts[-size:], dtype=np.float32)
+        except ValueError:
+            vector = np.empty(0, dtype=np.float32)
+        if size < 2 or len(parts) <= size or len(vector) != size:
+            raise InputError(
+                f"a word and {size} numbers",
+                got=repr(line[:40].decode("utf-8", "replace")),
+                remedy="download the file again",
+                file=str(path),
+                row=row,
+            )
+        yield b" ".join(parts[:-size]).decode("utf-8", "replace"), vector
+
+
+def _from_hub(name: str) -> Path:
+    """Download ``owner/name/file`` into the cache of the hub's own library."""
+    from ..errors import UsageError, WorkError
+
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError as error:
+        raise MissingExtraError("a download from the hub", "huggingface_hub", extra="hf") from error
+    parts = name.split("/", 2)
+    if len(parts) != 3:
+        raise UsageError(f"expected hub:owner/name/file, got hub:{name}")
+    try:
+        return Path(hf_hub_download("/".join(parts[:2]), parts[2], **from_hub()))
+    except Exception as error:  # no network, no such file: many classes, one remedy
+        raise WorkError(
+            f"cannot download {name} from the hub ({type(error).__name__}); download the file and give its path"
+        ) from error
+
+
+_WORD2VEC_FILE = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True)
+class Word2VecOptions:
+    """How vectors are trained by `train_word2vec`; words that occur fewer than ``least_count`` times are left out."""
+
+    dimensions: int = 100
+    window: int = 5
+    negative: int = 5
+    epochs: int = 5
+    least_count: int = 5
+    vocab_size: int | None = 30_000
+    seed: int = 0
+    threads: int = 1
+
+
+def train_word2vec(
+    texts: Sequence[Sequence[str]],
+    *,
+    options: Word2VecOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> WordVectors:
+    """Train vectors on texts that are split into words.
+
+    Maximises log s(v_c . u_w) + sum over ``negative`` random words n of log s(-v_n . u_w) over pairs of a word w and
+    a neighbour c within ``window``; s is the logistic function. With one thread the same seed gives the same vectors,
+    also where the training was interrupted and goes on from ``checkpoint``, a folder that is written after each pass.
+    ``progress`` is called with (passes done, passes in all). Fields of ``options`` may also be given by name:
+    ``train_word2vec(texts, dimensions=50)``.
+
+    Raises `InputError` where no word occurs ``least_count`` times, `MissingExtraError` without gensim (extra `text`).
+
+    Source: Mikolov et al. (2013).
+    """
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise MissingExtraError("training word2vec", "gensim", extra="text") from error
+    how = replace(options or Word2VecOptions(), **more)
+    settings = {
+        "vector_size": how.dimensions,
+        "window": how.window,
+        "negative": how.negative,
+        "sg": 1,
+        "min_count": how.least_count,
+        "max_final_vocab": how.vocab_size,
+        "seed": how.seed + 1,
+        "workers": how.threads,
+        "sample": 1e-4,
+    }
+    model: Any = Word2Vec(**settings)
+    folder = None if checkpoint is None else Path(checkpoint)
+    try:
+        model.build_vocab(texts)
+        name = "" if folder is None else _fingerprint(texts, {**settings, "epochs": how.epochs})
+        done = 0 if folder is None else _restore_word2vec(folder, model, name)
+        # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
+        rate = model.alpha - (model.alpha - model.min_alpha) * done / how.epochs
+        if done < how.epochs:
+            watch = _Watch(folder, name, done, how.epochs, progress)
+            model.train(
+                texts, total_examples=model.corpus_count, epochs=how.epochs - done, start_alpha=rate, callbacks=[watch]
+            )
+    except RuntimeError as error:
+        raise InputError(
+            f"words that occur {how.least_count} times", got="none", remedy="give more texts", column="text"
+        ) from error
+    return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
+
+
+class _Watch:
+    """What gensim calls as it trains: writes a checkpoint and tells the progress after each pass."""
+
+    def __init__(self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None) -> None:
+        self.folder, self.name, self.done, self.total, self.progress = folder, name, done, total, progress
+
+    def on_train_begin(self, model: Any) -> None:
+        """Nothing is done."""
+
+    def on_epoch_begin(self, model: Any) -> None:
+        """Nothing is done."""
+
+    def on_epoch_end(self, model: Any) -> None:
+        """Keep the state behind a pass."""
+        self.done += 1
+        if self.folder is not None:
+            _store_word2vec(self.folder, model, self.name, self.done)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def on_train_end(self, model: Any) -> None:
+        """Nothing is done."""
+
+
+def _fingerprint(texts: Sequence[Sequence[str]], settings: dict[str, Any]) -> str:
+    content = "\n".join(" ".join(text) for text in texts).encode()
+    return fingerprint(settings, np.frombuffer(content, dtype=np.uint8))
+
+
+def _store_word2vec(folder: Path, model: Any, name: str, done: int) -> None:
+    """Both matrices and the state of the random numbers; gensim's own way to save would be a pickle."""
+    torch = load_torch()
+    _, keys, place, _, _ = model.random.get_state()
+    tensors = {
+        "vectors": torch.from_numpy(model.wv.vectors),
+        "negative": torch.from_numpy(model.syn1neg),
+        "random": torch.from_numpy(keys.astype(np.int64)),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / _WORD2VEC_FILE, tensors, {"fingerprint": name, "epochs": str(done), "place": str(place)})
+
+
+def _restore_word2vec(folder: Path, model: Any, name: str) -> int:
+    """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
+    try:
+        tensors, about = read_tensors(folder / _WORD2VEC_FILE)
+    except OSError:
+        return 0
+    except InputError as error:  # an unreadable checkpoint is none: the training starts again
+        made_anew(folder / _WORD2VEC_FILE, f"expected {error.expected}, got {error.got}")
+        return 0
+    if about.get("fingerprint") != name:
+        return 0
+    model.wv.vectors[:] = tensors["vectors"].numpy()
+    model.syn1neg[:] = tensors["negative"].numpy()
+    model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
+    return int(about["epochs"])
+
+
+BATCH = 32_768  # pairs a step
+
+
+def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Array, Array]:
+    """X_ij = sum of 1/distance over the places where words i and j stand within ``window``; as (i, j, X), i <= j.
+
+    Numbers below 2 (padding, unknown words) are left out. Symmetric, so only i <= j is given.
+
+    >>> from oodometer.models.torch.batches import ragged
+    >>> i, j, x = cooccurrences(ragged([[2, 3, 2]]), 4, window=2)
+    >>> list(zip(i.tolist(), j.tolist(), x.tolist()))
+    [(2, 2, 0.5), (2, 3, 2.0)]
+    """
+    from scipy.sparse import coo_array, csr_array
+
+    text = np.repeat(np.arange(len(sequences.offsets) - 1), np.diff(sequences.offsets))
+    ids = sequences.values.astype(np.int64)
+    total: Any = csr_array((words, words), dtype=np.float64)
+    for distance in range(1, window + 1):
+        left, right = ids[:-distance], ids[distance:]
+        near = (text[:-distance] == text[distance:]) & (left > 1) & (right > 1)
+        low, high = np.minimum(left, right)[near], np.maximum(left, right)[near]
+        total = total + coo_array((np.full(len(low), 1 / distance), (low, high)), shape=(words, words)).tocsr()
+    found = total.tocoo()
+    return found.row.astype(np.int64), found.col.astype(np.int64), found.data
+
+
+@dataclass(frozen=True)
+class GloveOptions:
+    """How vectors are trained by `train_glove`; words that occur fewer than ``least_count`` times are left out."""
+
+    dimensions: int = 100
+    window: int = 8
+    epochs: int = 6
+    learning_rate: float = 0.04
+    least_count: int = 5
+    vocab_size: int = 30_000
+    x_max: float = 10.0
+    alpha: float = 0.75
+    seed: int = 0
+
+
+def train_glove(
+    texts: Sequence[Sequence[str]],
+    *,
+    options: GloveOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> WordVectors:
+    """Train vectors on texts that are split into words.
+
+    Minimises sum over pairs of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2 with f(X) = min(1, (X/x_max)^alpha); the
+    answer is u + v. X counts pairs within ``window`` by 1/distance, in both directions. Two things differ from the
+    paper, for texts of some million words rather than billions: ``x_max`` is 10 rather than 100, and Adam with a
+    falling rate takes the place of AdaGrad, which had learnt little after as many passes.
+
+    Fields of ``options`` may also be given by name: ``train_glove(texts, dimensions=50)``.
+
+    The folder ``checkpoint`` is written after each pass; interrupted, the same call goes on from there to the same
+    vectors. ``progress`` is called with (steps done, steps in all).
+
+    Raises `InputError` where no two words stand near each other.
+
+    Source: Pennington et al. (2014).
+    """
+    how = replace(options or GloveOptions(), **more)
+    vocabulary = Vocabulary.learn(texts, most=how.vocab_size, least_count=how.least_count)
+    i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), how.window)
+    if not len(x):
+        raise InputError(
+            f"words that occur {how.least_count} times near each other",
+            got="none",
+            remedy="give more texts",
+            column="text",
+        )
+    training = TrainingConfig(
+        epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
+    )
+    found = fit_factors(
+        (i, j, x),
+        len(vocabulary),
+        dimensions=how.dimensions,
+        training=training,
+        x_max=how.x_max,
+        alpha=how.alpha,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    matrix = (found[0] + found[1])[2:, :-1]
+    return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
+
+
+def fit_factors(
+    pairs: tuple[Array, Array, Array],
+    words: int,
+    *,
+    dimensions: int,
+    training: TrainingConfig,
+    x_max: float = 10.0,
+    alpha: float = 0.75,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Array, Array]:
+    """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column.
+
+    ``pairs`` is what `cooccurrences` gives.
+    """
+    torch = load_torch()
+    i, j, x = pairs
+    rng = torch.Generator().manual_seed(training.seed)
+    shape = (words, dimensions + 1)  # the last column is the bias
+    u, v = (torch.nn.Parameter((torch.rand(shape, generator=rng) - 0.5) / dimensions) for _ in range(2))
+    row, column = torch.from_numpy(i), torch.from_numpy(j)
+    logs = torch.from_numpy(np.log(x)).float()
+    weights = torch.from_numpy(np.minimum(1.0, (x / x_max) ** alpha)).float()
+
+    def loss(batch: Array) -> Any:
+        swap = torch.from_numpy(batch >= len(x))
+        at = torch.from_numpy(batch % len(x))
+        one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
+        centre, near = u[one], v[other]
+        error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
+        return (weights[at] * error.square()).sum()
+
+    settings = {"kind": "glove", "words": words, "dimensions": dimensions, "x_max": x_max, "alpha": alpha}
+    train(
+        torch.nn.ParameterDict({"u": u, "v": v}),
+        loss,
+        _Shuffled(len(x), training.batch_size, rng),
+        training,
+        name=fingerprint(settings, i, j, x),
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        hooks=Hooks(progress, keep_epochs=True),
+    )
+    return u.detach().numpy(), v.detach().numpy()
+
+
+@final
+class _Shuffled:
+    """All pairs once an epoch, in a new order; a swapped one is its position + the number of pairs."""
+
+    def __init__(self, pairs: int, size: int, rng: Any) -> None:
+        self.pairs, self.size, self.rng = pairs, size, rng
+        self.begins = [rng.get_state()]  # of the random numbers, at the beginning of each epoch that is known
+
+    def of_epoch(self, epoch: int) -> list[Array]:
+        """Replayed from the beginning of the epoch, or of the last before it that is known."""
+        found: list[Array] = []
+        for one in range(min(epoch, len(self.begins) - 1), epoch + 1):
+            found = self._drawn(one)
+        return found
+
+    def steps(self, epochs: int) -> list[int]:
+        """As many in each."""
+        return [-(-self.pairs // self.size)] * epochs
+
+    def _drawn(self, epoch: int) -> list[Array]:
+        torch = load_torch()
+        self.rng.set_state(self.begins[epoch])
+        order = torch.randperm(self.pairs, generator=self.rng)
+        found = [
+            (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy() for at in order.split(self.size)
+        ]
+        if epoch + 1 == len(self.begins):
+            self.begins.append(self.rng.get_state())
+        return found

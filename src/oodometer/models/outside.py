@@ -1,0 +1,507 @@
+"""Models from outside, made elsewhere and only asked: functions, estimators, torch modules, ONNX files."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, final
+
+import numpy as np
+
+from ..arrays import Array, as_numpy
+from ..datasets import Dataset, Table
+from ..datasets.base import Modality
+from ..datasets.images import HELD, LateImages
+from ..errors import InputError, MissingExtraError, OodometerError, UsageError, WorkError
+from .base import Answers, Classifier, Progress, Request, only_shift
+from .image.network import augmented, check_images, in_one_size, randaugment
+from .text.network import counted_ids, with_words_dropped
+from .torch.batches import padded, sorted_batches
+from .torch.library import choose_device, class_names, load_pretrained
+from .torch.library import torch as load_torch
+
+Gives = Literal["logits", "probabilities"]
+"""What a model says of each class."""
+
+ROWS, TABLE_ROWS = 256, 65_536  # inputs that are asked at once; rows of a table are small
+
+
+class OutsideClassifier(Classifier):
+    """A model that exists already, asked batch by batch in the order of the inputs.
+
+    Parameters
+    ----------
+    gives : "logits" or "probabilities".
+    classes : class names in the order of its outputs; None counts from 0 once it has answered.
+    name : how it is called in messages.
+    """
+
+    kind: ClassVar[str] = "outside"
+    reads: tuple[Modality, ...] = ("text", "pair", "image", "table")
+
+    def __init__(self, *, gives: Gives, classes: Sequence[int | str] | None, name: str) -> None:
+        if gives not in ("logits", "probabilities"):
+            raise UsageError(f"expected gives='logits' or 'probabilities', got {gives!r}")
+        self.gives, self.name = gives, name
+        self._named = None if classes is None else tuple(classes)
+        self.classes = self._named or ()
+
+    @abstractmethod
+    def _outputs(self, inputs: Any) -> Any:
+        """What the model says of some inputs: an array of shape (sample, class)."""
+
+    def options(self) -> dict[str, Any]:
+        """What it is called, and what it gives."""
+        return {"name": self.name, "gives": self.gives, "classes": list(self.classes)}
+
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+        """What the model says; views are moved images or texts with words left out.
+
+        Raises `InputError` where an output has another shape, is no number or no distribution; `UsageError` for
+        features and dropout, which only networks of the house have.
+        """
+        request = request or Request()
+        if request.features or request.dropout:
+            raise UsageError(f"{self.name} gives outputs alone; leave features and dropout out")
+        given = self._inputs(inputs)
+        found = self._all(given, progress)
+        views = [
+            self._all(self._view(given, (request.seed, view, request.first_row), request.augmentation), None).argmax(1)
+            for view in range(request.views)
+        ]
+        seen = np.stack(views) if views else None
+        if self.gives == "logits":
+            return Answers(self.classes, logits=found, views=seen)
+        return Answers(self.classes, probabilities=found, views=seen)
+
+    def _all(self, inputs: Any, progress: Progress | None) -> Array:
+        parts, rows, stop = [], len(inputs), 0
+        most = TABLE_ROWS if isinstance(inputs, Table) else ROWS
+        some = (inputs[start : start + most] for start in range(0, rows, most))
+        if isinstance(inputs, LateImages):
+            some = (check_images(list(late)) for part in some for late in part.parts(HELD // 4))
+        for given in some:
+            start, stop = stop, stop + len(given)
+            try:
+                outputs = self._outputs(given)
+            except OodometerError:
+                raise
+            except (Exception, SystemExit) as error:  # somebody else's code, which is not to end the program either
+                said = " ".join(str(error).split())[:300]
+                raise WorkError(f"{self.name} failed: {type(error).__name__}: {said}") from error
+            parts.append(self._checked_outputs(outputs, stop - start))
+            if progress is not None:
+                progress(stop, rows)
+        return np.concatenate(parts)
+
+    def _checked_outputs(self, outputs: Any, rows: int) -> Array:
+        try:
+            found = np.asarray(as_numpy(_plain_outputs(outputs)), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._wrong(rows, type(outputs).__name__) from error
+        if found.ndim != 2 or len(found) != rows or found.shape[1] < 2:
+            raise self._wrong(rows, f"shape {found.shape}")
+        if not self.classes:
+            self.classes = tuple(range(found.shape[1]))
+        if found.shape[1] != len(self.classes):
+            raise InputError(
+                f"an output for each of the classes {', '.join(map(str, self.classes[:8]))}",
+                got=f"{found.shape[1]} columns",
+                remedy="name the classes with --classes a,b,c",
+                file=self.name,
+            )
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found).all(1)))
+            raise InputError(
+                "numbers", got=str(found[row].tolist())[:60], file=self.name, row=row + 1, remedy="mend the model"
+            )
+        if self.gives == "probabilities":
+            wrong = (found < -1e-6).any(1) | (np.abs(found.sum(1) - 1) > 1e-3)
+            if wrong.any():
+                row = int(wrong.argmax())
+                raise InputError(
+                    "probabilities that sum to 1 (±1e-3)",
+                    got=f"{found[row].sum():.4g} in row {row + 1}",
+                    remedy="if these are logits say --gives logits",
+                    file=self.name,
+                )
+        return found.astype(np.float32) if self.gives == "logits" else found
+
+    def _wrong(self, rows: int, got: str) -> InputError:
+        return InputError(
+            f"an array of shape ({rows}, classes), one row an input",
+            got=got,
+            remedy="return probabilities or logits of at least two classes",
+            file=self.name,
+        )
+
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
+        if isinstance(inputs, Table):
+            raise UsageError("views are of images and texts; leave them out for a table")
+        if isinstance(inputs[0], (str, tuple)):
+            only_shift(augmentation, "texts")
+            return with_words_dropped(inputs, seed)
+        return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+
+    def _checked(self, inputs: Any) -> Any:
+        if isinstance(inputs, Mapping):
+            return Table(inputs)
+        if isinstance(inputs, np.ndarray) and inputs.ndim == 2:
+            return Table({f"x{i}": column for i, column in enumerate(inputs.T)})
+        if isinstance(inputs, Table) or (len(inputs) and isinstance(inputs[0], (str, tuple))):
+            return inputs
+        return check_images(inputs)
+
+    def _fit(
+        self,
+        data: Dataset,
+        truth: Array,
+        dev: Any,
+        checkpoint: str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> None:
+        raise UsageError(f"{self.name} was made elsewhere and is not trained here")
+
+    @property
+    def parameters(self) -> int:
+        """Not known: 0."""
+        return 0
+
+    def _fitted(self) -> bool:
+        return True
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        raise UsageError(f"{self.name} was made elsewhere and is not saved here; keep it where it is")
+
+    @classmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        raise UsageError("a model from outside is not loaded from a folder; name it again")
+
+
+def _plain_outputs(outputs: Any) -> Any:
+    """A tensor of torch as an array, wherever it lies."""
+    if hasattr(outputs, "logits"):  # the output records of transformers
+        outputs = outputs.logits
+    if hasattr(outputs, "detach"):
+        outputs = outputs.detach().float().cpu()
+    return outputs
+
+
+@final
+class FunctionClassifier(OutsideClassifier):
+    """A function from a batch of inputs to an array of shape (sample, class).
+
+    A batch is a list of texts, a list of pairs, uint8 images (sample, height, width, 3) or a list of them, or, of a
+    table, a mapping of column names to arrays.
+
+    Parameters
+    ----------
+    function : is asked batch by batch.
+    gives, classes, name : see `OutsideClassifier`.
+
+    >>> import numpy as np
+    >>> loud = FunctionClassifier(lambda texts: np.array([[0.0, 1.0] if t.isupper() else [1.0, 0.0] for t in texts]))
+    >>> loud.ask(["AH", "ah"]).probabilities.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+
+    kind = "function"
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        gives: Gives = "probabilities",
+        classes: Sequence[int | str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(gives=gives, classes=classes, name=name or str(getattr(function, "__name__", "function")))
+        self.function = function
+
+    def _outputs(self, inputs: Any) -> Any:
+        return self.function(_plain_batch(inputs))
+
+
+def _plain_batch(inputs: Any) -> Any:
+    """What somebody else's code knows: lists, arrays, mappings."""
+    if isinstance(inputs, Table):
+        return inputs.columns
+    return list(inputs) if isinstance(inputs, tuple) else inputs
+
+
+@final
+class EstimatorClassifier(OutsideClassifier):
+    """A fitted classifier with ``predict_proba`` and ``classes_``, such as a pipeline of scikit-learn.
+
+    Where it knows the names of its columns (``feature_names_in_``) a table is put into their order, and refused where
+    one is missing; where it does not, a table needs as many columns as it was fitted on, in that order.
+
+    Parameters
+    ----------
+    estimator : the fitted estimator.
+    classes : other names for its classes, in the order of ``classes_``.
+    name : how it is called in messages.
+
+    Raises `UsageError` for an estimator that is not fitted or gives no probabilities.
+    """
+
+    kind = "estimator"
+    reads = ("table", "text", "image")
+
+    def __init__(self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None) -> None:
+        called = name or type(estimator).__name__
+        if not hasattr(estimator, "predict_proba"):
+            raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")
+        try:
+            own = [_class_name(one) for one in estimator.classes_]
+        except AttributeError:
+            raise UsageError(f"{called} is not fitted; give one that is") from None
+        super().__init__(gives="probabilities", classes=classes or own, name=called)
+        self.estimator = estimator
+        self.columns = [str(one) for one in getattr(estimator, "feature_names_in_", ())]
+        self.by_position = not self.columns
+
+    def _outputs(self, inputs: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.estimator.predict_proba(self._table(inputs))
+
+    def _table(self, inputs: Any) -> Any:
+        if not isinstance(inputs, Table):
+            if isinstance(inputs, np.ndarray) and inputs.ndim > 2:
+                return inputs.reshape(len(inputs), -1)
+            return list(inputs) if isinstance(inputs, tuple) else inputs
+        columns = inputs.columns
+        missing = [one for one in self.columns if one not in columns]
+        if missing:
+            raise InputError(
+                f"the columns that the model was fitted on, {', '.join(self.columns[:8])}",
+                got=f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}",
+                remedy="rename the columns, or name them with --input",
+                file=self.name,
+            )
+        names = self.columns or list(columns)
+        if all(columns[name].dtype.kind in "bifu" for name in names):
+            return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise WorkError(
+                "a table with columns that are no numbers is handed to an estimator as a pandas frame; "
+                "pip install pandas"
+            ) from error
+        return pd.DataFrame({name: columns[name] for name in names})
+
+
+def _class_name(name: Any) -> int | str:
+    """A class as a name: a truth value or a whole number is an integer, whatever type a frame gave it.
+
+    >>> _class_name(np.float64(1.0)), _class_name(np.True_), _class_name(np.str_("yes"))
+    (1, 1, 'yes')
+    """
+    plain = name.item() if hasattr(name, "item") else name
+    if isinstance(plain, (bool, int)) or (isinstance(plain, float) and plain.is_integer()):
+        return int(plain)
+    return str(plain)
+
+
+@final
+class ModuleClassifier(OutsideClassifier):
+    """A torch module that takes one float tensor: images (sample, 3, height, width) in [0, 1], or a table.
+
+    A module that wants its images scaled another way, or texts, is given as a function that does so.
+
+    Parameters
+    ----------
+    module : the trained module.
+    gives, classes, name : see `OutsideClassifier`.
+    device : "cpu" or "cuda"; by default a GPU where one is there.
+    """
+
+    kind = "module"
+    by_position = True
+    reads = ("image", "table")
+
+    def __init__(
+        self,
+        module: Any,
+        *,
+        gives: Gives = "logits",
+        classes: Sequence[int | str] | None = None,
+        name: str | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(gives=gives, classes=classes, name=name or type(module).__name__)
+        self.device = choose_device(device)
+        self.module = module.to(self.device).eval()
+
+    def _outputs(self, inputs: Any) -> Any:
+        torch = load_torch()
+        with torch.inference_mode():
+            return self.module(torch.from_numpy(self._array(inputs)).to(self.device))
+
+    def _array(self, inputs: Any) -> Any:
+        if isinstance(inputs, Table):
+            return np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
+        if not isinstance(inputs, np.ndarray):
+            raise UsageError("a torch module takes images of one size; resize them, or give a function")
+        if inputs.ndim == 2:
+            return inputs.astype(np.float32)
+        return np.ascontiguousarray(inputs.transpose(0, 3, 1, 2), dtype=np.float32) / 255
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters."""
+        return sum(int(one.numel()) for one in self.module.parameters())
+
+
+BATCH = 32
+
+
+@final
+class OnnxClassifier(OutsideClassifier):
+    """A classifier in an ONNX file, over tokens, images or a table of numbers, told by its inputs.
+
+    With an input ``input_ids`` it reads texts, by the tokenizer in the file's folder. With one input of four axes it
+    reads images, by the image processor in the folder, else as float in [0, 1], resized to the sides that the file
+    states. With one input of two axes it reads a table. An output called ``probabilities`` gives those, else the output
+    ``logits``, else the first one, are logits. Class names stand in ``config.json`` in the folder (``id2label``).
+
+    Parameters
+    ----------
+    path : the file.
+    gives, classes : see `OutsideClassifier`; by default as the file says.
+
+    Raises `InputError` for a file that is none, `MissingExtraError` without onnxruntime.
+    """
+
+    kind = "onnx"
+    by_position = True
+
+    def __init__(self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingExtraError("an ONNX file", "onnxruntime", extra="onnx") from error
+        if not Path(path).is_file():
+            raise InputError("an ONNX file", got="no such file", remedy="check the path", file=path)
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 3
+        try:
+            self.session = onnxruntime.InferenceSession(path, settings, providers=onnxruntime.get_available_providers())
+        except Exception as error:  # its errors are classes of a binding
+            raise InputError(
+                "an ONNX file", got=" ".join(str(error).split())[:120], remedy="export it again", file=path
+            ) from error
+        self.inputs = {one.name: one for one in self.session.get_inputs()}
+        names = [one.name for one in self.session.get_outputs()]
+        usual = next((one for one in ("logits", "probabilities") if one in names), names[0])
+        self.output = usual
+        stated: Gives = "probabilities" if usual == "probabilities" else "logits"
+        self.folder = Path(path).parent
+        super().__init__(gives=gives or stated, classes=classes or self._class_names(), name=Path(path).name)
+        self.reads = self._modalities()
+        self._tokenizer: Any = None
+        self._processor: Any = None
+
+    def _class_names(self) -> tuple[int | str, ...] | None:
+        about = self.folder / "config.json"
+        if not about.is_file():
+            return None
+        try:
+            found = json.loads(about.read_text(encoding="utf-8"))
+        except ValueError:
+            return None
+        if not isinstance(found, dict) or "id2label" not in found:
+            return None
+        from types import SimpleNamespace
+
+        return class_names(SimpleNamespace(**found), str(about))
+
+    def _modalities(self) -> tuple[Any, ...]:
+        if "input_ids" in self.inputs:
+            return ("text", "pair")
+        if len(self.inputs) == 1:
+            axes = len(next(iter(self.inputs.values())).shape)
+            if axes in (2, 4):
+                return ("image",) if axes == 4 else ("table",)
+        names = ", ".join(f"{name} {one.shape}" for name, one in self.inputs.items())
+        raise InputError(
+            "an ONNX classifier over input_ids, images or a table",
+            got=f"inputs {names}",
+            remedy="export it with one of them, or give a function",
+            file=self.name,
+        )
+
+    def _outputs(self, inputs: Any) -> Any:
+        if "input_ids" in self.inputs:
+            return self._of_texts(list(inputs))
+        name, about = next(iter(self.inputs.items()))
+        return self._run({name: self._array(inputs, about)})
+
+    def _of_texts(self, texts: list[Any]) -> Array:
+        if self._tokenizer is None:
+            self._tokenizer = load_pretrained("AutoTokenizer", str(self.folder), expected="a tokenizer")
+        room = min(int(self._tokenizer.model_max_length), 512)
+        ids, self.truncated = counted_ids(self._tokenizer, texts, room, end=True)
+        out: Array | None = None
+        for batch in sorted_batches(ids.lengths, BATCH):
+            matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
+            mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
+            known = {
+                "input_ids": matrix,
+                "attention_mask": real.astype(np.int64),
+                "token_type_ids": np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real,
+            }
+            found = self._run({name: known[name] for name in self.inputs if name in known})
+            out = np.empty((len(texts), found.shape[1]), dtype=found.dtype) if out is None else out
+            out[batch] = found
+        assert out is not None
+        return out
+
+    def _array(self, inputs: Any, about: Any) -> Array:
+        if isinstance(inputs, Table):
+            found = np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
+        elif len(about.shape) == 2:
+            found = np.asarray(inputs, dtype=np.float32)
+        else:
+            return self._pixels(inputs, about.shape)
+        wanted = about.shape[1]
+        if isinstance(wanted, int) and found.shape[1] != wanted:
+            raise InputError(
+                f"{wanted} columns",
+                got=str(found.shape[1]),
+                file=self.name,
+                remedy="name the columns in their order with --input",
+            )
+        return found
+
+    def _pixels(self, images: Any, shape: Sequence[Any]) -> Array:
+        if (self.folder / "preprocessor_config.json").is_file():
+            if self._processor is None:
+                self._processor = load_pretrained("AutoImageProcessor", str(self.folder))
+            found: Array = self._processor(list(images), return_tensors="np")["pixel_values"]
+            return found.astype(np.float32)
+        last = shape[3] == 3
+        sides = [one for one in (shape[1:3] if last else shape[2:4]) if isinstance(one, int)]
+        pixels = in_one_size(images, (sides[0], sides[-1])) if sides else images
+        array = np.asarray(pixels, dtype=np.float32) / 255
+        return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
+
+    def _run(self, feeds: Mapping[str, Array]) -> Array:
+        try:
+            found = self.session.run([self.output], dict(feeds))[0]
+        except Exception as error:
+            raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
+        if not isinstance(found, np.ndarray):
+            raise InputError(
+                "an output that is an array",
+                got=type(found).__name__,
+                file=self.name,
+                remedy="export it without ZipMap (options={'zipmap': False})",
+            )
+        return found

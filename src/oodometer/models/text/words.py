@@ -1,0 +1,359 @@
+"""Classifiers over words: a vocabulary of the training texts, word vectors if they use any, a small network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+from ...arrays import Ragged
+from ...errors import InputError, UsageError
+from ...store import write_atomic
+from ..artifacts import fingerprint
+from ..base import Text
+from ..embeddings import WordVectors
+from ..tokens import Vocabulary, words
+from ..torch.library import torch as load_torch
+from ..torch.training import TrainingConfig
+from .network import TextClassifier
+
+_FILE = "vocabulary.json"
+
+
+class WordsNetwork(TextClassifier):
+    """A network over words.
+
+    Parameters
+    ----------
+    vectors : word vectors to start from; None draws them at random and trains them.
+    dimensions : length of the vectors where they are drawn at random.
+    tune_vectors : whether training changes the vectors (always where they are drawn at random).
+    vocab_size : size of the vocabulary.
+    max_length : words of a text that are read; a longer one loses its middle.
+    training, device : how and where to train.
+    """
+
+    def __init__(
+        self,
+        *,
+        vectors: WordVectors | None = None,
+        dimensions: int = 100,
+        tune_vectors: bool = False,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(training=training, device=device)
+        self.vectors = vectors
+        self.dimensions = dimensions if vectors is None else vectors.dimensions
+        self.tune_vectors, self.vocab_size, self.max_length = tune_vectors, vocab_size, max_length
+        self._fixed = vectors is not None and not tune_vectors
+        self.vocabulary: Vocabulary | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor, the vectors left out: the weights hold them."""
+        return {
+            "dimensions": self.dimensions,
+            "tune_vectors": self.tune_vectors,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+        }
+
+    def _embedding(self) -> Any:
+        """The layer number -> vector; padding has the vector 0."""
+        torch = load_torch()
+        assert self.vocabulary is not None
+        layer = torch.nn.Embedding(len(self.vocabulary), self.dimensions, padding_idx=0)
+        if self.vectors is not None:
+            rows = self.vocabulary.rows_of(self.vectors.words, self.vectors.matrix)
+            layer.weight.data.copy_(torch.from_numpy(rows))
+        layer.weight.requires_grad_(not self._fixed)
+        return layer
+
+    def _learn(self, inputs: Sequence[Text]) -> None:
+        self._fixed = self.vectors is not None and not self.tune_vectors
+        split = [words(text) for text in inputs]
+        self.vocabulary = Vocabulary.learn(split, most=self.vocab_size, least_count=2)
+        if not self.vocabulary.words:
+            raise InputError("texts with words that occur twice", got="none", remedy="give more texts", column="text")
+
+    def _ids(self, texts: Sequence[Text]) -> Ragged:
+        assert self.vocabulary is not None
+        return self.vocabulary.encode([words(text) for text in texts], max_length=self.max_length)
+
+    def _write_encoding(self, folder: Path) -> None:
+        assert self.vocabulary is not None
+        about = {"words": self.vocabulary.words, "fixed": self._fixed}
+        write_atomic(folder / _FILE, json.dumps(about, ensure_ascii=False))
+
+    def _read_encoding(self, folder: Path) -> None:
+        about = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        self.vocabulary, self._fixed = Vocabulary(about["words"]), bool(about["fixed"])
+
+    def _start(self) -> str:
+        """A name of the vectors for the fingerprint of a training."""
+        return "" if self.vectors is None else fingerprint({}, self.vectors.matrix)
+
+
+@final
+class BagOfWords(WordsNetwork):
+    """Logits z_k = b_k + sum over words w of the text of W[w, k]; shape (sample, class).
+
+    Parameters
+    ----------
+    vocab_size : size of the vocabulary, taken from the training texts.
+    max_length : words of a text that are read; None reads all.
+    training, device : how and where to train.
+
+    Source: Harris (1954).
+
+    >>> from oodometer.models import BagOfWords
+    >>> BagOfWords(vocab_size=10).options()["vocab_size"]
+    10
+    """
+
+    kind = "bag-of-words"
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int = 30_000,
+        max_length: int | None = None,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(vocab_size=vocab_size, max_length=max_length, training=training, device=device)
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return {"vocab_size": self.vocab_size, "max_length": self.max_length}
+
+    def _build(self) -> Any:
+        nn = load_torch().nn
+        assert self.vocabulary is not None
+        weights = nn.Embedding(len(self.vocabulary), len(self.classes), padding_idx=0)
+        nn.init.zeros_(weights.weight)
+        return nn.ModuleDict({"weights": weights, "bias": nn.ParameterList([nn.Parameter(_zeros(len(self.classes)))])})
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        return net["weights"](ids).sum(1) + net["bias"][0]
+
+
+def _zeros(count: int) -> Any:
+    return load_torch().zeros(count)
+
+
+@final
+class Convolution(WordsNetwork):
+    """Logits of max over positions of relu(filter * vectors), for filters of several widths; shape (sample, class).
+
+    Parameters
+    ----------
+    widths : words that a filter sees.
+    filters : filters of each width.
+    dropout : share of the pooled answers that training leaves out.
+    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
+
+    Source: Kim (2014).
+
+    >>> from oodometer.models import Convolution
+    >>> Convolution(widths=(2, 3)).least_width
+    3
+    """
+
+    kind = "convolution"
+
+    def __init__(
+        self,
+        *,
+        widths: Sequence[int] = (3, 4, 5),
+        filters: int = 100,
+        dropout: float = 0.5,
+        vectors: WordVectors | None = None,
+        dimensions: int = 100,
+        tune_vectors: bool = False,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
+        self.widths, self.filters, self.dropout = tuple(widths), filters, dropout
+        self.least_width = max(self.widths)  # a shorter text is padded until the widest filter fits
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor, the vectors left out."""
+        own = {"widths": list(self.widths), "filters": self.filters, "dropout": self.dropout}
+        return {**super().options(), **own}
+
+    def _build(self) -> Any:
+        nn = load_torch().nn
+        layers = [nn.Conv1d(self.dimensions, self.filters, width) for width in self.widths]
+        return nn.ModuleDict(
+            {
+                "embedding": self._embedding(),
+                "filters": nn.ModuleList(layers),
+                "dropout": nn.Dropout(self.dropout),
+                "linear": nn.Linear(self.filters * len(self.widths), len(self.classes)),
+            }
+        )
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        torch = load_torch()
+        # Windows that lie wholly in the padding must not win the maximum: they answer what their bias says, so
+        # they are masked. A text shorter than a filter keeps its first window.
+        vectors = net["embedding"](ids).transpose(1, 2)
+        lengths = real.sum(1, keepdim=True)
+        pooled = []
+        for layer, width in zip(net["filters"], self.widths, strict=True):
+            answers = torch.relu(layer(vectors))
+            at = torch.arange(answers.shape[2], device=ids.device)
+            inside = at <= (lengths - width).clamp(min=0)
+            pooled.append((answers * inside[:, None, :]).amax(2))  # relu: 0 is the least there is
+        return net["linear"](net["dropout"](torch.cat(pooled, 1)))
+
+
+@final
+class EmbeddingSum(WordsNetwork):
+    """Logits z = W (sum over words w of v_w) + b, shape (sample, class); ``pooling="mean"`` divides by the length.
+
+    Source: Mishra et al. (2022) name the model; the vectors are those of Mikolov et al. (2013) or Pennington et al.
+    (2014).
+
+    >>> from oodometer.models import EmbeddingSum
+    >>> EmbeddingSum(pooling="median")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected pooling sum or mean, got 'median'
+    """
+
+    kind = "embedding-sum"
+
+    def __init__(
+        self,
+        *,
+        vectors: WordVectors | None = None,
+        pooling: str = "sum",
+        dimensions: int = 100,
+        tune_vectors: bool = False,
+        vocab_size: int = 30_000,
+        max_length: int | None = None,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        if pooling not in ("sum", "mean"):
+            raise UsageError(f"expected pooling sum or mean, got {pooling!r}")
+        super().__init__(
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
+        self.pooling = pooling
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor, the vectors left out."""
+        return {**super().options(), "pooling": self.pooling}
+
+    def _build(self) -> Any:
+        nn = load_torch().nn
+        embedding = self._embedding()
+        return nn.ModuleDict({"embedding": embedding, "linear": nn.Linear(self.dimensions, len(self.classes))})
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        summed = load_torch().nn.functional.embedding_bag(ids, net["embedding"].weight, mode="sum", padding_idx=0)
+        if self.pooling == "mean":
+            summed = summed / real.sum(1, keepdim=True).clamp(min=1)
+        return net["linear"](summed)
+
+
+POOLING = ("last", "max", "mean")
+
+
+@final
+class Recurrent(WordsNetwork):
+    """Logits z = W pool_t h_t + b of the states h_t of a long short-term memory, t over words; shape (sample, class).
+
+    Parameters
+    ----------
+    units : length of the state.
+    pooling : "last" (the state after the last word), "max" or "mean" over words.
+    dropout : share of the pooled state that training leaves out.
+    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
+
+    Source: Hochreiter and Schmidhuber (1997).
+
+    >>> from oodometer.models import Recurrent
+    >>> Recurrent(pooling="first")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected pooling last, max or mean, got 'first'
+    """
+
+    kind = "recurrent"
+
+    def __init__(
+        self,
+        *,
+        units: int = 128,
+        pooling: str = "last",
+        dropout: float = 0.2,
+        vectors: WordVectors | None = None,
+        dimensions: int = 100,
+        tune_vectors: bool = False,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        if pooling not in POOLING:
+            raise UsageError(f"expected pooling last, max or mean, got {pooling!r}")
+        super().__init__(
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
+        self.units, self.pooling, self.dropout = units, pooling, dropout
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor, the vectors left out."""
+        return {**super().options(), "units": self.units, "pooling": self.pooling, "dropout": self.dropout}
+
+    def _build(self) -> Any:
+        nn = load_torch().nn
+        return nn.ModuleDict(
+            {
+                "embedding": self._embedding(),
+                "lstm": nn.LSTM(self.dimensions, self.units, batch_first=True),
+                "dropout": nn.Dropout(self.dropout),
+                "linear": nn.Linear(self.units, len(self.classes)),
+            }
+        )
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        torch = load_torch()
+        # Padding stands at the end and the states before it do not see it, so no packing is needed.
+        states, _ = net["lstm"](net["embedding"](ids))
+        lengths = real.sum(1).clamp(min=1)
+        if self.pooling == "last":
+            pooled = states[torch.arange(len(ids), device=ids.device), lengths - 1]
+        elif self.pooling == "max":
+            pooled = states.masked_fill(~real[:, :, None], -1).amax(1)  # a state lies in (-1, 1)
+        else:
+            pooled = (states * real[:, :, None]).sum(1) / lengths[:, None]
+        return net["linear"](net["dropout"](pooled))
