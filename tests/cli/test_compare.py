@@ -34,8 +34,7 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     code = run(
         folder, "a.csv", "b.csv", "--out-of-domain", "a_away.csv", "--out-of-domain", "b_away.csv",
         "--target", "goal.csv", "--target", "goal.csv", "--name", "first", "--name", "second",
-        "--tolerance", "0.9", "--weights", "0.5,0.3,0.2", "--require", "0.8", "--steps", "50", "--grid", "thresholds",
-        "--parameters", "1e6", "--parameters", "2e6", "--optimal-parameters", "1e6", "--json", "out.json",
+        "--require", "0.8", "--energy", "4", "--energy", "2", "--json", "out.json",
     )  # fmt: skip
     assert code == 0
     printed = capsys.readouterr().out
@@ -55,9 +54,6 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [model["name"] for model in result["models"]] == ["first", "second"]
     one = result["models"][1]
     assert one["computation"] == 0.5
-    assert one["in_domain"]["metrics"]["disca"]["tolerance"] == 0.9
-    assert one["in_domain"]["metrics"]["disca"]["weights"] == [0.5, 0.3, 0.2]
-    assert one["in_domain"]["metrics"]["disca"]["grid"] == "thresholds"
     assert one["out_of_domain"]["rows"] == 600
     assert [row["accuracy"] for row in one["in_domain"]["operating_points"]] == [0.8]
     assert one["target"]["rows"] == 200
@@ -78,11 +74,7 @@ def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFi
         (["a.csv"], "at least two models"),
         (["a.csv", "none.csv"], "none.csv"),
         (["a.csv", "goal.csv"], "known truth"),
-        (["a.csv", "b.csv", "--weights", "1,x"], "three numbers"),
-        (["a.csv", "b.csv", "--weights", "1,1,1"], "sum to 1"),
-        (["a.csv", "b.csv", "--grid", "rows"], "unknown grid"),
         (["a.csv", "b.csv", "--target", "goal.csv"], "target is given 1 times for 2 models"),
-        (["a.csv", "b.csv", "--parameters", "1", "--parameters", "1"], "optimal number"),
         (["a.csv", "b.csv", "--score", "margni"], "did you mean"),
         (["a.csv", "b.csv", "--level", "95"], "level"),
     ],

@@ -70,7 +70,7 @@ WRONG = {
     "[estimate]\nlevel = [0.9]": "expected one value, got 1",
     "[estimate]\nlevel = true": "expected a text or a number, got True",
     "[estimate]\nworkers = 2.5": "[estimate] workers: ",
-    "[estimate]\nverbose = 1": "expected true or false, got 1",
+    "[estimate]\nverbose = true": "[estimate] has no option verbose",
     "[estimate]\nlevel =": "expected TOML, got ",
 }
 

@@ -152,11 +152,14 @@ def test_backtest_table_is_the_mean_of_the_rows(
     assert [float(line[-1]) for line in best] == sorted(float(line[-1]) for line in best)
 
 
-def test_backtest_reuses_what_it_kept(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backtest_reuses_what_it_kept(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OODOMETER_CACHE", str(tmp_path))
     arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2", "--json", "-"]
     found = []
     for _ in range(2):
-        assert main([*arguments, "--cache", str(tmp_path)]) == 0
+        assert main(arguments) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0]["reused"] == 0
     assert found[1]["reused"] == found[1]["trials"] == found[0]["trials"]
@@ -169,15 +172,8 @@ def test_an_interrupted_backtest_says_so_and_goes_on(
     """The 4th trial never ends well: three are kept, and the next run has only the others left."""
     from oodometer.cli import backtest as command
 
-    arguments = [
-        "backtest",
-        str(files / "reference.parquet"),
-        *QUICK,
-        "--repeats",
-        "2",
-        "--cache",
-        str(tmp_path),
-    ]
+    monkeypatch.setenv("OODOMETER_CACHE", str(tmp_path))
+    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2"]
 
     def stop(self: object, done: int, total: int) -> None:
         counted(self, done, total)
@@ -221,7 +217,8 @@ def test_control_c_in_a_process_of_its_own(files: Path, tmp_path: Path) -> None:
         "--repeats",
         "40",
     ]
-    process = subprocess.Popen([*command, "--cache", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    env = {**os.environ, "OODOMETER_CACHE": str(tmp_path)}
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not list((tmp_path / "backtests").glob("*.jsonl")) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -241,7 +238,6 @@ def test_control_c_in_a_process_of_its_own(files: Path, tmp_path: Path) -> None:
         (["--family", "earthquake"], "earthquake"),
         (["--repeats", "0"], "at least one repeat"),
         (["--level", "95"], "level"),
-        (["--cache", "x", "--no-cache"], "--cache or --no-cache"),
     ],
 )
 def test_wrong_usage_of_backtest_is_one_line(

@@ -16,6 +16,7 @@ from oodometer.cli import output
 from oodometer.cli.discriminate import _parted, _places
 from oodometer.errors import UsageError
 from oodometer.extras import install_line
+from oodometer.verbs.discriminate import train_judges
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
 INTERVAL = {"value", "lower", "upper", "level", "kind"}
@@ -285,9 +286,8 @@ def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys:
     pairs = tmp_path / "gold.jsonl"  # a likelihood judge needs no outputs to learn from
     early = [json.loads(line) for line in (judges.parent / "early.jsonl").read_text().splitlines()]
     pairs.write_text("".join(json.dumps({"input": row["input"], "gold": row["gold"]}) + "\n" for row in early))
-    how = ("--kind", "likelihood", "--judges", "1", "--epochs", "12", "--learning-rate", "0.005", "--all-judges")
-    assert run("train", pairs, "--dev", dev, "--out", tmp_path / "parser", *how, "--json", tmp_path / "train.json") == 0
-    told = json.loads((tmp_path / "train.json").read_text())
+    how: Any = {"kind": "likelihood", "judges": 1, "epochs": 12, "learning_rate": 0.005}
+    told = train_judges(pairs, tmp_path / "parser", dev=dev, **how).to_dict()
     assert told["settings"]["kind"] == "likelihood"
     assert [row["judge"] for row in told["thresholds"]["by_judge"]] == ["likelihood_0"]
     both = ("predict", judges, tmp_path / "parser", new, "--calibrate", dev, "--json", tmp_path / "found.json")

@@ -339,8 +339,6 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "a factor of pairs": ((*TWO, *EXAMPLES, "--factor", "max-diff"), "single texts"),
     "unknown attribution": ((*TWO, *EXAMPLES, "--attribution", "lim"), "did you mean lime"),
     "samples without attribution": ((*TWO, *EXAMPLES, "--samples", 9), "name one"),
-    "order": ((*TWO, *EXAMPLES, "--order", "random"), "one of labels, combined"),
-    "normalize": ((*TWO, *EXAMPLES, "--normalize", "l3"), "one of none, l1"),
     "a level of a half": ((*TWO, *EXAMPLES, "--level", "0.5"), "above 0.5"),
     "suggest without a pool": ((*TWO, *EXAMPLES, "--suggest", 3), "give one with --unlabelled"),
     "out without suggest": ((*TWO, *EXAMPLES, "--out", "next.csv"), "--suggest"),
@@ -447,8 +445,7 @@ def test_examples_whose_ids_have_another_name_are_renamed(home: Path) -> None:
 
 def test_a_page_moves_no_number(home: Path) -> None:
     pytest.importorskip("altair")
-    plain = told(*THREE, *ASKED, "--order", "combined")
-    drawn = told(*THREE, *ASKED, "--order", "combined", "--report", "page.html")
+    plain, drawn = told(*THREE, *ASKED), told(*THREE, *ASKED, "--report", "page.html")
     assert drawn["examples"]
     for name in ("ranking", "evidence", "pairs", "settling"):
         assert drawn[name] == plain[name]

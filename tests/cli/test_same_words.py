@@ -29,7 +29,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "shift dialogue": oodometer.shift_dialogue,
 }
 # What a shell needs and a function does not: where results go, how much is printed.
-OF_THE_SHELL = {"json", "report", "out", "save", "verbose", "quiet", "help", "help_all"}
+OF_THE_SHELL = {"json", "report", "out", "save", "help", "help_all"}
 EXCEPTIONS = {
     ("evaluate", "predictions"): "positional, *sources in Python",
     ("backtest", "no_cache"): "cache=None in Python",
@@ -79,14 +79,48 @@ def test_no_exception_is_left_over() -> None:
     assert set(EXCEPTIONS) <= said
 
 
-def test_former_and_further_spellings_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_on_the_command_line_stay_few() -> None:
+    """What a guide does not need is an argument in Python alone."""
+    assert sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params) <= 300
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ("compare a.csv b.csv", "--grid"),
+        ("rank a.csv b.csv", "--explain"),
+        ("stress a.jsonl --out out", "--pieces"),
+        ("shift text a.jsonl --out out", "--least"),
+        ("predict m a.jsonl --out out", "--batch-rows"),
+        ("discriminate train a.jsonl --out out", "--pretraining"),
+    ],
+)
+def test_arguments_of_python_alone_are_no_options(
+    given: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*given.split(), option, "3"]) == 2
+    assert f"No such option: {option}" in capsys.readouterr().err
+    *group, command = given.split()[:2] if given.startswith(("shift", "discr")) else given.split()[:1]
+    table = ".".join([*group, command])
+    (tmp_path / "oodometer.toml").write_text(f"[{table}]\n{option.removeprefix('--')} = 3\n")
+    assert main(given.split()) == 2
+    assert f"has no option {option.removeprefix('--')}" in capsys.readouterr().err
+
+
+def test_further_spellings_and_the_options_of_all_commands_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "r.csv").write_text("p,prob_1,y\n" + "1,0.9,1\n0,0.2,0\n1,0.6,0\n" * 30)
-    files = [str(tmp_path / "r.csv")] * 2
-    options = ["--mapping", "y=label", "--mapping", "p=prediction", "--backtest", "none", "--method", "ac"]
+    words = ["evaluate", str(tmp_path / "r.csv"), "--mapping", "y=label", "--map", "p=prediction"]
+    assert main([words[0], "--quiet", *words[1:]]) == main(["-q", *words]) == 0
+    assert capsys.readouterr().out == ""
     shown = []
-    for spelt in ("--accuracy", "--target-accuracy"):
-        assert main(["estimate", *files, *options, spelt, "0.7"]) == 0
+    for given in (words, [*words, "-v"], ["--verbose", *words]):
+        assert main(given) == 0
         shown.append(capsys.readouterr().out)
-    assert "Threshold: " in shown[0]
-    assert shown[0] == shown[1]
-    assert "--accuracy" not in COMMANDS["estimate"].params[0].opts
+    assert shown[0] != shown[1] == shown[2]
+    assert main([*words, "-v", "--quiet"]) == 2
+    assert "not both" in capsys.readouterr().err
+    assert main(["evaluate", "--", "-v"]) == 2  # behind -- it is a file
+    assert "-v" in capsys.readouterr().err

@@ -398,8 +398,8 @@ def test_a_killed_training_goes_on_to_the_same_models(number: int, folder: Path,
 
 def test_a_killed_prediction_goes_on_to_the_same_file(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
-    words = ["predict", "m0", "texts.jsonl", "--member", "m1", "--batch-rows", "16", "--workers", "2"]
-    command = [sys.executable, "-m", "oodometer", *words, "--out", str(out)]
+    asked = f"'m0', 'texts.jsonl', members=['m1'], batch_rows=16, workers=2, out={str(out)!r}"
+    command = [sys.executable, "-c", f"import oodometer; oodometer.predict({asked})"]
     killed = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
     parts = tmp_path / ".p.parquet.parts"
     wait_for(lambda: any(parts.glob("part-*.json")) or out.exists(), killed)
@@ -476,8 +476,8 @@ def test_a_connect_server_gives_the_same_and_is_left_as_it_is(connect: str, fold
     """Paths are relative: the workers of the server stand in another folder."""
     out = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
     for place in out:  # twice: the first leaves the server running
-        words = ["predict", "m0", "texts.jsonl", "--member", "m1", "--batch-rows", "16", "--out", str(place)]
-        command = [sys.executable, "-m", "oodometer", *words, "--engine", f"spark:{connect}", "--quiet"]
+        asked = f"'m0', 'texts.jsonl', members=['m1'], batch_rows=16, out={str(place)!r}, engine='spark:{connect}'"
+        command = [sys.executable, "-c", f"import oodometer; oodometer.predict({asked})"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
         assert (done.returncode, done.stderr) == (0, "")
     command = [sys.executable, "-m", "oodometer", "evaluate", str(out[0]), "--json", "-"]

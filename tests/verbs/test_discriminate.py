@@ -803,7 +803,7 @@ def held_out(rows: int) -> Pairs:
 def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
     draw, held = random.Random(0), held_out(2000)
     coin = RuleDiscriminator(lambda i, o: draw.random())
-    with pytest.raises(WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) %.*all-judges"):
+    with pytest.raises(WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) %.*all_judges"):
         stop_at_a_coin(coin, held, 5)
     stop_at_a_coin(coin, held_out(20), 5)  # too few pairs to be sure
     stop_at_a_coin(RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5)  # rejects all at 0.5: no coin

@@ -60,11 +60,14 @@ train_judges("pairs.jsonl", "out", judges=2, epochs=1, device="cpu",
     all_judges=True, progress=fatal)
 """
 SHELL = ["-m", "oodometer"]
-PREDICT = ["own:loud", "texts.jsonl", "--out", "out.parquet", "--batch-rows", "400", "--classes", "0,1", "--quiet"]
+PREDICT = """
+import oodometer
+oodometer.predict("own:loud", "texts.jsonl", out="out.parquet", batch_rows=400, classes=["0", "1"])
+"""
 STRESS = ["texts.jsonl", "--model", "own:loud", "--kind", "casing", "--classes", "0,1", "--out", "out", "--quiet"]
 # The words behind python, and the call at which it is killed.
 COMMANDS: dict[str, tuple[list[str], int]] = {
-    "predict": ([*SHELL, "predict", *PREDICT], 5),  # a function is asked twice about a batch
+    "predict": (["-c", PREDICT], 5),  # a function is asked twice about a batch
     "stress": ([*SHELL, "stress", *STRESS], 5),
     "shift text": (["-c", FATAL + SHIFT_TEXT], 4),
     "shift image": (["-c", FATAL + SHIFT_IMAGE], 4),

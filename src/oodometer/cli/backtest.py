@@ -30,10 +30,6 @@ def backtest(
         typer.Option(help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods."),
     ] = None,
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals that are judged.")] = 0.95,
-    cache: Annotated[
-        str | None,
-        typer.Option(help="Folder that keeps trials; by default $OODOMETER_CACHE or the user's cache folder."),
-    ] = None,
     labels: options.Truth = None,
     key: options.Key = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing, reuse nothing.")] = False,
@@ -51,13 +47,11 @@ def backtest(
     out: options.Out = None,
 ) -> None:
     """Try every method on shifts simulated from a labelled reference."""
-    from ..errors import UsageError
+    from ..backtests.trial_store import cache_folder
     from ..verbs.backtest import backtest as run
 
-    if cache is not None and no_cache:
-        raise UsageError("give --cache or --no-cache, not both")
     output.check_files(report, out)
-    kept = _kept_in(cache, no_cache) if run_folder is None else Path(run_folder)
+    kept = Path(run_folder) if run_folder is not None else None if no_cache else cache_folder()
     count = _Count()
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:
         found = run(
@@ -75,7 +69,7 @@ def backtest(
             labels=labels,
             key=key,
             seed=seed,
-            cache=None if no_cache else cache or "auto",
+            cache=None if no_cache else "auto",
             engine=engine,
             workers=workers,
             run_folder=run_folder,
@@ -98,14 +92,6 @@ class _Count:
         self.done, self.total = done, total
         if self.bar is not None:
             self.bar(done, total)
-
-
-def _kept_in(cache: str | None, no_cache: bool) -> Path | None:
-    from ..backtests.trial_store import cache_folder
-
-    if no_cache:
-        return None
-    return cache_folder() if cache is None else Path(cache)
 
 
 def _last_words(count: _Count, kept: Path | None) -> str:

@@ -49,8 +49,6 @@ def compare(
     name: Annotated[
         list[str] | None, typer.Option(help="Name of a model; once for each, by default the file's.")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")] = 0.95,
-    weights: Annotated[str | None, typer.Option(help="Weights x,y,z of DiSCA; by default a third each.")] = None,
     require: Annotated[
         list[float] | None,
         typer.Option(help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99."),
@@ -59,16 +57,6 @@ def compare(
     energy: Annotated[
         list[float] | None, typer.Option(help="Energy of a model in joules; once for each, for DiDMA.")
     ] = None,
-    parameters: Annotated[
-        list[float] | None, typer.Option(help="Number of parameters; once for each model, for DiDMA.")
-    ] = None,
-    optimal_parameters: Annotated[
-        float | None, typer.Option(help="As many parameters as the device runs well.")
-    ] = None,
-    steps: Annotated[int, typer.Option(help="Steps of the grid on which DiSCA reads the curve.")] = 100,
-    grid: Annotated[
-        str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
-    ] = "coverage",
     level: options.Level = 0.95,
     cluster: options.Cluster = None,
     where: options.Where = None,
@@ -88,7 +76,6 @@ def compare(
     out: options.Out = None,
 ) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
-    from ..metrics.disca import WEIGHTS
     from ..verbs.compare import compare as run
 
     output.check_files(report, out)
@@ -98,15 +85,9 @@ def compare(
             out_of_domain=out_of_domain or (),
             target=target or (),
             names=name or (),
-            tolerance=tolerance,
-            weights=WEIGHTS if weights is None else parse_weights(weights),
             require=require or (0.9, 0.95, 0.99),
             score=score,
             energy=energy or (),
-            parameters=parameters or (),
-            optimal_parameters=optimal_parameters,
-            steps=steps,
-            grid=grid,
             level=level,
             cluster=cluster,
             where=where or None,
@@ -127,20 +108,6 @@ def compare(
     output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
         show(found)
-
-
-def parse_weights(text: str) -> tuple[float, ...]:
-    """``x,y,z`` as numbers; `UsageError` for anything else.
-
-    >>> parse_weights("0.5,0.3,0.2")
-    (0.5, 0.3, 0.2)
-    """
-    from ..errors import UsageError
-
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"expected --weights x,y,z, three numbers that sum to 1, got {text!r}") from None
 
 
 def show(found: Comparison) -> None:

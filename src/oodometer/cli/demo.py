@@ -22,14 +22,13 @@ def demo(
         typer.Option(help="Folder for the prediction files and the report.", metavar="FOLDER"),
         places.FOLDER,
     ] = "demo",
-    seed: Annotated[int, typer.Option(help="Seed of the training and of the drift.")] = 0,
 ) -> None:
     """Run the main job on handwritten digits that drift; no files needed."""
     from ..errors import MissingExtraError
     from ..verbs.demo import demo as run
 
     with output.progress_bar("training and estimating") as progress:
-        found = run(out, seed=seed, progress=progress)
+        found = run(out, progress=progress)
     rows = []
     for step in found.steps:
         i, truth = step.estimation.headline.interval, step.estimation.target["accuracy"]

@@ -60,37 +60,15 @@ def train(
         str | None,
         typer.Option(help="Pretrained model, a name on the hub or a path; by default a small one from scratch."),
     ] = None,
-    head: Annotated[
-        str | None,
-        typer.Option(
-            help="What an encoder reads its verdict from: tokens (all of the output; usual from scratch), or mark."
-        ),
-    ] = None,
-    pretraining: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Passes over the right pairs in which an encoder from scratch learns to fill gaps first.",
-        ),
-    ] = 0,
     epochs: Annotated[int | None, typer.Option(help="Passes over the pairs.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Pairs a step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Largest step size.")] = None,
     max_length: Annotated[
         int,
-        typer.Option("--max-length", "--longest", help="Tokens of a pair that are read; longer ones are cut."),
+        typer.Option(help="Tokens of a pair that are read; longer ones are cut."),
     ] = 512,
-    balance: Annotated[
-        float, typer.Option(help="Most wrong pairs for each right one, drawn at random; 0 for all.")
-    ] = 1.0,
     metric: Annotated[
         str, typer.Option(help="exact (right or wrong), or a metric to predict: token-f1 or bleu.")
     ] = "exact",
-    all_judges: Annotated[
-        bool,
-        typer.Option("--all-judges", help="Train the others even where the first judge is no better than a coin."),
-    ] = False,
-    level: options.Level = 0.95,
     rename: options.Rename = None,
     seed: Annotated[int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")] = 0,
     device: options.Device = None,
@@ -109,16 +87,10 @@ def train(
             judges=judges,
             kind=kind,
             source=source,
-            head=head,
-            pretraining=pretraining,
             epochs=epochs,
             batch_size=batch_size,
-            learning_rate=learning_rate,
             max_length=max_length,
-            balance=balance,
             metric=metric,
-            all_judges=all_judges,
-            level=level,
             seed=seed,
             mapping=output.parse_mapping(rename or []),
             device=device,
@@ -186,12 +158,8 @@ def predict(
         list[str] | None,
         typer.Option("--judge-label", help="Its label that means Correct; once for all, or once for each judge."),
     ] = None,
-    max_length: Annotated[
-        int, typer.Option("--max-length", "--longest", help="Tokens of a pair that a --judge reads.")
-    ] = 512,
     level: options.Level = 0.95,
     rename: options.Rename = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws on the page.")] = 0,
     device: options.Device = None,
     json: options.Json = None,
     report: Annotated[
@@ -227,9 +195,7 @@ def predict(
                     pseudo_labels=pseudo_labels,
                     existing=judge or (),
                     judge_labels=judge_label or (),
-                    max_length=max_length,
                     level=level,
-                    seed=seed,
                     mapping=output.parse_mapping(rename or []),
                     device=device,
                     progress=progress,

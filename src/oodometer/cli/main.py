@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from .. import plugins
 from ..arguments import typed
-from ..errors import OodometerError, near_names, without_passwords
+from ..errors import OodometerError, UsageError, near_names, without_passwords
 from . import (
     audit,
     backtest,
@@ -43,7 +43,7 @@ from . import (
 )
 from .places import INTERRUPTED, Commands, Stopped
 
-_FORMER = {"--accuracy": "--target-accuracy"}  # spellings of options that are still taken
+_LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
 app = Commands(
     name="oodometer",
@@ -69,6 +69,10 @@ def _options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
     config: Annotated[
         str | None,
@@ -138,10 +142,14 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(given: list[str], debug: bool) -> int:
     try:
         given, file, wanted = config.options_taken(given)
-        given = [*map(_FORMER.get, given, given)] or ["--help"]
+        end = given.index("--") if "--" in given else len(given)
+        loudness = {_LOUDNESS[word] for word in given[:end] if word in _LOUDNESS}
+        if len(loudness) > 1:
+            raise UsageError("give -v or --quiet, not both")
+        given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
         parser = _parser(given[0])
         defaults, said = config.defaults_for(parser, given, file, _command_names()) if wanted else ({}, "")
-        with plugins.tracebacks_on(debug), output.further_defaults(said):
+        with plugins.tracebacks_on(debug), output.further_defaults(said), output.loudness(max(loudness, default=0)):
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)

@@ -64,9 +64,9 @@ def quiet() -> bool:
 
 
 @contextmanager
-def loudness(verbose: bool, quiet: bool) -> Iterator[None]:
-    """Inside, commands print all that they know, the usual, or nothing but errors."""
-    token = _loudness.set(-1 if quiet else int(verbose))
+def loudness(value: int) -> Iterator[None]:
+    """Inside, commands print all that they know (1), the usual (0), or nothing but errors (-1)."""
+    token = _loudness.set(value)
     try:
         yield
     finally:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 from typer.models import ArgumentInfo
@@ -16,14 +15,8 @@ from typer.models import ArgumentInfo
 from . import output
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
+_ALL_TAKE = "Every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
 
-
-# Options of every command, which the guard takes.
-
-_EVERYWHERE = {
-    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")],
-    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")],
-}
 Place = Literal["read", "written", "folder"]
 
 # Beside typer.Argument or typer.Option in the annotation of a parameter: what becomes of the path.
@@ -45,44 +38,31 @@ class Commands(typer.Typer):
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         """Register a command, guarded."""
-        register = super().command(name, **options)
+        register = super().command(name, epilog=_ALL_TAKE, **options)
         return lambda run: register(_Guarded(run, name or ""))
 
 
 class _Guarded:
-    """A command behind the guard, which also takes the options of all commands."""
+    """A command behind the guard."""
 
     def __init__(self, run: Callable[..., Any], name: str) -> None:
         self._name = name
         self.__wrapped__: Callable[..., Any]
         functools.update_wrapper(self, run)
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """What the parser reads: the command's own options, then those of all; asked of one command alone."""
-        own = inspect.signature(self.__wrapped__, eval_str=True)
-        kind = inspect.Parameter.KEYWORD_ONLY
-        all_have = [inspect.Parameter(n, kind, default=False, annotation=a) for n, a in _EVERYWHERE.items()]
-        return own.replace(parameters=[*own.parameters.values(), *all_have])
+    def __call__(self, **given: Any) -> Any:
+        _check(self.__wrapped__, given)
+        words = output.KEPT if given.get("run_folder") else "nothing was written"
+        with going_on(words), advised(self._name, self.__wrapped__, given):
+            try:
+                return self.__wrapped__(**given)
+            except SystemExit as leave:  # no command of ours does, and what it was to write is not there
+                from ..errors import WorkError
 
-    def __call__(self, *, verbose: bool = False, quiet: bool = False, **given: Any) -> Any:
-        if verbose and quiet:
-            from ..errors import UsageError
-
-            raise UsageError("give -v or --quiet, not both")
-        with output.loudness(verbose, quiet):
-            _check(self.__wrapped__, given)
-            words = output.KEPT if given.get("run_folder") else "nothing was written"
-            with going_on(words), advised(self._name, self.__wrapped__, given):
-                try:
-                    return self.__wrapped__(**given)
-                except SystemExit as leave:  # no command of ours does, and what it was to write is not there
-                    from ..errors import WorkError
-
-                    raise WorkError(
-                        f"code that was called ended the program (exit {leave.code}) before the command was done; "
-                        "let it raise an error, or return"
-                    ) from leave
+                raise WorkError(
+                    f"code that was called ended the program (exit {leave.code}) before the command was done; "
+                    "let it raise an error, or return"
+                ) from leave
 
 
 @contextmanager

@@ -55,11 +55,6 @@ def rank(
         typer.Option(help="lime, kernel-shap or token-ig; by default lime, where factors or a page are asked for."),
     ] = None,
     samples: Annotated[int | None, typer.Option(help="Texts that are asked for one attribution, or its steps.")] = None,
-    normalize: Annotated[str, typer.Option(help="Attributions of an example: none, l1, l2 or max.")] = "none",
-    explain: Annotated[int, typer.Option(help="Explain at most so many of the examples, drawn by the seed.")] = 50,
-    order: Annotated[
-        str, typer.Option(help="What orders the models: labels (with the pool), or combined with all other evidence.")
-    ] = "labels",
     suggest: Annotated[int, typer.Option(help="Name so many rows of the pool that are best labelled next.")] = 0,
     out: Annotated[
         str | None,

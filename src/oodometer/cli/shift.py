@@ -101,18 +101,12 @@ Training = Annotated[
     typer.Option(help="File of the texts that the model was trained on: what is known.", metavar="FILE"),
     places.READ,
 ]
-TrainingColumn = Annotated[str | None, typer.Option(help="Where the text or the turns stand in it.")]
 TrainingWhere = Annotated[list[str] | None, typer.Option(help="Only training rows with COLUMN=VALUE.")]
 WordNetPath = Annotated[
     str | None,
     typer.Option("--wordnet", help="Folder or archive of the WordNet database.", metavar="PATH"),
     places.READ,
 ]
-Importance = Annotated[
-    str | None, typer.Option(help="For important-words: a Hugging Face model, whose attention is taken.")
-]
-Pieces = Annotated[bool, typer.Option("--pieces", help="Exchange parts of contractions (don in don't), too.")]
-Least = Annotated[int, typer.Option(help="For known-words: occurrences in training from which a word is known.")]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
 
 
@@ -130,12 +124,8 @@ def text(
     ] = None,
     where: Where = None,
     training: Training = None,
-    training_column: TrainingColumn = None,
     training_where: TrainingWhere = None,
     wordnet: WordNetPath = None,
-    importance: Importance = None,
-    pieces: Pieces = False,
-    least: Least = 1,
     seed: Seed = 0,
     engine: options.TaskEngine = None,
     workers: options.TaskWorkers = None,
@@ -160,12 +150,8 @@ def dialogue(
         int | None, typer.Option(help="For insufficient-context: the last so many turns of contexts that have them.")
     ] = None,
     training: Training = None,
-    training_column: TrainingColumn = None,
     training_where: TrainingWhere = None,
     wordnet: WordNetPath = None,
-    importance: Importance = None,
-    pieces: Pieces = False,
-    least: Least = 1,
     seed: Seed = 0,
     engine: options.TaskEngine = None,
     workers: options.TaskWorkers = None,

@@ -10,11 +10,7 @@ import typer
 from . import options, output, places
 from .places import going_on
 from .shift import (
-    Importance,
-    Least,
-    Pieces,
     Training,
-    TrainingColumn,
     TrainingWhere,
     Where,
     WordNetPath,
@@ -67,27 +63,18 @@ def stress(
         typer.Option(help="Labelled rows that the estimates rest on; by default a half of DATA.", metavar="FILE"),
         places.READ,
     ] = None,
-    reference_where: Annotated[list[str] | None, typer.Option(help="Only reference rows with COLUMN=VALUE.")] = None,
     rows: Annotated[int | None, typer.Option(help="Only so many rows of DATA, drawn by the seed.")] = None,
-    candidates: Annotated[int, typer.Option(help="Candidates of a response that has none in DATA.")] = 10,
     repeats: Annotated[int, typer.Option(help="Draws of each shift; their spread is the band.")] = 1,
     training: Training = None,
-    training_column: TrainingColumn = None,
     training_where: TrainingWhere = None,
     wordnet: WordNetPath = None,
-    importance: Importance = None,
-    pieces: Pieces = False,
-    least: Least = 1,
     turns: Annotated[
         int | None, typer.Option(help="For insufficient-context: the last so many turns of contexts that have them.")
     ] = None,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     classes: options.Classes = None,
-    max_length: Annotated[int | None, typer.Option(help="Tokens of a text that are read, at most.")] = None,
-    dropout: Annotated[int, typer.Option(help="Passes with dropout left on; probabilities are their mean.")] = 0,
     level: options.Level = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of halves, rows, candidates, draws and bootstraps.")] = 0,
-    device: options.Device = None,
     engine: options.TaskEngine = None,
     workers: options.TaskWorkers = None,
     json: options.Json = None,
@@ -101,7 +88,7 @@ def _run(given: dict[str, Any], json: str | None, report: str | None) -> None:
     from ..verbs.stress import stress as run
 
     output.check_page(report)
-    for name in ("kind", "severity", "where", "reference_where", "training_where"):
+    for name in ("kind", "severity", "where", "training_where"):
         given[name] = given[name] or []
     models, classes = given.pop("model") or [], output.parse_classes(given.pop("classes"))
     with going_on(output.KEPT), output.results(), output.progress_bar("predicting", lines=True) as progress:

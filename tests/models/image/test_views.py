@@ -86,15 +86,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_command_asks_by_randaugment(home: Path) -> None:
+def test_predict_asks_by_randaugment(home: Path) -> None:
     from oodometer.store import read_predictions
 
-    arguments = ["predict", "cornered:model", "images.npz", "--views", "3", "--seed", "4", "--out", "out.parquet"]
-    assert main([*arguments, "--augmentation", "randaugment", "--batch-rows", "7"]) == 0
+    views: Any = {"views": 3, "seed": 4, "out": "out.parquet"}
+    predict("cornered:model", "images.npz", augmentation="randaugment", batch_rows=7, **views)
     found = read_predictions(home / "out.parquet").views
     wanted = [by_corner(randaugment(PIXELS, (4, view, 0))).argmax(1) for view in range(3)]
     np.testing.assert_array_equal(found, wanted)
-    assert main(arguments) == 0
+    assert main(["predict", "cornered:model", "images.npz", "--views", "3", "--seed", "4", "--out", "out.parquet"]) == 0
     assert (read_predictions(home / "out.parquet").views != found).any()
 
 
@@ -102,15 +102,13 @@ def test_the_command_asks_by_randaugment(home: Path) -> None:
     ("more", "said"),
     [
         (
-            ["--views", "2", "--augmentation", "mixup"],
+            {"views": 2, "augmentation": "mixup"},
             "expected augmentation to be one of shift, randaugment, got 'mixup'",
         ),
-        (["--augmentation", "randaugment"], "--augmentation is of views: say with --views how many"),
+        ({"augmentation": "randaugment"}, "augmentation is of views: say with views= how many"),
     ],
 )
-def test_bad_use_is_one_line(home: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
-    assert main(["predict", "cornered:model", "images.npz", "--out", "out.parquet", *more]) == 2
-    err = capsys.readouterr().err
-    assert said in err
-    assert len(err.strip().splitlines()) == 1
+def test_bad_use_is_one_line(home: Path, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        predict("cornered:model", "images.npz", out="out.parquet", **more)
     assert not (home / "out.parquet").exists()

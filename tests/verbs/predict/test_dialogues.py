@@ -67,12 +67,9 @@ def test_replies_in_a_chat_are_those_of_the_assistant(tmp_path: Path) -> None:
         assert batch.skipped == (("row 2", "a chat in which the assistant does not reply"),)
 
 
-def test_a_file_of_dialogues_becomes_a_predictions_file(
-    ranker: Path, talk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_dialogues_becomes_a_predictions_file(ranker: Path, talk: Path) -> None:
     out = talk.with_name("out.parquet")
-    assert main(["predict", str(ranker), str(talk), "--out", str(out), "--candidates", "3", "--batch-rows", "2"]) == 0
-    said = capsys.readouterr().out
+    said = oodometer.predict(ranker, talk, out=out, candidates=3, batch_rows=2).summary()
     assert "4 rows" in said
     assert "2 inputs could not be read or have no answer" in said
     assert "row 2: a dialogue of one turn, which has no reply" in said

@@ -75,9 +75,7 @@ class ImportantWords(SynonymShift):
         self, turns: tuple[str, ...], severity: int, rng: np.random.Generator
     ) -> ShiftedText | Dropped:
         if self._importance is None:
-            raise UsageError(
-                f"{self.name} needs the importance of words; name a model (importance=, --importance MODEL)"
-            )
+            raise UsageError(f"{self.name} needs the importance of words; give importance=, a model or a function")
         words = [words_of(turn) for turn in turns]
         places = [(turn, place) for turn, found in enumerate(words) for place in range(len(found))]
         weights = np.asarray(self._importance(turns), dtype=np.float64)

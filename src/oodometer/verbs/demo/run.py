@@ -72,7 +72,7 @@ class Demo:
         return {
             "command": "demo",
             "version": __version__,
-            "argv": f"oodometer demo --out {self.reference.parent} --seed {self.seed}",
+            "argv": f"oodometer demo --out {self.reference.parent}",
             "seed": self.seed,
             "steps": [s.to_dict() for s in self.steps],
             "estimate": shown.to_dict(),

@@ -29,8 +29,8 @@ def stop_at_a_coin(judge: Discriminator, held: Pairs, judges: int) -> None:
         raise WorkError(
             f"the first of {judges} judges is no better than a coin: P(Correct) of a right held-out output is above "
             f"that of a wrong one in {100 * area:.0f} % of the cases, at most in {100 * upper:.0f} %; train longer "
-            "(--epochs), on more mistakes, with --pretraining or from a pretrained model (--source), or go on all the "
-            "same with --all-judges"
+            "(--epochs), on more mistakes or from a pretrained model (--source); in Python pretraining=20 may help, "
+            "and all_judges=True goes on all the same"
         )
 
 

@@ -47,7 +47,9 @@ class ShiftInputs:
             if given is not None and not any(issubclass(kind, cls) for kind in kinds):
                 raise UsageError(f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out")
         if self.importance is None and ImportantWords in kinds:
-            raise UsageError(f"{ImportantWords.name} needs the importance of words; name a model (--importance MODEL)")
+            raise UsageError(
+                f"{ImportantWords.name} needs the importance of words; in Python importance= is a model or function"
+            )
 
     def make(self, cls: type[TextShift], vocabulary: Vocabulary | None) -> TextShift:
         """A shift of a kind."""

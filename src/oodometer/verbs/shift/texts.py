@@ -69,11 +69,10 @@ class Texts:
         usual = {True: TURNS, False: _TEXT, None: (*TURNS, *_TEXT)}[self.dialogues]
         found = next((name for name in usual if name in row), None)
         if found is None:
-            option = "--training-column" if self.dialogues is None else "--column"
             raise InputError(
                 f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}",
                 got=f"the columns {', '.join(map(str, row))}",
-                remedy=f"name it with {option}",
+                remedy="call it so" if self.dialogues is None else "name it with --column",
                 file=str(self.rows.path),
                 row=number,
             )
