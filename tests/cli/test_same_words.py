@@ -29,7 +29,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "shift dialogue": oodometer.shift_dialogue,
 }
 # What a shell needs and a function does not: where results go, how much is printed.
-OF_THE_SHELL = {"json", "report", "out", "save", "help", "help_all"}
+OF_THE_SHELL = {"json", "report", "out", "save", "help"}
 EXCEPTIONS = {
     ("evaluate", "predictions"): "positional, *sources in Python",
     ("backtest", "no_cache"): "cache=None in Python",

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand
 
 from ..options import About, Options, declared, option
 from . import output
@@ -65,7 +65,7 @@ def command(
             function(given, Written(**{one: given.pop(one) for one in written if one in given}))
 
         rare = frozenset(name for name, _, about in offered if about.rare)
-        parameters = [_parameter(*one) for one in offered]
+        parameters = [*(_parameter(*one) for one in offered), *([_HELP_ALL] if rare else [])]
         run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown = type("Help", (_Help,), {"rare": rare, "groups": {name: about.group for name, _, about in offered}})
@@ -97,14 +97,21 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=hint)
 
 
-_HELP_ALL = "Show the rare options, too."
-
-
-def _help_all(context: typer.Context, _: Any, wanted: bool) -> None:
+def _help_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
         context.meta["help_all"] = True
         output.say(*context.get_help().splitlines())
         raise typer.Exit
+
+
+_HELP_ALL = inspect.Parameter(
+    "help_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show the rare options, too.")
+    ],
+)
 
 
 class _Help(TyperCommand):
@@ -113,12 +120,14 @@ class _Help(TyperCommand):
     rare: frozenset[str] = frozenset()
     groups: dict[str, str] = {}  # noqa: RUF012 - of the class that `command` makes
 
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._help_all = [one for one in self.params if one.name == "help_all"]
+        self.params = [one for one in self.params if one.name != "help_all"]
+
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, and beside ``-h`` that which shows all of them."""
-        if not self.rare:
-            return super().get_params(ctx)
-        flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _help_all}
-        return [*super().get_params(ctx), TyperOption(param_decls=["--help-all"], help=_HELP_ALL, **flags)]
+        """The options, and as ``-h`` is one of every command, that which shows all of them."""
+        return [*super().get_params(ctx), *self._help_all]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each group under its name."""
