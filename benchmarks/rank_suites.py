@@ -30,11 +30,14 @@ from oodometer.rankings import Posterior, agreement_values, by_pattern, posterio
 HOME = Path(__file__).parent / "results"
 ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")
 LABELS, POOL, MORE = 10, 1000, 10
-CONSTANTS: dict[str, dict[str, float]] = {  # of the prior of `by_pattern`
+CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `by_pattern`
     "shipped": {},
-    "models alike": {"_OWN": 0.5},
-    "models apart": {"_OWN": 1.3},
-    "less shared": {"_SHARED": 0.15},
+    "models alike": {"_OWN": (0.5, 0.3)},
+    "models apart": {"_OWN": (1.3, 0.3)},
+    "as with two classes": {"_OWN": (0.85, 0.85), "_LEAN": (0.0, 0.0)},
+    "agreement counts for two classes": {"_LEAN": (0.5, 2.0)},
+    "agreement counts less": {"_LEAN": (0.1, 1.0)},
+    "agreement is not learnt": {"_SLOPE": (0.0, 0.0)},
     "more shared": {"_SHARED": 1.0},
     "one scale": {"_SCALE": 0.1},
     "patterns free": {"_TIED": 6.0},
@@ -268,7 +271,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     """Each setting of the prior on all suites; the best of all other sources, for each source."""
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
-    shipped = {name: getattr(by_pattern, name) for name in ("_OWN", "_SCALE", "_SHARED", "_TIED")}
+    shipped = {name: getattr(by_pattern, name) for name in ("_OWN", "_SCALE", "_SHARED", "_LEAN", "_SLOPE", "_TIED")}
     for number, changed in enumerate(CONSTANTS.values()):
         for name, value in {**shipped, **changed}.items():
             setattr(by_pattern, name, value)

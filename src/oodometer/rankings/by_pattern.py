@@ -12,11 +12,14 @@ from ..arrays import Array
 from .patterns import checked_classes
 from .posterior import Posterior, checked_truth
 
-# Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py).
-_OWN, _SCALE = 0.85, 0.6  # of a strength, and of the log of that number: models may be nearly equal or far apart
+# Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py). Of two
+# numbers the first is for two classes, the second for very many; with K classes the first counts 2 / K.
+_OWN, _SCALE = (0.85, 0.3), 0.6  # of a strength, and of the log of that number: models may be nearly equal or far apart
 _SHARED, _NONE = 0.3, 1.0  # of what all models share, and of the weight of "none is right"
+_LEAN, _SLOPE = (0.1, 2.0), (0.3, 0.5)  # mean and deviation of the slope of strengths on agreement in the pool
+_LEAST_OWN = 0.1  # of the mean disagreement: so much at least is a model's own
 _TIED = 12.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
-_BOLD = (6, 16)  # P(best) is tempered by (labels + 6) / (labels + 16): the best models are often nearly equal
+_BOLD = (10.0, 0.0), 16  # P(best) is tempered by 1 - 10 / (labels + 16): the best models are often nearly equal
 _CHAINS = 1000
 _WARM, _MORE = 12, 8  # steps on the way to the labels, and with them
 _DRAWS = 4000
@@ -40,12 +43,17 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
 
     That is exact with c infinite where models err independently and wrong classes are equally likely, e_m being the
     odds that m is right times the number of wrong classes; c = 12 rows lets every pattern depart from it. Beforehand
-    log e_m is the sum of a part of each model, normal with standard deviation s, and of one that all share, normal with
-    0.3; log e_0 is standard normal, and log s normal around log 0.85 with 0.6. So no model is preferred, but labels on
-    which most models are right teach that a model that stands alone is seldom right, and others the opposite. They are
-    drawn by elliptical slice sampling (1,000 chains that are led to the labels in 20 steps); probabilities are shares
-    of up to 4,000 draws. The best of several models are often nearly equal, which the prior does not know, so that
-    shares of n labels promise too much: P(best) is proportional to share^t, t = (n + 6) / (n + 16).
+
+        log e_m = s z_m + 0.3 z + b (x_m - mean x),   x_m = -log own_m,
+
+    z standard normal, log s normal around log 0.85 with 0.6, and own_m what model m disagrees on its own account: of
+    own_a + own_b = share of rows on which a and b differ, the least squares solution. So agreement in the pool counts,
+    as much as the labels let it: b is normal, 0.1 with deviation 0.3 for two classes, where models that are wrong
+    always agree; 2 with 0.5 for very many (and s around log 0.3), where they seldom do, and who agrees is mostly right;
+    with K classes the first counts 2/K, the second 1 - 2/K. log e_0 is standard normal. Strengths are drawn by elliptical slice sampling (1,000
+    chains that are led to the labels in 20 steps); probabilities are shares of up to 4,000 draws. The best of several
+    models are often nearly equal, which the prior does not know, so that shares of n labels promise too much: P(best)
+    is proportional to share^t, t = 1 - (2/K) 10 / (n + 16).
 
     Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
@@ -92,13 +100,17 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     # in clusters rows are worth less than independent ones
     cells = cells._replace(seen=cells.seen * found.worth, counts=cells.counts * found.worth)
     rng = np.random.default_rng([seed, 0xC405])
-    scores = _scores(cells, _strengths(cells, rng), rng)
+    apart = found.disagreement[np.ix_(alone, alone)].sum(axis=1)
+    own = (apart - apart.sum() / (2 * (len(alone) - 1))) / (len(alone) - 2)  # apart_ab = own_a + own_b
+    agree = -np.log(np.maximum(own, _LEAST_OWN * apart.mean() / (len(alone) - 1)))
+    few = np.array([2 / max(found.classes, 2), 1 - 2 / max(found.classes, 2)])
+    scores = _scores(cells, _strengths(cells, agree - agree.mean(), few, rng), rng)
     ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])
     place = np.searchsorted(alone, first)
     p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(place, place)]
     best = np.bincount(scores.argmax(axis=1), minlength=len(alone)) / len(scores)
     labels = found.labels * found.worth
-    best = np.maximum(best, 0.5 / len(scores)) ** ((labels + _BOLD[0]) / (labels + _BOLD[1]))
+    best = np.maximum(best, 0.5 / len(scores)) ** (1 - few @ _BOLD[0] / (labels + _BOLD[1]))
     best /= best.sum()
     p_best = best[place] / same.sum(axis=1)
     mean = p_better.sum(axis=1)
@@ -139,8 +151,11 @@ def _cells(predicted: Array, true: Array) -> _Cells:
     return _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
 
 
-def _strengths(cells: _Cells, rng: np.random.Generator) -> Array:
-    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1)."""
+def _strengths(cells: _Cells, agree: Array, few: Array, rng: np.random.Generator) -> Array:
+    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1).
+
+    agree : of each model, -log of its own disagreement, mean 0. few : (2 / K, 1 - 2 / K) of K classes.
+    """
     from scipy.special import gammaln
 
     with_labels = np.flatnonzero(np.add.reduceat(cells.seen, cells.begins) > 0)
@@ -151,15 +166,18 @@ def _strengths(cells: _Cells, rng: np.random.Generator) -> Array:
     models = cells.right.shape[1]
 
     def logs(state: Array) -> Array:
-        """From standard normal numbers: of each model, shared, none, scale."""
-        own, shared, none, scale = np.split(state, [models, models + 1, models + 2], axis=1)
-        return np.concatenate([_OWN * np.exp(_SCALE * scale) * own + _SHARED * shared, _NONE * none], axis=1)
+        """From standard normal numbers: of each model, shared, none, scale, slope."""
+        own, shared, none, scale, slope = np.split(state, np.cumsum([models, 1, 1, 1]), axis=1)
+        each = (
+            few @ _OWN * np.exp(_SCALE * scale) * own + _SHARED * shared + (few @ _LEAN + few @ _SLOPE * slope) * agree
+        )
+        return np.concatenate([each, _NONE * none], axis=1)
 
     def log_likelihood(state: Array) -> Array:
         side = _TIED * np.maximum(_expected(told, logs(state))[:, labelled], 1e-300)
         return np.asarray((gammaln(side + told.seen[labelled]) - gammaln(side)).sum(axis=1))
 
-    state = rng.standard_normal((_CHAINS, models + 3))
+    state = rng.standard_normal((_CHAINS, models + 4))
     for heat in np.r_[np.linspace(1 / _WARM, 1, _WARM), np.ones(_MORE)]:
         other = rng.standard_normal(state.shape)
         least = heat * log_likelihood(state) + np.log(rng.random(_CHAINS))
