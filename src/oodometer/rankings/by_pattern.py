@@ -19,7 +19,7 @@ _SHARED, _NONE = 0.3, 1.0  # of what all models share, and of the weight of "non
 _LEAN, _SLOPE = (0.1, 2.0), (0.3, 0.5)  # mean and deviation of the slope of strengths on agreement in the pool
 _LEAST_OWN = 0.1  # of the mean disagreement: so much at least is a model's own
 _TIED = 12.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
-_BOLD = (10.0, -4.0), 16  # P(best) is tempered by 1 - 10 / (labels + 16): the best models are often nearly equal
+_BOLD = (10.0, -4.0), 16  # P(best) to the power of 1 - 10 / (labels + 16): best ones are often nearly equal
 _CHAINS = 1000
 _WARM, _MORE = 12, 8  # steps on the way to the labels, and with them
 _DRAWS = 4000
@@ -52,8 +52,9 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     always agree; 2 with 0.5 for very many (and s around log 0.3), where they seldom do, and who agrees is mostly right;
     with K classes the first counts 2/K, the second 1 - 2/K. log e_0 is standard normal. Strengths are drawn by
     elliptical slice sampling (1,000 chains that are led to the labels in 20 steps); probabilities are shares of up to
-    4,000 draws. The best of several models of two classes are often nearly equal, which the prior does not know; those of
-    many are farther apart than it thinks: P(best) is proportional to share^t, t = 1 - (2/K 10 - (1 - 2/K) 4) / (n + 16).
+    4,000 draws. The best of several models of two classes are often nearly equal, which the prior does not know, those
+    of many are farther apart than it thinks: P(best) is proportional to share^t, t = 1 - (10 2/K - 4 (1 - 2/K)) /
+    (n + 16) with n labels.
 
     Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
