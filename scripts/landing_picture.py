@@ -15,7 +15,7 @@ from pathlib import Path
 import vl_convert
 
 import oodometer
-from oodometer.reports.charts import chunks
+from oodometer.reports.charts.over_time import chunks
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs/pictures/car_loan.svg"
@@ -58,7 +58,7 @@ def main(reference: str, target: str, labels: str) -> None:
         every="month",
         labels=labels,
     )
-    drawn = chunks.figure(found.to_dict())
+    drawn = chunks(found.to_dict())
     assert drawn is not None
     svg = vl_convert.vegalite_to_svg(drawn.spec | {"width": WIDTH, "padding": {"top": 52} | dict.fromkeys(SIDES, 14)})
     svg = re.sub(r' aria-[a-z]+="[^"]*"', "", svg)

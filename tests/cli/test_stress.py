@@ -222,12 +222,11 @@ def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
     assert page == Path("out/report.html").read_text()
     for part in ("Accuracy 100.0\xa0% as they are, 0.0\xa0% at 1", "Brier score", "ECE", "Same rows"):
         assert part in page
-    from oodometer.reports.charts.stress_curves import figures
+    from oodometer.reports.charts.curves import stress_curves
 
-    accuracy, brier, ece = figures(found(), 0)
-    rows = [row for rows in accuracy.spec["datasets"].values() for row in rows] if "datasets" in accuracy.spec else []
-    rows = rows or accuracy.spec["layer"][0]["data"]["values"]
-    truth = [row["y"] for row in rows if row.get("s") == "truth"]
+    accuracy, brier, ece = stress_curves(found(), 0)
+    rows = [row for rows in accuracy.spec["datasets"].values() for row in rows]
+    truth = [row["y"] for row in rows if row.get("label") == "truth" and "x" in row]
     curve = found()["models"][0]["curves"][0]
     assert truth == [point["metrics"]["accuracy"]["value"] for point in curve["points"]]
     assert (brier.name, ece.name) == ("stress-0-brier", "stress-0-ece")

@@ -22,7 +22,7 @@ from oodometer.errors import MissingExtraError, WorkError
 from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.audit import next_command, power, sentence, verdict, worth
-from oodometer.reports.charts.widths import expected, halving
+from oodometer.reports.charts.curves import expected, halving
 from oodometer.testing import example_record
 
 LARGEST = 1_000_000
@@ -121,9 +121,9 @@ def test_charts_draw_the_numbers_of_the_result(found: dict[str, Any]) -> None:
     assert found["reference"]["accuracy"] in values(specs, "audited", "value")
     assert (0.886, 0.969) in zip(values(specs, "audited", "from"), values(specs, "audited", "to"), strict=True)
     widths = found["outlook"]["widths"]
-    drawn = values(specs, "widths", "width")
+    drawn = values(specs, "widths", "y")
     assert {one[key] for one in widths for key in ("alone", "random", "suggested")} <= set(drawn)
-    assert [one["widest"] for one in widths] == values(specs, "widths", "widest")
+    assert [one["widest"] for one in widths] == values(specs, "widths", "upper")
 
 
 def test_numbers_in_tables_are_those_of_the_result(found: dict[str, Any]) -> None:

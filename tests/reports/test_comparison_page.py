@@ -20,8 +20,7 @@ from oodometer import compare
 from oodometer.errors import MissingExtraError, WorkError
 from oodometer.extras import install_line
 from oodometer.reports import render, write_report
-from oodometer.reports.charts.curves import curve_rows, thin
-from oodometer.reports.charts.models import colors, drawn, leader, names
+from oodometer.reports.charts.models import colors, curve_rows, drawn, leader, names, thin
 from oodometer.reports.comparison import JUDGES, badges, choices, on_target, sentence
 from oodometer.reports.failures import matrix, pairs
 from oodometer.reports.numbers import cutoff, percent
@@ -220,16 +219,16 @@ def test_curves_are_those_of_the_result(two: dict[str, Any], two_page: str) -> N
         lines = [row for row in rows_of(specs, name) if isinstance(row.get("y"), list)]
         assert len(lines) == 2
         for row in lines:
-            curve = by_name[row["model"]][domain]["accuracy_coverage"]
+            curve = by_name[row["label"]][domain]["accuracy_coverage"]
             known = {round(x, 5): i for i, x in enumerate(curve["x"])}
             assert row["x"][-1] == 1.0
-            for at, value, low, high in zip(row["x"], row["y"], row["l"], row["u"], strict=True):
+            for at, value, low, high in zip(row["x"], row["y"], row["lower"], row["upper"], strict=True):
                 i = known[at]
                 assert (value, low, high) == pytest.approx(
                     (curve["y"][i], curve["lower"][i], curve["upper"][i]), abs=1e-5
                 )
     target = [row for row in rows_of(specs, "curves-target") if isinstance(row.get("y"), list)]
-    ends = {row["model"]: row["y"][-1] for row in target}
+    ends = {row["label"]: row["y"][-1] for row in target}
     assert ends == pytest.approx({name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5)
 
 
@@ -240,7 +239,7 @@ def test_figures_of_the_paper_carry_the_terms_of_disca(ten: dict[str, Any], ten_
         tail = domain.replace("_", "-")
         for row in rows_of(specs, f"tolerances-{tail}"):
             if "never" in row:
-                parts = by_name[row["model"]][domain]["metrics"]["disca"]["by_tolerance"]
+                parts = by_name[row["label"]][domain]["metrics"]["disca"]["by_tolerance"]
                 assert row["x"] == [-one["tolerance"] for one in parts]
                 assert row["y"] == pytest.approx([one["b"] for one in parts], abs=1e-5)
                 assert row["never"] == [one["never_below"] for one in parts]
@@ -253,9 +252,9 @@ def test_figures_of_the_paper_carry_the_terms_of_disca(ten: dict[str, Any], ten_
     firsts = [row for row in rows_of(specs, "first-mistakes") if "a" in row]
     assert len(firsts) == 20
     for row in firsts:
-        score = by_name[row["model"]][DOMAINS[row["shift"]]]["metrics"]["disca"]
+        score = by_name[row["model"]][row["domain"]]["metrics"]["disca"]
         assert row["a"] == score["a"]
-        assert 0 <= row["l"] <= row["a"] <= row["u"] <= 1
+        assert 0 <= row["lower"] <= row["a"] <= row["upper"] <= 1
 
 
 def test_places_are_the_ranks_of_the_result(ten: dict[str, Any], ten_page: str) -> None:
@@ -266,7 +265,7 @@ def test_places_are_the_ranks_of_the_result(ten: dict[str, Any], ten_page: str) 
               "nidma"]  # fmt: skip
     for row in rows:
         for at, rank, full in zip(row["metric"], row["text"], row["firm"], strict=True):
-            found = next(one for one in ten["rankings"][titles[at]] if one["model"] == row["model"])
+            found = next(one for one in ten["rankings"][titles[at]] if one["model"] == row["label"])
             assert rank == str(found["rank"])
             assert full == ((found["stable"] or 0) >= 0.9)
     for column in range(len(titles)):

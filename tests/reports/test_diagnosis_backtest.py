@@ -100,7 +100,7 @@ def test_cells_are_means_over_severities_and_the_best_is_bold(backtest: dict[str
     cells = {(c["method"], c["family"]): c for c in values(specs_of(render(backtest))["error-map"], "shade")}
     assert cells["atc", "class shares"]["text"] == "3.2"
     assert ("agreement", "sureness") not in cells
-    bold = {(family, method) for (method, family), c in cells.items() if c["weight"] > 500}
+    bold = {(family, method) for (method, family), c in cells.items() if c["best"]}
     assert bold == {
         ("no shift", "agreement"),
         ("class shares", "agreement"),

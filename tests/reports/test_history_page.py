@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from oodometer.reports import render, write_report
-from oodometer.reports.charts import history as charts
+from oodometer.reports.charts import over_time as charts
 from oodometer.reports.history import context
 
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>"
@@ -55,8 +55,8 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
     of_runs = charts.newest(whole, 2)
     assert of_runs is not None
     assert of_runs.title.replace("\N{NO-BREAK SPACE}", " ").startswith("Lowest in run 9, 2026-03-03 05:15: 88.0 %")
-    levels = [one["label"].replace("\N{NO-BREAK SPACE}", " ") for one in charts._levels(months)]
-    assert levels == ["reference 91.0 %", "bound 80.0 %"]
+    levels = charts.levels(months)
+    assert levels == [("reference", 0.91, "var(--reference)"), ("bound", 0.8, "var(--poor)")]
 
 
 def test_many_jobs_parts_and_runs_leave_the_page_small(history: dict[str, Any], tmp_path: Path) -> None:

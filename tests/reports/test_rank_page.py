@@ -15,7 +15,7 @@ pytest.importorskip("altair")
 from oodometer import rank
 from oodometer.reports import render
 from oodometer.reports.attributions import drawn_examples, drawn_factors
-from oodometer.reports.charts import best_chances, shots
+from oodometer.reports.charts.by_category import best_chances, shots
 
 SPACE = "\N{NO-BREAK SPACE}"
 EVIL = '<script>window.hit=1</script>" onmouseover="x'
@@ -119,7 +119,7 @@ def test_words_of_a_factor_are_underlined(found: dict[str, Any]) -> None:
 
 
 def test_charts_hold_the_numbers(found: dict[str, Any]) -> None:
-    bars, dots = best_chances.figure(found), shots.figure(found)
+    bars, dots = best_chances(found), shots(found)
     assert bars is not None
     assert dots is not None
     told = json.dumps(bars.spec)

@@ -11,8 +11,9 @@ pytest.importorskip("altair")
 
 from oodometer.citations import BIBTEX
 from oodometer.reports import render
-from oodometer.reports.charts import metric_chunks, severity
-from oodometer.reports.charts.dots import dots, entry
+from oodometer.reports.charts.base import categories, entry
+from oodometer.reports.charts.curves import severity
+from oodometer.reports.charts.over_time import metric_chunks
 from oodometer.reports.references import reference
 
 
@@ -34,7 +35,7 @@ def texts(spec: dict[str, Any]) -> list[str]:
 def test_the_demo_names_three_lines_at_their_ends(demo: dict[str, Any]) -> None:
     for step in demo["steps"]:
         step["estimates"] = [{"method": name, "value": 0.7} for name in ("source", "ac", "doc", "atc", "cbpe")]
-    chart = severity.figure(demo)
+    chart = severity(demo)
     assert chart is not None
     assert sorted(texts(chart.spec)) == ["estimate", "no shift (source)", "truth"]
     labels = next(
@@ -46,7 +47,7 @@ def test_the_demo_names_three_lines_at_their_ends(demo: dict[str, Any]) -> None:
 def test_no_line_crosses_the_label_of_another() -> None:
     rows = [entry("a", {"value": 0.5, "lower": 0.0, "upper": 1.0})]
     lines = [("reference", 0.9, "var(--reference)", True), ("truth", 0.8, "var(--truth)", False)]
-    chart = dots(rows, lines=lines, title="accuracy")[0].to_dict()
+    chart = categories("a", "A", "", rows, axis_title="accuracy", lines=lines).spec
     marks = {layer["mark"]["type"]: [] for layer in chart["layer"]}
     for layer in chart["layer"]:
         marks[layer["mark"]["type"]].append(layer)
@@ -71,7 +72,7 @@ def test_metrics_besides_the_accuracy_are_shown_with_their_truth(estimate: dict[
     assert page.index("Metrics besides the accuracy") < page.index("Estimated accuracy is ")
     for text in ("0.812", "0.777", "diamonds are the truth"):
         assert text in page
-    drawn = metric_chunks.figures(estimate)
+    drawn = metric_chunks(estimate)
     assert [one.title for one in drawn] == ["f1", "mcc"]
     assert all(f'id="chart-{one.name}"' in page for one in drawn)
     points = [row for row in rows_of(drawn[0].spec) if row.get("truth") is not None]

@@ -15,7 +15,8 @@ pytest.importorskip("altair")
 
 from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render
-from oodometer.reports.charts import vote_subsets, vote_trade_off, votes
+from oodometer.reports.charts.by_category import panel, votes, votes_title
+from oodometer.reports.charts.curves import trade_off_title, vote_subsets, vote_trade_off
 from oodometer.reports.votes import context
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -64,12 +65,12 @@ def test_the_page_of_an_estimate_shows_the_bounds() -> None:
 
 def test_the_truth_is_told_where_labels_are_known() -> None:
     known = as_json(estimate(outputs(400, 0.95, 0), TARGET, backtest=None))
-    found = votes.panel(known)
+    found = panel(known)
     assert found is not None
     assert found["truth"] == pytest.approx(TARGET.accuracy)
-    assert "within the judges' bounds" in votes.title(found)
+    assert "within the judges' bounds" in votes_title(found)
     outside = {**found, "truth": 0.99}
-    assert "outside the judges' bounds" in votes.title(outside)
+    assert "outside the judges' bounds" in votes_title(outside)
 
 
 def test_the_page_of_labelled_data_shows_everything() -> None:
@@ -91,7 +92,7 @@ def test_a_page_without_votes_has_none_of_it() -> None:
     page = render(bare)
     assert not {name for name in drawn(page) if name.startswith("vote")}
     assert "judge" not in text_of(page)
-    assert (context(bare), votes.figure(bare), vote_subsets.figure(bare), vote_trade_off.figure(bare)) == (
+    assert (context(bare), votes(bare), vote_subsets(bare), vote_trade_off(bare)) == (
         None, None, None, None
     )  # fmt: skip
 
@@ -102,8 +103,8 @@ def test_one_judge_has_no_bounds() -> None:
     assert "The judge accepts" in told
     assert "One judge gives one number and no bounds" in told
     assert "lower bound" not in told
-    assert vote_subsets.figure(one) is None
-    assert vote_trade_off.figure(one) is None
+    assert vote_subsets(one) is None
+    assert vote_trade_off(one) is None
 
 
 def test_words_for_agreement_and_trade_off() -> None:
@@ -114,12 +115,12 @@ def test_words_for_agreement_and_trade_off() -> None:
             {"agree": 5, "width": 0.12, "held": {"value": 0.98, "lower": 0.9, "upper": 1.0}},
         ],
     }  # fmt: skip
-    assert vote_trade_off.title([found], 5).replace(SPACE, " ") == (
+    assert trade_off_title([found], 5).replace(SPACE, " ") == (
         "With 4 instead of 5 judges agreeing the bounds are 8.0 points tighter and hold in 70 % instead of 98 % of "
         "the draws of 100 rows"
     )
     found["steps"][0]["held"] = found["steps"][1]["held"]
-    assert "hold as often, in 98 % of the draws" in vote_trade_off.title([found], 5).replace(SPACE, " ")
+    assert "hold as often, in 98 % of the draws" in trade_off_title([found], 5).replace(SPACE, " ")
 
 
 def test_names_of_judges_are_only_text() -> None:

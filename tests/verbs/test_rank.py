@@ -15,7 +15,7 @@ import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
 from oodometer.rankings import posterior, posterior_by_pattern
-from oodometer.reports.charts.best_chances import title as chances
+from oodometer.reports.charts.by_category import chances_title as chances
 from oodometer.reports.few_shot import sampled, sentence
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from .charts.audited import chosen_first
 from .charts.base import Result
-from .charts.widths import expected, halving, steps, today
+from .charts.by_category import chosen_first
+from .charts.curves import expected, halving, today, width_steps
 from .numbers import best, digits, finite, number, percent, percent_range, points, rows_text
 from .references import reference
 from .words import capital, fell_sentence
@@ -273,7 +273,7 @@ def context(result: Result) -> dict[str, Any]:
         "believed": believed(result),
         "estimates": found,
         "meanings": {name: text.format(proxy=proxy(result)) for name, text in MEANINGS.items()},
-        "steps": steps(result),
+        "steps": width_steps(result),
         "next": next_command(result),
         "next_width": _next_width(result),
         "off": _off(result),

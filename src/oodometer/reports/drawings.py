@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .charts.base import Figure
+from .charts.base import CONFIG, MUTED, Figure
 from .page import render_figures
-from .theme import CONFIG, MUTED
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .charts.base import Result
-from .charts.per_class import worst_first
+from .charts.by_category import worst_classes
 from .failures import cases
 from .numbers import best, finite, given, percent, points, rows_text, short
 
@@ -128,7 +128,7 @@ def context(result: Result) -> dict[str, Any]:
     ]
     first = sorted((one for one in metrics if one[0] in FIRST), key=lambda one: FIRST.index(one[0]))
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
-    classes = worst_first(result)[:MOST_CLASSES]
+    classes = worst_classes(result)[1][:MOST_CLASSES]
     columns = [
         name
         for name in dict.fromkeys(key for one in classes for key in one)

@@ -7,7 +7,7 @@ from typing import Any
 from ..results.ranking import FACTORS_MAY_MISLEAD, NOT_RANDOM
 from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
-from .charts.shots import likeliest, ranked
+from .charts.by_category import likeliest, ranked_models
 from .numbers import best, finite, number, percent, rows_text
 from .references import reference
 from .words import capital
@@ -34,7 +34,7 @@ def sentence(result: Result) -> str:
     a is most likely the best of 2 models: 83 % sure, from 10 labelled rows and 200 rows without labels.
     """
     models, pool = len(result.get("ranking") or []), finite(result.get("pool"))
-    first, top = ranked(result)[0], likeliest(result)
+    first, top = ranked_models(result)[0], likeliest(result)
     rows = rows_text(result.get("labelled")).replace(" row", " labelled row")
     if result.get("open"):
         favour = "favours" if result.get("labelled") == 1 else "favour"
@@ -77,7 +77,7 @@ def sampled(result: Result) -> str:
 
 def _pairs(result: Result) -> dict[str, Any]:
     """P(row better than column), models in the order of the ranking."""
-    rows = ranked(result)
+    rows = ranked_models(result)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in result.get("pairs") or []:
         a, b, p = str(one.get("a")), str(one.get("b")), finite(one.get("p_a_better"))
@@ -99,7 +99,7 @@ def _pairs(result: Result) -> dict[str, Any]:
 
 def _evidence(result: Result) -> list[dict[str, Any]]:
     """Groups of evidence, each row with a cell for each model."""
-    rows = ranked(result)
+    rows = ranked_models(result)
     short = {str(row["model"]): row["short"] for row in rows}
     groups: dict[str, list[dict[str, Any]]] = {}
     for one in result.get("evidence") or []:
@@ -129,7 +129,7 @@ def context(result: Result) -> dict[str, Any]:
         "sentence": sentence(result),
         "settled": settled(result),
         "sampled": sampled(result),
-        "ranked": ranked(result),
+        "ranked": ranked_models(result),
         "pairs": _pairs(result),
         "evidence": _evidence(result),
         "examples": drawn_examples(result),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..results.values import counted
-from .charts import history
+from .charts import over_time
 from .charts.base import Figure, Result
 from .numbers import finite, number, percent, percent_range
 
@@ -22,7 +22,7 @@ def figures(result: Result) -> list[Figure | None]:
     """All charts, job by job."""
     out: list[Figure | None] = []
     for index, job in enumerate(_jobs(result)):
-        large, small = history.figures(job, index)
+        large, small = over_time.history(job, index)
         out += [large, *small]
     return out
 
@@ -34,8 +34,8 @@ def context(result: Result) -> dict[str, Any]:
 
 
 def _job(job: Result, index: int) -> dict[str, Any]:
-    large, small = history.figures(job, index)
-    kind, runs = history.cut_of(job), [dict(one) for one in job["runs"]]
+    large, small = over_time.history(job, index)
+    kind, runs = over_time.cut_of(job), [dict(one) for one in job["runs"]]
     parts = [dict(one) for one in job.get("parts") or [] if one.get("kind") == kind]
     metrics = list(dict.fromkeys(str(one.get("metric")) for one in parts))
     standing = {one.get("part") for one in parts if any(a.get("stands") for a in one.get("alarms") or [])}
@@ -46,7 +46,7 @@ def _job(job: Result, index: int) -> dict[str, Any]:
         "kind": kind,
         "large": None if large is None else large.name,
         "small": small,
-        "left": max(sum(len(one.get("seen") or []) > 1 for one in history.shown_parts(job)) - len(small), 0)
+        "left": max(sum(len(one.get("seen") or []) > 1 for one in over_time.shown_parts(job)) - len(small), 0)
         if small
         else 0,
         "runs": [_run(one) for one in reversed(runs[-MOST_ROWS:])],

@@ -7,8 +7,7 @@ from typing import Any
 from ..errors import UsageError
 from ..registry import find
 from .charts.base import Result
-from .charts.models import DOMAINS, leader, names, order, part, rankings, score
-from .charts.places import METRICS, firm
+from .charts.models import DOMAINS, METRICS, firm, leader, names, order, part, rankings, score
 from .evaluation import meaning
 from .numbers import best, finite
 from .references import reference

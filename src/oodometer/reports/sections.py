@@ -15,33 +15,7 @@ from . import comparison, evaluation, failures, few_shot, operating, rankings
 from . import history as histories
 from . import stress as stresses
 from . import votes as judges
-from .charts import (
-    accuracy_coverage,
-    audited,
-    best_chances,
-    chunks,
-    confidence,
-    error_by_severity,
-    error_map,
-    files,
-    first_mistakes,
-    fluctuations,
-    methods,
-    metric_chunks,
-    model_curves,
-    per_class,
-    places,
-    reliability,
-    risk_coverage,
-    severity,
-    shots,
-    slices,
-    tolerances,
-    vote_subsets,
-    vote_trade_off,
-    votes,
-    widths,
-)
+from .charts import by_category, curves, models, over_time, trials
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains, leader
 from .glossary import STRENGTHS
@@ -52,20 +26,26 @@ from .words import anything_goes, assumed, bands_text, fall_text, fell_sentence,
 FEW_MODELS = 3  # as many have their bands in the large chart
 MOST_OTHERS = 40  # models in a table in short, beyond those in charts
 MOST_ROWS = 200  # of the table of slices and of that of chunks
-ESTIMATE_CHARTS = (methods, votes, risk_coverage, reliability, confidence, chunks, slices)
-EVALUATE_CHARTS = (risk_coverage, votes, vote_trade_off, vote_subsets, reliability, per_class, slices)
+ESTIMATE_CHARTS = (
+    by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
+    over_time.chunks, by_category.slices,
+)  # fmt: skip
+EVALUATE_CHARTS = (
+    curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
+    by_category.per_class, by_category.slices,
+)  # fmt: skip
 Drawn = list[Figure | None]
 
 
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for the sections of an estimate."""
     headline = best(result.get("headline"))
-    found = methods.with_headline(result)
+    found = by_category.with_headline(result)
     for one in found:
-        one["is_headline"] = bool(headline) and (one["method"] == "headline" or methods.is_headline(one, headline))
+        one["is_headline"] = bool(headline) and (one["method"] == "headline" or by_category.is_headline(one, headline))
         one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
-    small = metric_chunks.figures(result)
-    return [*(chart.figure(result) for chart in ESTIMATE_CHARTS), *small], {
+    small = over_time.metric_chunks(result)
+    return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
         "alarm": alarms.banner(result),
         "sentence": headline_sentence(result),
@@ -78,8 +58,8 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "strengths": STRENGTHS,
         "estimates": found,
         "votes": judges.context(result),
-        "chunk_rows": chunks.shown(result)[-MOST_ROWS:],
-        "slice_rows": slices.worst_first(result)[:MOST_ROWS],
+        "chunk_rows": over_time.shown_chunks(result)[-MOST_ROWS:],
+        "slice_rows": by_category.worst_slices(result)[:MOST_ROWS],
     }
 
 
@@ -87,44 +67,44 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The same of the step that is shown in full, and the chart of all steps."""
     inner = result.get("estimate") or {}
     drawn, words = estimate(inner)
-    return [severity.figure(result), *drawn], {"estimate": inner, **words}
+    return [curves.severity(result), *drawn], {"estimate": inner, **words}
 
 
 def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The map of errors, a small chart for each family, and the tables."""
-    small = error_by_severity.figures(result)
-    drawn: Drawn = [error_map.figure(result), *small]
+    small = trials.error_by_severity(result)
+    drawn: Drawn = [trials.error_map(result), *small]
     return drawn, {
         "small": small,
-        "styles": error_by_severity.styles(result),
-        "glyphs": error_by_severity.GLYPHS,
+        "styles": trials.styles(result),
+        "glyphs": trials.GLYPHS,
         **backtests.context(result),
     }
 
 
 def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The intervals from labels, the widths to come, and the verdict."""
-    return [audited.figure(result), widths.figure(result)], audits.context(result)
+    return [by_category.audited(result), curves.widths(result)], audits.context(result)
 
 
 def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for one labelled file, or for several one after another."""
-    files_ = files.best_first(result) if result.get("files") else [dict(result)]
-    drawn: Drawn = [files.figure(result)] if result.get("files") else []
+    files_ = by_category.best_files_first(result) if result.get("files") else [dict(result)]
+    drawn: Drawn = [by_category.files(result)] if result.get("files") else []
     sheets = []
     for index, one in enumerate(files_[: evaluation.MOST_FILES]):
         one = evaluation.with_slices({**one, "command": "evaluate"})
         mine = [
             replace(figure, name=f"{figure.name}-{index}")
             for chart in EVALUATE_CHARTS
-            if (figure := chart.figure(one)) is not None
+            if (figure := chart(one)) is not None
         ]
         drawn += mine
         sheets.append(
             {
                 "result": one,
                 "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-                "slice_rows": slices.worst_first(one)[:MOST_ROWS],
+                "slice_rows": by_category.worst_slices(one)[:MOST_ROWS],
                 "votes": judges.context(one),
                 **evaluation.context(one),
             }
@@ -138,22 +118,22 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
-    small = model_curves.figures(result)
+    small = models.model_curves(result)
     if len(small) <= FEW_MODELS and len(domains(result)) < 2:
         small = []  # the large chart has their bands
     drawn: Drawn = [
-        *accuracy_coverage.figures(result),
-        *places.figures(result),
-        *tolerances.figures(result),
-        first_mistakes.figure(result),
-        *fluctuations.figures(result),
+        *models.accuracy_coverage(result),
+        *models.places(result),
+        *models.tolerances(result),
+        models.first_mistakes(result),
+        *models.fluctuations(result),
         *small,
     ]
     shown, others = comparison.limited(result)
     each = list(DOMAINS)
     return drawn, {
         "small": small,
-        "styles": model_curves.STYLES,
+        "styles": models.STYLES,
         "leader": leader(result),
         "sentence": comparison.sentence(result),
         "badges": comparison.badges(result),
@@ -184,7 +164,7 @@ def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Chances and accuracies of the models, and the tables."""
-    return [best_chances.figure(result), shots.figure(result)], few_shot.context(result)
+    return [by_category.best_chances(result), by_category.shots(result)], few_shot.context(result)
 
 
 def history(result: Result) -> tuple[Drawn, dict[str, Any]]:

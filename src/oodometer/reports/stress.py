@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .charts import stress_curves
+from .charts import curves
 from .charts.base import Figure, Result
 from .charts.models import names
 from .numbers import best, finite, number, percent, points
@@ -17,7 +17,7 @@ def _kinds(result: Result) -> list[dict[str, Any]]:
 
 def figures(result: Result) -> list[Figure]:
     """All charts, kind by kind."""
-    return [one for at in range(len(_kinds(result))) for one in stress_curves.figures(result, at)]
+    return [one for at in range(len(_kinds(result))) for one in curves.stress_curves(result, at)]
 
 
 def sentence(result: Result) -> str:
@@ -45,7 +45,7 @@ def sentence(result: Result) -> str:
         return "The rows have no labels: what stands here are estimates alone, and nobody knows the truth."
     fall, name, kind, one, plain = max(falls, key=lambda found: found[0])
     truth = one["metrics"]["accuracy"]["value"]
-    measure = stress_curves.accuracy_name(result)
+    measure = curves.accuracy_name(result)
     measure = measure if measure.startswith("R@") else measure.lower()
     text = f"The deepest fall is that of {name} under {kind} at severity {one.get('severity')}: {measure} "
     text += f"{percent(truth)}, down from {percent(plain)}." if fall > 0 else f"{percent(truth)}, which is no fall."
@@ -61,16 +61,16 @@ def context(result: Result) -> dict[str, Any]:
     kinds = []
     for at, kind in enumerate(_kinds(result)):
         rows = [
-            {**one, "model": called[str(model.get("name"))], "at": stress_curves.label(one), "left": _left(one)}
+            {**one, "model": called[str(model.get("name"))], "at": curves.severity_label(one), "left": _left(one)}
             for model in result.get("models") or []
             for one in model["curves"][at].get("points") or []
         ]
-        shown = [one.name for one in stress_curves.figures(result, at)]
+        shown = [one.name for one in curves.stress_curves(result, at)]
         kinds.append({**kind, "rows": rows, "figures": shown})
     return {
         "sentence": sentence(result),
         "stress_kinds": kinds,
-        "measure": stress_curves.accuracy_name(result),
+        "measure": curves.accuracy_name(result),
         "number": number,
         "many": len(result.get("models") or []) > 1,
     }

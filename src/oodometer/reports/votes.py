@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .charts.base import Result
-from .charts.votes import agreement, panel
+from .charts.by_category import agreement, panel
 from .numbers import best, finite
 
 RULES = {

@@ -1,13 +1,66 @@
-"""What every chart is: a name, a title that states the finding, a caption on how to read it, a specification."""
+"""The two builders of charts, `categories` (points with intervals by category) and `Plot` (curves with bands), and how
+both look.
+
+Colours are names of style properties (``var(--accent)``), not values: the page defines them once for light, dark and
+print, and a chart follows without being drawn again. Charts are plain Vega-Lite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..numbers import finite, percent, percent_range, short
+
 Result = Mapping[str, Any]
 """A result as written in JSON."""
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+ACCENT, QUIET = "var(--accent)", "var(--quiet)"
+REFERENCE, TRUTH = "var(--reference)", "var(--truth)"
+INK, MUTED, SURFACE = "var(--ink)", "var(--muted)", "var(--surface)"
+BAND = {color: color.replace(")", "-band)") for color in (ACCENT, QUIET, REFERENCE, TRUTH)}
+"""The colour of an interval, by the colour of its value."""
+HALO: Spec = {"stroke": SURFACE, "strokeWidth": 4, "strokeJoin": "round"}
+"""A rim that keeps a label readable where it crosses a line."""
+DOT: Spec = {"filled": True, "opacity": 1, "stroke": SURFACE, "strokeWidth": 1.5}
+UNSEEN: Spec = {"filled": True, "opacity": 0}
+FOOT, RIGHT = {"value": "height"}, {"value": "width"}
+"""The lower and the right edge of a plot, as channels."""
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+CONFIG: Spec = {
+    "background": None,
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "gridColor": "var(--grid)",
+        "gridWidth": 1,
+        "labelColor": MUTED,
+        "labelFontSize": 12,
+        "labelPadding": 8,
+        "titleColor": MUTED,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+    },
+    "axisY": {"grid": True},
+    "text": {"font": FONT, "fontSize": 12, "color": INK},
+    "line": {"strokeWidth": 2.5, "strokeCap": "round", "strokeJoin": "round"},
+}
+
+ROW_HEIGHT = 30
+_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+_ROOM = 0.06  # of the span, kept free at either end so that no mark touches an edge
+_GAP = 15.0  # pixels from one label to the next
+_LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")  # their fields hold looks, no numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +78,301 @@ class Figure:
     name: str
     title: str
     caption: str
-    spec: dict[str, Any]
+    spec: Spec
+
+
+# ------------------------------------------------------------------------------------------ axes
+
+
+def narrow(small: Any, wide: Any) -> Spec:
+    """A number (or an expression) on a phone and elsewhere."""
+    return {"expr": f"containerSize()[0] < 480 ? {small} : {wide}"}
+
+
+def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[float]]:
+    """Ends of an axis of fractions that holds all values with room to spare, and its round ticks.
+
+    >>> ticks([0.79, 0.87, 0.91])
+    ([0.775, 0.925], [0.8, 0.85, 0.9])
+    """
+    known = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
+    low, high = min(known), max(known)
+    span = max(high - low, 0.02)
+    middle = (low + high) / 2
+    low, high = min(low, middle - span / 2) - _ROOM * span, max(high, middle + span / 2) + _ROOM * span
+    step = next((size for size in _STEPS if (high - low) / size <= most), _STEPS[-1])
+    low, high = math.floor(low / step * 2) * step / 2, math.ceil(high / step * 2) * step / 2
+    first, last = math.ceil(round(max(low, 0) / step, 6)), math.floor(round(min(high, 1) / step, 6))
+    # A fraction lies in [0, 1]: the axis may run a little over, its ticks may not.
+    room = _ROOM / 2 * (high - low)
+    low, high = max(low, -room), min(high, 1 + room)
+    return [round(low, 6), round(high, 6)], [round(index * step, 6) for index in range(first, last + 1)]
+
+
+def axis(domain: Sequence[float] | None, *, title: str | None = None, scale: Spec | None = None, **more: Any) -> Spec:
+    """A quantitative axis; ``more`` is of Vega-Lite's axis."""
+    ends = {} if domain is None else {"domain": list(domain)}
+    scale = {**ends, "nice": False, "zero": False, **(scale or {})}
+    return {"type": "quantitative", "scale": scale, "axis": {"title": title, **more}}
+
+
+def shares(values: Iterable[Any], *, title: str | None = None, most: int = 6, **more: Any) -> Spec:
+    """An axis of percentages around the values; a decimal only where the ticks need one."""
+    domain, marks = ticks(values, most=most)
+    decimals = 0 if all(abs(value * 100 - round(value * 100)) < 1e-6 for value in marks) else 1
+    label = f"format(datum.value * 100, '.{decimals}f') + ' %'"
+    return axis(domain, title=title, values=marks, labelExpr=label, **more)
+
+
+def coverage_axis(title: str | None, values: Sequence[float] = (0.2, 0.4, 0.6, 0.8, 1)) -> Spec:
+    """The horizontal axis: how much is answered."""
+    label = "format(datum.value * 100, '.0f') + ' %'"
+    return axis([0, 1.02], title=title, values=list(values), labelExpr=label, grid=False)
+
+
+def steps(labels: Sequence[str], title: str) -> Spec:
+    """An axis of places 0, 1, 2 and on, each with its label."""
+    places, text = list(range(len(labels))), f"{json.dumps([one[:12] for one in labels])}[datum.value]"
+    return axis([-0.15, max(len(labels) - 1, 1) + 0.15], title=title, values=places, labelExpr=text, grid=False)
+
+
+def logarithmic(ends: Sequence[float], title: str | None, values: Sequence[float], **more: Any) -> Spec:
+    """A logarithmic axis with ticks at those of the values that lie between its ends."""
+    inside = [one for one in values if ends[0] <= one <= ends[1]]
+    shape = {"type": "log"}
+    return {"type": "quantitative", "scale": {**shape, "domain": list(ends), "nice": False, "clamp": True},
+            "axis": {"title": title, "values": inside, **more}}  # fmt: skip
+
+
+def names_axis(limit: tuple[int, int] = (118, 230), order: Sequence[str] | None = None, **more: Any) -> Spec:
+    """The vertical axis of categories, in their order in the data or in the one given; ``limit`` in pixels."""
+    look = {"title": None, "grid": False, "labelLimit": narrow(*limit), "labelColor": INK, "labelFontSize": 13}
+    return {"type": "nominal", "sort": None if order is None else list(order), "axis": {**look, **more}}
+
+
+# ------------------------------------------------------------------------------------------ curves with bands
+
+
+class Plot:
+    """Layers over one pair of axes: curves with bands and points, rules, words, and what the pointer shows.
+
+    ``across`` and ``up`` are channels without their field, as `shares` and `axis` make them. Layers are drawn in the
+    order in which they are added; rows hold what the channels name, and ``tip``, an object, for the pointer.
+    """
+
+    def __init__(self, across: Spec, up: Spec) -> None:
+        self.across, self.up = across, up
+        self.layers: list[Spec] = []
+
+    def draw(
+        self, kind: str, rows: Rows, look: Spec, *, where: str = "", more: Spec | None = None, **channels: Any
+    ) -> None:
+        """Add a layer: a mark, its look, and channels: a field by its name, a number as it is, or a channel in full.
+
+        ``where`` is a condition on rows, ``more`` are other parts of a layer: transforms, parameters.
+        """
+        encoding: Spec = {}
+        for name, given in channels.items():
+            if isinstance(given, Mapping):
+                encoding[name] = given
+            elif not isinstance(given, str):
+                encoding[name] = {"value": given}
+            elif name in ("x", "y"):
+                encoding[name] = {"field": given, **(self.across if name == "x" else self.up)}
+            elif name in ("x2", "y2"):
+                encoding[name] = {"field": given}
+            else:
+                kind_of = "quantitative" if name in ("size", "opacity") else "nominal"
+                encoding[name] = {"field": given, "type": kind_of, **({"scale": None} if name in _LOOKS else {})}
+        layer = {"data": rows, "mark": {"type": kind, **look}, "encoding": encoding, **(more or {})}
+        if where:
+            layer["transform"] = [*layer.get("transform", ()), {"filter": where}]
+        self.layers.append(layer)
+
+    def curve(self, rows: Rows, color: str, *, y: str = "y", band: float | None = None, size: float | None = None,
+              dash: Sequence[int] | None = None, shape: str = "circle", **line: Any) -> None:  # fmt: skip
+        """A line through ``x`` and ``y``, over the band from ``lower`` to ``upper`` where one is wanted, with points.
+
+        ``band`` is the opacity of the band, ``size`` the area of a point; without them there are none.
+        """
+        if band is not None:
+            self.draw("area", rows, {"color": BAND[color], "opacity": band, "clip": True}, x="x", y="lower", y2="upper")
+        look = {"color": color, "clip": True, **({"strokeDash": list(dash)} if dash else {}), **line}
+        self.draw("line", rows, look, x="x", y=y)
+        if size is not None:
+            self.draw("point", rows, {**DOT, "color": color, "size": size, "shape": shape}, x="x", y=y, tooltip="tip")
+
+    def level(self, value: float, color: str, label: str = "", *, left: bool = True, above: bool = True) -> None:
+        """A dashed horizontal line with its label at one end, above the line or below it."""
+        rows = [{"y": value, "label": label}]
+        self.draw("rule", rows, {"color": color, "strokeDash": [5, 4], "strokeWidth": 1.75}, y="y")
+        if label:
+            look = {"align": "left", "dx": 4} if left else {"align": "right", "dx": -4}
+            look |= {"baseline": "bottom", "dy": -4} if above else {"baseline": "top", "dy": 5}
+            self.draw("text", rows, {**look, "color": color, "fontWeight": 600, **HALO}, x=0 if left else RIGHT, y="y",
+                      text="label")  # fmt: skip
+
+    def names(self, ends: Rows, height: float, *, look: Spec, gap: float = _GAP, x: Any = RIGHT, **more: Any) -> None:
+        """Names at the right ends of lines, moved apart; each row has a ``label``, its ``y`` and its colour ``c``."""
+        scale = self.up["scale"]
+        to, back = (math.log, math.exp) if scale.get("type") == "log" else (float, float)
+        low, high = (to(end) for end in scale["domain"])
+        unit = height / (high - low)
+        wanted = [(max(to(max(row["y"], scale["domain"][0])), low) - low) * unit for row in ends]
+        places = spread(wanted, gap, gap / 2, height - gap / 2)
+        rows = [{**row, "y": back(low + place / unit)} for row, place in zip(ends, places, strict=True)]
+        self.draw("text", rows, {"align": "left", "dx": 10, **look}, x=x, y="y", text="label", color="c", **more)
+
+    def strips(self, rows: Rows, x: str = "before", x2: str = "x", **more: Any) -> None:
+        """Unseen strips over the whole height where the pointer shows the ``tip`` of a row."""
+        scale = {**self.across, "field": x}
+        self.draw("bar", rows, {"opacity": 0}, x=scale, x2=x2, y=0, y2=FOOT, tooltip="tip", more=more)
+
+    def figure(self, name: str, title: str, caption: str, *, height: float, words: str = "", spoken: bool = True,
+               **more: Any) -> Figure:  # fmt: skip
+        """The chart, as wide as its place on the page.
+
+        ``words`` describe it where the title does not. ``spoken=False`` leaves out the description of every single
+        mark, for charts of thousands whose numbers stand in a table beside them.
+        """
+        tables: dict[int, tuple[str, Rows]] = {}
+        layers = []
+        for layer in self.layers:
+            rows = layer["data"]
+            of, _ = tables.setdefault(id(rows), (f"rows_{len(tables)}", rows))
+            layers.append({**layer, "data": {"name": of}})
+        spec = {
+            "$schema": SCHEMA,
+            "width": "container",
+            "height": height,
+            "description": words or title,
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "datasets": dict(tables.values()),
+            "layer": layers,
+            "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
+            **more,
+        }
+        return Figure(name, title, caption, spec)
+
+
+def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.
+
+    >>> spread([10, 11, 50], 10, 0, 100)
+    [5.5, 15.5, 50.0]
+    """
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    groups: list[list[float]] = []  # middle of the group, number of labels
+    for index in order:
+        groups.append([places[index], 1])
+        while True:
+            for group in groups:
+                half = gap * (group[1] - 1) / 2
+                group[0] = min(max(group[0], low + half), max(high - half, low + half))
+            if len(groups) < 2 or groups[-1][0] - groups[-2][0] >= gap * (groups[-1][1] + groups[-2][1]) / 2:
+                break
+            last, before = groups.pop(), groups.pop()
+            count = last[1] + before[1]
+            groups.append([(last[0] * last[1] + before[0] * before[1]) / count, count])
+    flat = [middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))]
+    out = [0.0] * len(places)
+    for index, place in zip(order, flat, strict=True):
+        out[index] = place
+    return out
+
+
+def pointed(field: str, near: bool = True) -> tuple[Spec, Any]:
+    """The parameter that singles out rows of one value of a field under the pointer, and opacities that follow it."""
+    select = {"type": "point", "fields": [field], "on": "pointerover", "clear": "pointerout", "nearest": near}
+
+    def shade(bright: float, faint: float) -> Spec:
+        return {"condition": {"param": "over", "value": bright}, "value": faint}
+
+    return {"params": [{"name": "over", "select": select}]}, shade
+
+
+# ------------------------------------------------------------------------------------------ points by category
+
+
+def unique(names: Iterable[Any]) -> list[str]:
+    """Names as text, cut to a sane length and told apart by a number where they repeat.
+
+    >>> unique(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        text = short(name)
+        seen[text] = seen.get(text, 0) + 1
+        out.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    return out
+
+
+def entry(name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any) -> dict[str, Any]:
+    """One row of `categories`; ``more`` is shown when the pointer rests on it, its names as they are read."""
+    value = finite(interval.get("value"))
+    low, high = finite(interval.get("lower")), finite(interval.get("upper"))
+    tip = {"": name, "value": percent(value), "interval": percent_range(low, high)}
+    tip |= {"kind": str(interval.get("kind") or ""), **{key: str(text) for key, text in more.items()}}
+    return {
+        "name": name,
+        "value": value,
+        "lower": value if low is None else low,
+        "upper": value if high is None else high,
+        "color": color,
+        "band": BAND[color],
+        "label": percent(value),
+        "tip": {key: text for key, text in tip.items() if text},
+    }
+
+
+Line = tuple[str, Any, str, bool]
+"""A vertical line: label, value, colour, dashed."""
+
+
+def categories(
+    name: str,
+    title: str,
+    caption: str,
+    rows: Rows,
+    *,
+    axis_title: str,
+    lines: Sequence[Line] = (),
+    shaded: tuple[Any, Any] = (None, None),
+) -> Figure:
+    """A row for each `entry`: a dot at the value, a bar over the interval, the number at the right.
+
+    ``lines`` run over the whole height with their labels above the plot; ``shaded`` is a range behind all rows.
+    """
+    lines = [line for line in lines if finite(line[1]) is not None]
+    seen = [row[key] for row in rows for key in ("lower", "upper")] + [line[1] for line in lines]
+    across = shares(seen, title=axis_title, labelSeparation=8)
+    plot = Plot(across, names_axis())
+    low, high = (finite(end) for end in shaded)
+    if low is not None and high is not None:
+        plot.draw("rect", [{"from": low, "to": high}], {"color": BAND[QUIET], "opacity": 0.42}, x="from", x2="to",
+                  y=0, y2=FOOT)  # fmt: skip
+    first, last = across["scale"]["domain"]
+
+    def to_the_left(line: Line) -> bool:
+        part = (line[1] - first) / (last - first)
+        return part > 0.5 or (part > 0.4 and any(other[1] > line[1] for other in lines))
+
+    # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
+    right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
+    left = sorted((line for line in lines if to_the_left(line)), key=lambda line: float(line[1]))
+    drawn = [([{"value": line[1], "label": f"{line[0]} {percent(line[1])}"}], line) for line in (*right, *left)]
+    for index, (at, (_, _, color, dashed)) in enumerate(drawn):
+        look = {"color": color, "strokeWidth": 1.75, "strokeDash": [5, 4] if dashed else [1, 0]}
+        plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
+    for index, (at, (_, _, color, _)) in enumerate(drawn):
+        side = {"align": "left", "dx": 5} if index < len(right) else {"align": "right", "dx": -5}
+        look = {**side, "baseline": "middle", "color": color, "fontWeight": 600, **HALO}
+        plot.draw("text", at, look, x="value", y=-9 - 16 * index, text="label")
+    bar = {"strokeWidth": 7, "strokeCap": "round", "opacity": 1}
+    plot.draw("rule", rows, bar, y="name", x="lower", x2="upper", color="band")
+    plot.draw("point", rows, {**DOT, "size": 95}, y="name", x="value", color="color")
+    plot.draw("text", rows, {"align": "left", "dx": 10, "color": INK}, y="name", x=RIGHT, text="label")
+    plot.draw("bar", rows, {"opacity": 0}, y="name", x=0, x2=RIGHT, tooltip="tip")
+    return plot.figure(name, title, caption, height=ROW_HEIGHT * len(rows))

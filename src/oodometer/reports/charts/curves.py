@@ -1,140 +1,667 @@
-"""Curves: lines of several models with their names at the right end; the pointer singles one out. Shared by charts."""
+"""Curves: accuracy over coverage, confidence, the severity of a shift, the number of labels and of rows."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from ..numbers import finite
-from ..theme import BAND, HALO, QUIET, SURFACE, data
-from .labels import spread
+from ..numbers import best, finite, number, percent, percent_range, points, rows_text, threshold
+from ..words import capital, measured
+from .base import (
+    ACCENT,
+    BAND,
+    DOT,
+    FOOT,
+    HALO,
+    INK,
+    MUTED,
+    QUIET,
+    REFERENCE,
+    RIGHT,
+    TRUTH,
+    UNSEEN,
+    Figure,
+    Plot,
+    Result,
+    Rows,
+    Spec,
+    axis,
+    coverage_axis,
+    logarithmic,
+    pointed,
+    shares,
+    steps,
+)
+from .by_category import agreement, is_headline
+from .models import names
 
-FINE = 5  # decimals of an accuracy in a chart
-FINEST = 6  # of a confidence, which may be near 1
-GAP = 15.0  # pixels from one label to the next
-EARLY = 0.2  # coverage up to which more points are kept: there models part
-MOST_EARLY, MOST_LATE = 20, 30
+_HEIGHT = 300
+_POINTS = 100  # at most, of a curve
+_STEADY = 0.1  # coverage from which on the axis has to hold the band
+_LABEL: Spec = {"dx": 8, "fontWeight": 600}
+_COUNTS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+_DASHES: Spec = {"color": MUTED, "strokeDash": [3, 4]}
+
+# ------------------------------------------------------------------------------------------ confidence
 
 
-def thin(x: Sequence[Any]) -> list[int]:
-    """Numbers of the points to draw: all the early ones, fewer of the others, always the last.
+def risk_coverage(result: Result) -> Figure | None:
+    """Accuracy of the rows that stay when the least confident are left out, with its band.
 
-    >>> kept = thin([(i + 1) / 100 for i in range(100)])
-    >>> len(kept), kept[:3], kept[-2:]
-    (47, [0, 1, 2], [96, 99])
+    Where a threshold answers a wish for accuracy: a line at the wish, a drop line at the coverage, and the answer.
     """
-    known = [i for i, value in enumerate(x) if finite(value) is not None]
-    early, late = [i for i in known if x[i] <= EARLY + 1e-9], [i for i in known if x[i] > EARLY + 1e-9]
-    out = early[:: -(-len(early) // MOST_EARLY) or 1]
-    step = -(-len(late) // MOST_LATE) or 1
-    return out + (late[(len(late) - 1) % step :: step] if late else [])
-
-
-def curve_rows(curve: Any) -> dict[str, list[Any]]:
-    """Points of an accuracy-coverage curve as columns, rounded; empty where there is none."""
-    curve = curve or {}
+    curve = result.get("risk_coverage") or {}
     x, y = curve.get("x") or [], curve.get("y") or []
-    low, high = curve.get("lower") or y, curve.get("upper") or y
-    bounds = curve.get("thresholds") or [None] * len(x)
-    kept = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
-    if not kept:
-        return {}
+    lower, upper = curve.get("lower") or y, curve.get("upper") or y
+    thresholds = curve.get("thresholds") or [None] * len(x)
+    rows: Rows = []
+    step = -(-len(x) // _POINTS)
+    kept = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
+    for at, value, low, high, bound in list(zip(x, y, lower, upper, thresholds, strict=False))[kept]:
+        if finite(at) is None or finite(value) is None:
+            continue
+        tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+        tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
+        before = rows[-1]["x"] if rows else 0
+        rows.append({"before": before, "x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+    if not rows:
+        return None
+    answers = [one for one in curve.get("answers") or [] if (finite(one.get("coverage")) or 1) < 1]
+    # The band of the very first rows may reach down to 0 and would flatten the curve.
+    steady = [row for row in rows if row["x"] >= _STEADY] or rows
+    seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [one.get("accuracy") for one in answers]
+    plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
+    plot.curve(rows, ACCENT, band=1)
+    for one in answers:
+        coverage = float(one["coverage"])
+        label = f"{percent(one.get('accuracy'), 0)} accurate\nkeep {percent(coverage, 0)}"
+        at = [{"x": coverage, "y": one.get("accuracy"), "label": label}]
+        plot.draw("rule", at, _DASHES, x="x", x2={"value": 0}, y="y")
+        plot.draw("rule", at, _DASHES, x="x", y="y", y2=FOOT)
+        plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
+        # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
+        room = coverage > 0.45
+        look = {"align": "right", "dx": -8, "dy": 16} if room else {"align": "left", "dx": 8, "dy": -26}
+        look |= {"lineBreak": "\n", "fontWeight": 600, "color": INK, **HALO}
+        plot.draw("text", at, look, x="x", y="y" if room else FOOT, text="label")
+    near = {"type": "point", "fields": ["x"], "on": "pointerover", "clear": "pointerout"}
+    seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
+    plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
+    plot.strips(rows, params=[{"name": "near", "select": near}])
+    title, caption = risk_coverage_title(result), f"{capital(measured(result))} of the rows that stay when the least "
+    caption += "confident are left out, with its band."
+    for one in curve.get("answers") or []:
+        wish = percent(one.get("accuracy"), 0)
+        if finite(one.get("threshold")) is not None and finite(one.get("safe_threshold")) is None:
+            caption += f" The lower end of the band reaches {wish} at no threshold."
+        elif finite(one.get("threshold")) is not None:
+            safe = f"confidence {threshold(one['safe_threshold'])}, keeping {percent(one.get('safe_coverage'))}"
+            caption += f" For the lower end of the band to reach {wish}, take {safe}."
+    if (result.get("diagnosis") or {}).get("kind") == "support":
+        caption += " The target holds rows unlike the reference's: there its confidence may mean something else."
+        caption += " Do not rely on this curve before some rows are labelled."
+    return plot.figure("risk-coverage", title, caption, height=_HEIGHT)
 
-    def column(values: Sequence[Any], digits: int) -> list[float | None]:
-        found = [finite(values[i]) for i in kept]
-        return [None if one is None else round(one, digits) for one in found]
 
-    middle = column(y, FINE)
-    out: dict[str, list[Any]] = {"x": column(x, FINE), "y": middle, "t": column(bounds, FINEST)}
-    for key, ends in (("l", low), ("u", high)):
-        out[key] = [m if e is None else e for m, e in zip(middle, column(ends, FINE), strict=True)]
+def risk_coverage_title(result: Result) -> str:
+    """Above which threshold the wished accuracy is reached."""
+    curve, estimated = result.get("risk_coverage") or {}, measured(result)
+    answers = curve.get("answers") or []
+    for one in answers:
+        if finite(one.get("threshold")) is not None:
+            coverage, reached = (
+                finite(one.get("coverage")) or 0,
+                f"{estimated} is at least {percent(one['accuracy'], 0)}",
+            )
+            if coverage >= 1:
+                return capital(f"{reached} with all rows kept")
+            part = percent(coverage, 0 if coverage >= 0.1 else 1)
+            return f"Above confidence {threshold(one['threshold'])}, {reached}; that keeps {part} of the rows"
+    if answers:
+        return f"No threshold reaches {estimated} of {percent(answers[0].get('accuracy'), 0)}"
+    ends = [value for value in curve.get("y") or [] if finite(value) is not None]
+    return capital(f"{estimated} goes from {percent(ends[0])} on the most confident rows to {percent(ends[-1])} on all")
+
+
+def reliability(result: Result) -> Figure | None:
+    """Accuracy in bins of confidence with intervals, larger dots where a bin holds more rows, against the diagonal.
+
+    The title says whether confidence is too high, too low or right, weighted by rows.
+    """
+    table = result.get("reliability") or {}
+    confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
+    lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
+    counts = table.get("rows") or [None] * len(confidence)
+    bins = []
+    for at, value, low, high, count in zip(confidence, accuracy, lower, upper, counts, strict=False):
+        if finite(at) is None or finite(value) is None:
+            continue
+        tip = {"confidence": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+        tip["in this bin"] = rows_text(count)
+        bins.append({"x": at, "y": value, "lower": low, "upper": high, "rows": finite(count) or 1, "tip": tip})
+    if not bins:
+        return None
+    seen = [row[key] for row in bins for key in ("x", "y", "lower", "upper")]
+    plot = Plot(shares(seen, title="confidence of the model", grid=False), shares(seen))
+    low, high = plot.up["scale"]["domain"]
+    first, last = max(low, 0), min(high, 1)
+    plot.draw("line", [{"x": end, "y": end} for end in (first, last)], {"color": MUTED, "strokeDash": [4, 4],
+              "strokeWidth": 1.5}, x="x", y="y")  # fmt: skip
+    bar = {"color": BAND[ACCENT], "strokeWidth": 5, "strokeCap": "round"}
+    plot.draw("rule", bins, bar, x="x", y="lower", y2="upper", tooltip="tip")
+    size = {"field": "rows", "type": "quantitative", "scale": {"range": [50, 260], "zero": True}, "legend": None}
+    plot.draw("point", bins, {**DOT, "color": ACCENT}, x="x", y="y", size=size, tooltip="tip")
+    # The name of the diagonal stands on the side where the dots are not.
+    over = sum(row["y"] < row["x"] for row in bins) * 2 >= len(bins)
+    spot = first + 0.62 * (last - first)
+    look = {"align": "right", "dx": -12} if over else {"align": "left", "dx": 12}
+    plot.draw("text", [{"x": spot, "y": spot, "label": "calibrated"}], {**look, "color": MUTED, **HALO}, x="x", y="y",
+              text="label")  # fmt: skip
+    known = [one for one in zip(confidence, accuracy, counts, strict=False) if all(finite(v) is not None for v in one)]
+    rows = sum(count for _, _, count in known)
+    title = "Confidence against accuracy"
+    if rows:
+        gap = sum((sure - right) * count for sure, right, count in known) / rows
+        where = "" if result.get("command") == "evaluate" else " on the reference"
+        side = "overconfident" if gap > 0 else "underconfident"
+        title = f"The model is {side}{where}, by {points(gap)} on average"
+        title = f"The model's confidence is about right{where}" if abs(gap) < 0.01 else title
+    caption = "Accuracy in bins of confidence; larger dots hold more rows. On the dashed line confidence is the "
+    caption += "accuracy; below it the model claims more than it delivers."
+    return plot.figure("reliability", title, caption, height=_HEIGHT)
+
+
+def confidence(result: Result) -> Figure | None:
+    """How confidence is spread over the rows of the reference and of the target: two stepped histograms over one axis.
+
+    The title has the share of each side in the bins from about 0.9 upwards.
+    """
+    table = result.get("confidence") or {}
+    edges, sides = table.get("edges") or [], (("reference", REFERENCE), ("target", ACCENT))
+    shares_of = [table.get(name) or [] for name, _ in sides]
+    bins = []
+    for low, high, one, other in zip(edges, edges[1:], *shares_of, strict=False):
+        if finite(one) is not None and finite(other) is not None:
+            tip = {"confidence": f"{percent(low, 0)} to {percent(high, 0)}"}
+            tip |= {"reference": percent(one), "target": percent(other)}
+            bins.append({"low": low, "high": high, "reference": one, "target": other, "tip": tip})
+    if not bins:
+        return None
+    crowd = [max(row["reference"], row["target"]) for row in bins]
+    first, last = bins[0]["low"], bins[-1]["high"]
+    label = "format(datum.value * 100, '.0f') + ' %'"
+    across = axis([first, last], title="confidence of the model", tickCount=6, labelExpr=label, labelFlush=True,
+                  grid=False)  # fmt: skip
+    up = shares([0, max(crowd)], most=5)
+    up = {**up, "scale": {"domain": [0, max(crowd) * 1.08], "nice": False}}
+    up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
+    plot = Plot(across, up)
+    third = max(len(bins) // 3, 1)
+    left = max(crowd[:third]) <= max(crowd[-third:])  # the side where the histograms are lower
+    for name, color in sides:
+        heights = [{"x": row["low"], "y": row[name]} for row in bins] + [{"x": last, "y": bins[-1][name]}]
+        look = {"color": BAND[color], "fillOpacity": 1, "interpolate": "step-after"}
+        plot.draw("area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y")
+    for index, (name, color) in enumerate(sides):
+        text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
+        look = {"align": "left", "dx": 10} if left else {"align": "right", "dx": -10}
+        look |= {"baseline": "top", "fontWeight": 600, "fontSize": 13, "color": color, **HALO}
+        plot.draw("text", text, look, x=0 if left else RIGHT, y=8 + 20 * index, text="label")
+    plot.strips(bins, "low", "high")
+    start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
+    reference, target = (percent(sum(one[start:]), 0) for one in shares_of)
+    at_least = f"a confidence of at least {percent(edges[start], 0)}"
+    title = f"{target} of the target rows have {at_least}, against {reference} of the reference"
+    caption = "Share of the rows in each bin of confidence. A model can stay confident while its accuracy falls."
+    return plot.figure("confidence", title, caption, height=260)
+
+
+# ------------------------------------------------------------------------------------------ the severity of a shift
+
+
+def severity(result: Result) -> Figure | None:
+    """The estimate with its band beside the truth as a shift grows; every method as a thin line.
+
+    The title has the largest error, apart for the steps at which the estimate says that it cannot be trusted.
+    """
+    at_steps = [dict(step) for step in result.get("steps") or []]
+    main: Rows = []
+    thin: Rows = []
+    errors: dict[bool, list[float]] = {True: [], False: []}
+    inside = 0
+    for index, step in enumerate(at_steps):
+        headline, truth = best(step.get("headline")), best(step.get("truth"))
+        at = str(step.get("name") or f"severity {step.get('severity', index)}")
+        value, known = headline.get("value"), {"truth": percent(truth["value"])} if truth else {}
+        tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
+        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
+        band = {end: headline.get(end, value) for end in ("lower", "upper")}
+        main.append({"x": index, "y": value, "truth": truth.get("value"), **band, "tip": tip})
+        for one in step.get("estimates") or []:  # the method of the headline is left to its band
+            if best(one) and not (headline and is_headline(one, headline)):
+                tip = {"": str(one.get("method")), "at": at, "value": percent(one["value"]), **known}
+                thin.append({"x": index, "y": one["value"], "method": str(one.get("method")), "tip": tip})
+        if headline and truth:
+            errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
+            low, high = finite(headline.get("lower")), finite(headline.get("upper"))
+            inside += low is not None and high is not None and low <= truth["value"] <= high
+    if not any(finite(row["y"]) is not None for row in main):
+        return None
+    seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [row["y"] for row in thin]
+    labels = [str(step.get("severity", index)) for index, step in enumerate(at_steps)]
+    plot = Plot(steps(labels, "severity of the shift"), shares(seen, most=7))
+    over, shade = pointed("method", near=False)
+    of_thin: Spec = {"x": "x", "y": "y", "detail": "method", "opacity": shade(1.0, 0.12)}
+    plot.draw("area", main, {"color": BAND[ACCENT]}, x="x", y="lower", y2="upper")
+    plot.draw("line", thin, {"color": QUIET, "strokeWidth": 1.5}, more=over, **of_thin)
+    plot.draw("point", thin, {"color": QUIET, "filled": True, "size": 22}, tooltip="tip", **of_thin)
+    plot.curve(main, ACCENT, size=70, strokeWidth=3)
+    plot.curve(main, TRUTH, y="truth", size=85, shape="diamond", strokeWidth=3)
+    for key in ("y", "truth"):
+        plot.draw("point", main, {**UNSEEN, "size": 250}, x="x", y=key, tooltip="tip")
+    # What one would report who never looked at the target is the one method with a name.
+    plain = [row for row in thin if row["method"] == "source"]
+    named = (("estimate", ACCENT, main, "y"), ("truth", TRUTH, main, "truth"), ("no shift (source)", MUTED, plain, "y"))
+    at_ends = [
+        {"label": name, "x": having[-1]["x"], "y": having[-1][key], "c": color}
+        for name, color, line, key in named
+        if (having := [row for row in line if finite(row[key]) is not None])
+    ]
+    plot.names(at_ends, 380, x="x", look={"fontSize": 12})
+    every = errors[True] + errors[False]
+    title = "The estimate as the shift grows"
+    if every:
+        title = (
+            f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} steps"
+        )
+    if all(errors.values()) and max(errors[True]) > max(errors[False]):
+        near, far = points(max(errors[False])), points(max(errors[True]))
+        title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
+    caption = (
+        "The band is the interval of the estimate; thin lines are the single methods. Rest the pointer on a line to "
+    )
+    return plot.figure("severity", title, caption + "see its name.", height=380)
+
+
+_ERRORS = {
+    "brier": ("Brier score", "Smaller is better: the squared error of the probabilities."),
+    "ece": ("ECE", "Smaller is better: how far confidence is from the share that is right, in 15 bins."),
+}
+
+
+def accuracy_name(result: Result) -> str:
+    """What accuracy is called: of a ranker it is R@1."""
+    return "R@1" if result.get("modality") == "dialogue" else "Accuracy"
+
+
+def severity_label(point: Result) -> str:
+    """The severity of a point, as on the axis."""
+    severity = point.get("severity")
+    return "as they are" if severity is None else str(severity)
+
+
+def stress_curves(result: Result, kind: int) -> list[Figure]:
+    """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
+    called = names(result)
+    models = [one for one in result.get("models") or [] if len(one.get("curves") or []) > kind]
+    shown = [(called[str(one.get("name"))], one["curves"][kind]) for one in models]
+    beside = [
+        [
+            (ACCENT, _series(curve, "estimate", "estimate", percent)),
+            (TRUTH, _series(curve, "accuracy", "truth", percent)),
+        ]
+        for _, curve in shown
+    ]
+    ends = [row[end] for pair in beside for _, rows in pair for row in rows for end in ("lower", "upper")]
+    up, out = shares(ends, most=5), []
+    for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
+        if any(rows for _, rows in pair):
+            title = stress_title(name, curve, accuracy_name(result), alone=len(shown) == 1)
+            out.append(_stress_figure(f"stress-{kind}-{at}", title, _stress_caption(curve), pair, curve, up))
+    for metric, (title, caption) in _ERRORS.items():
+        tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
+        lines = [(color, _series(curve, metric, name if len(shown) > 1 else "", number))
+                 for color, (name, curve) in zip(tones, shown, strict=True)]  # fmt: skip
+        lines = [(color, rows) for color, rows in lines if rows]
+        if not lines:
+            continue
+        most = max(row["upper"] for _, rows in lines for row in rows)
+        scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
+        last = max(row["x"] for _, rows in lines for row in rows)
+        at_last = severity_label(shown[0][1]["points"][last])
+        values = [(rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last]
+        if len(shown) > 1:
+            title += f" at {at_last}: " + ", ".join(f"{name} {value}" for name, value in values[:3])
+        elif last and lines[0][1][0]["x"] == 0:
+            title += f": {number(lines[0][1][0]['y'])} as they are, {values[0][1]} at {at_last}"
+        up = axis(None, scale=scale, format="~r", tickCount=5)
+        out.append(_stress_figure(f"stress-{kind}-{metric}", title, caption, lines, shown[0][1], up))
     return out
 
 
-def direct_labels(ends: dict[str, tuple[float, str]], domain: Sequence[float], height: float) -> list[dict[str, Any]]:
-    """Names at the right end of lines, moved apart; ``ends`` maps a name to its last value and its colour."""
-    low, high = domain
-    scale = height / (high - low)
-    places = spread([(value - low) * scale for value, _ in ends.values()], GAP, GAP / 2, height - GAP / 2)
-    return [
-        {"model": name, "at": low + place / scale, "c": color}
-        for (name, (_, color)), place in zip(ends.items(), places, strict=True)
-    ]
+def _stress_figure(
+    name: str, title: str, caption: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
+) -> Figure:
+    plot = Plot(steps([severity_label(one) for one in curve.get("points") or []], "severity"), up)
+    for color, rows in lines:
+        plot.draw("area", rows, {"color": BAND[color]}, x="x", y="lower", y2="upper")
+    for color, rows in lines:
+        plot.curve(rows, color, size=70, shape="diamond" if rows and rows[0]["label"] == "truth" else "circle")
+    for _, rows in lines:
+        plot.draw("point", rows, {**UNSEEN, "size": 250}, x="x", y="y", tooltip="tip")
+    ends = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
+    plot.names([one for one in ends if one["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
+    return plot.figure(name, title, caption, height=250)
 
 
-def lines(
-    rows: list[dict[str, Any]],
-    labels: list[dict[str, Any]],
-    *,
-    columns: Sequence[str],
-    across: Any,
-    up: dict[str, Any],
-    tip: dict[str, str],
-    hollow: str | None = None,
-) -> Any:
-    """Layered lines, one for each row: a ``model`` in its colour ``c`` with lists of numbers in ``columns``.
+def _measured(point: Result, metric: str) -> tuple[float | None, float | None, float | None]:
+    """The estimate, or a metric with its band: over the runs where there are several, else its interval."""
+    if metric != "estimate" and (spread := (point.get("spread") or {}).get(metric)):
+        return finite(spread.get("mean")), finite(spread.get("lowest")), finite(spread.get("highest"))
+    one = best(point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric))
+    return finite(one.get("value")), finite(one.get("lower")), finite(one.get("upper"))
 
-    Rows that carry ``band`` get one. ``tip`` maps what the pointer shows to expressions; ``hollow`` names the field
-    that makes a dot hollow (without it there are no dots). Quiet lines lie below the coloured ones.
+
+def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
+    """One row a point: place, value, ends of the band, and what the pointer shows."""
+    rows = []
+    for x, point in enumerate(curve.get("points") or []):
+        value, low, high = _measured(point, metric)
+        if value is None:
+            continue
+        low, high = value if low is None else low, value if high is None else high
+        ends = percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
+        tip = {"": f"{curve.get('kind')}, {severity_label(point)}", name or "value": written(value), "band": ends}
+        tip |= {"rows": f"{point.get('rows'):,}"}
+        tip |= {"trust": str((point.get("estimate") or {}).get("trust") or "")} if metric == "estimate" else {}
+        rows.append({"x": x, "y": value, "lower": low, "upper": high, "label": name, "tip": tip})
+    return rows
+
+
+def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
+    """From where to where the truth goes, and how far off the estimate is at most.
+
+    >>> points = [{"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}}
+    ...           for s, a, e in ((None, 0.9, 0.9), ("0.5", 0.7, 0.75))]
+    >>> print(stress_title("m", {"points": points}, "Accuracy", alone=True).replace(chr(160), " "))
+    Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points
     """
-    import altair as alt
+    every = [
+        (severity_label(one), _measured(one, "accuracy")[0], _measured(one, "estimate")[0])
+        for one in curve.get("points") or []
+    ]
+    known = [(at, truth, estimate) for at, truth, estimate in every if truth is not None]
+    head = measure if alone else f"{name}: {measure}"
+    if len(known) < 2:
+        return f"{head} as estimated without labels"
+    text = f"{head} {percent(known[0][1])} {known[0][0]}, {percent(known[-1][1])} at {known[-1][0]}"
+    errors = [abs(estimate - truth) for _, truth, estimate in known if estimate is not None]
+    return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
-    over = alt.selection_point(fields=["model"], on="pointerover", clear="pointerout", nearest=True)
-    shade = alt.when(over).then(alt.value(1.0)).otherwise(alt.value(0.1))
-    rows = sorted(rows, key=lambda row: row["c"] != QUIET)
-    base = alt.Chart(data(rows)).transform_flatten(list(columns)).encode(x=across, detail="model:N")
-    tone = alt.Color("c:N", scale=None)
-    layers: list[Any] = []
-    if any("band" in row for row in rows):
-        layers.append(
-            base.mark_area(clip=True)
-            .transform_filter("isValid(datum.band)")
-            .encode(
-                y=alt.Y("l:Q", **up),
-                y2="u:Q",
-                color=alt.Color("band:N", scale=None),
-                opacity=alt.when(over).then(alt.value(0.55)).otherwise(alt.value(0.05)),
-            )
+
+def _stress_caption(curve: Result) -> str:
+    """What the bands are."""
+    spread = next((one["spread"]["accuracy"] for one in curve.get("points") or [] if one.get("spread")), None)
+    text = "The band of the estimate is its interval"
+    if any(best((one.get("metrics") or {}).get("accuracy")) for one in curve.get("points") or []):
+        text += ", that of the truth "
+        text += f"the lowest to the highest of {spread['runs']} runs" if spread else "the interval that chance gives"
+    return f"{text}. The rows that can be shifted differ by severity; the table has the same rows at all."
+
+
+# ------------------------------------------------------------------------------------------ the number of labels
+
+_LINES = (("alone", "labels alone", QUIET), ("random", "as audited", ACCENT), ("suggested", "by confidence", TRUTH))
+_SAME = 0.02  # lines that are never further apart than this share of the width are one line
+_WIDTHS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_FLOOR = 0.002  # widths below it are drawn there
+
+
+def width_steps(result: Result) -> list[dict[str, Any]]:
+    """Widths by number of labels, the fewest first."""
+    found = [dict(one) for one in (result.get("outlook") or {}).get("widths") or [] if finite(one.get("labels"))]
+    return sorted((one for one in found if finite(one.get("alone")) is not None), key=lambda one: one["labels"])
+
+
+def today(result: Result) -> dict[str, Any] | None:
+    """Number of labels and width of this audit's interval."""
+    found = best(result.get("estimate"))
+    low, high, labels = finite(found.get("lower")), finite(found.get("upper")), finite(result.get("labels"))
+    if low is None or high is None or not labels:
+        return None
+    return {"labels": int(labels), "width": high - low}
+
+
+def expected(result: Result, labels: float) -> float | None:
+    """Width to expect of so many labels drawn as suggested, between the points of the curve; None beyond them.
+
+    >>> widths = [{"labels": 10, "alone": 0.4, "suggested": 0.4}, {"labels": 1000, "alone": 0.04, "suggested": 0.04}]
+    >>> round(expected({"outlook": {"widths": widths}}, 100), 3)
+    0.126
+    """
+    for (n, width), (most, least) in pairwise(_suggested(result)):
+        if n <= labels <= most:
+            part = math.log(labels / n) / math.log(most / n)
+            return math.exp((1 - part) * math.log(width) + part * math.log(least))
+    return None
+
+
+def halving(result: Result) -> int | None:
+    """How many labels in all are to be expected to halve today's interval, in two digits; None beyond the curve.
+
+    >>> result = {"labels": 40, "estimate": {"value": 0.9, "lower": 0.8, "upper": 1.0}, "outlook": {"widths": [
+    ...     {"labels": 40, "alone": 0.2, "suggested": 0.2}, {"labels": 640, "alone": 0.05, "suggested": 0.05}]}}
+    >>> halving(result)
+    160
+    """
+    now = today(result)
+    if now is None:
+        return None
+    half = now["width"] / 2
+    for (n, width), (most, least) in pairwise(_suggested(result)):
+        if most > now["labels"] and least <= half < width:
+            part = math.log(width / half) / math.log(width / least)
+            found = math.exp((1 - part) * math.log(n) + part * math.log(most))
+            unit = 10 ** max(math.floor(math.log10(found)) - 1, 0)
+            whole = math.ceil(round(found / unit, 6)) * unit
+            return whole if whole > now["labels"] else None
+    return None
+
+
+def _suggested(result: Result) -> list[tuple[int, float]]:
+    """The curve of rows drawn as `--suggest` draws them, as far as it is above 0."""
+    found = width_steps(result)
+    by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in found)
+    key = "random" if by_chance else "suggested"
+    return [(one["labels"], value) for one in found if (value := finite(one.get(key)))]
+
+
+def widths(result: Result) -> Figure | None:
+    """How wide the interval will be as labels are added, the band of what today's interval leaves open, and today.
+
+    The title says what it takes to halve today's interval, or what the rows to label next or the most labels give.
+    """
+    found, now = width_steps(result), today(result)
+    if len(found) < 2 or (now is not None and not now["width"]):
+        return None
+    drawn: list[tuple[str, str, str]] = []  # lines that differ from those before; the plainest name stands for several
+    for key, name, color in _LINES:
+        if all(finite(one.get(key)) is not None for one in found) and not any(
+            all(abs(one[key] - one[other]) <= _SAME * one[other] for one in found) for other, _, _ in drawn
+        ):
+            drawn.append((key, name, color))
+    drawn = [(drawn[0][0], "expected width", ACCENT)] if len(drawn) == 1 else drawn
+    banded = all(finite(one.get(key)) is not None for one in found for key in ("narrowest", "widest"))
+    keys = ("alone", "random", "suggested", "narrowest", "widest")
+    seen = [one[key] for one in found for key in keys if finite(one.get(key)) is not None]
+    seen += [now["width"]] if now else []
+    low, high = max(min(seen) * 0.9, _FLOOR), min(max(seen) * 1.08, 1.0)
+    ends = [found[0]["labels"], found[-1]["labels"]] + ([now["labels"]] if now else [])
+    first, last = min(ends) * 0.93, max(ends) * 1.04
+    across = logarithmic((first, last), "labels in all", [t for t in _COUNTS if min(ends) <= t <= min(max(ends), 1000)],
+                         format=",d", grid=False)  # fmt: skip
+    up = logarithmic((low, high), None, _WIDTHS, labelExpr="format(datum.value * 100, '~g')")
+    plot = Plot(across, up)
+    if banded:
+        rows = [{"x": one["labels"], "lower": one["narrowest"], "upper": one["widest"]} for one in found]
+        plot.draw("area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper")
+    for key, _, color in drawn:
+        plot.curve([{"x": one["labels"], "y": one[key]} for one in found], color)
+    tips, before = [], first
+    for one in found:
+        tip = {"": f"{number(one['labels'])} labels", **{name: points(one[key]) for key, name, _ in drawn}}
+        tips.append({"before": before, "x": one["labels"], "tip": tip})
+        before = one["labels"]
+    plot.strips(tips)
+    if len(drawn) > 1:
+        names_ = [{"label": name, "y": found[-1][key], "c": color} for key, name, color in drawn]
+        plot.names(names_, _HEIGHT, gap=19, look=_LABEL)
+    if now is not None:
+        left = now["labels"] > math.sqrt(min(ends) * max(ends))  # the side where there is room
+        rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
+        look = {"align": "right", "dx": -6, "dy": 18} if left else {"align": "left", "dx": 6, "dy": -16}
+        plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
+        plot.draw("point", rows, {**DOT, "size": 110, "color": INK}, x="labels", y="width")
+        plot.draw("text", rows, {**look, "color": INK, "fontWeight": 600, **HALO}, x="labels", y="width", text="label")
+    half, count = halving(result), 0 if now else len(result.get("suggested") or [])
+    if half is not None and now is not None:
+        title = f"About {number(half)} labels in all would halve the interval of {points(now['width'])}"
+    else:
+        width = expected(result, count) if count else None
+        if width is None:
+            count = found[-1]["labels"]
+            width = min(last for key, _, _ in _LINES if (last := finite(found[-1].get(key))) is not None)
+        title = f"With {number(count)} labels the interval would be about {points(width)} wide"
+    shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
+    caption = "Width in points to expect of an interval from so many labels in all, worked out by imagined audits of "
+    caption += f"this target if the accuracy is {percent((result.get('outlook') or {}).get('accuracy'))}."
+    if "random" in shown:
+        caption += " As audited: random rows, and the interval that an audit would print."
+    if "suggested" in shown:
+        caption += " By confidence: rows drawn more often where the model is unsure (--suggest-by confidence), if that "
+        caption += "pays."
+    if all(finite(one.get("widest")) is not None for one in found):
+        span = "today's interval" if now else "the label-free interval"
+        caption += f" The band runs over the accuracies in {span}, for labels read alone."
+    return plot.figure("widths", title, caption, height=_HEIGHT)
+
+
+# ------------------------------------------------------------------------------------------ the number of judges
+
+_SERIES = (("upper", "upper bound", ACCENT), ("gold", "truth", TRUTH), ("lower", "lower bound", QUIET))
+_TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
+
+
+def _sizes(result: Result) -> list[dict[str, Any]]:
+    """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
+    found = [dict(one) for one in (result.get("votes") or {}).get("subsets") or [] if finite(one.get("rows"))]
+    whole = [one for one in found if all(best(one.get(key)) for key, _, _ in _SERIES)]
+    return sorted(whole, key=lambda one: float(one["rows"]))
+
+
+def vote_subsets(result: Result) -> Figure | None:
+    """Truth and bounds in random draws of fewer rows, with their spread (Figure 4 of the paper).
+
+    The title says in how many draws the bounds held the truth, over the sizes below all rows.
+    """
+    found = _sizes(result)
+    if len(found) < 2 or (result.get("votes") or {}).get("judges") == 1:
+        return None
+    first, last = found[0]["rows"] * 0.93, found[-1]["rows"] * 1.06
+    inside = [t for t in _COUNTS if found[0]["rows"] <= t <= found[-1]["rows"]]
+    across = logarithmic((first, last), "rows drawn", inside, format="~s", grid=False, labelOverlap="greedy")
+    up = shares([one[key].get(end) for one in found for key, _, _ in _SERIES for end in ("lower", "upper")])
+    plot = Plot(across, up)
+    for key, _, color in _SERIES:
+        rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in found]
+        plot.curve(rows, color, band=0.7, size=44)
+    ends = [{"label": name, "y": float(found[-1][key]["value"]), "c": color} for key, name, color in _SERIES]
+    plot.names(ends, 320, gap=18, look=_LABEL)
+    tips, before = [], first
+    for one in found:
+        tip = {"": f"{number(int(one['rows']))} rows, {number(int(one.get('draws') or 0))} draws"}
+        for key, name, _ in _SERIES:
+            span = percent_range(one[key].get("lower"), one[key].get("upper"))
+            tip[name] = f"{percent(one[key]['value'])} ({span})"
+        tips.append({"before": before, "x": one["rows"], "tip": tip})
+        before = one["rows"]
+    plot.strips(tips)
+    reliable = [
+        (float(share["value"]), int(one["rows"]))
+        for one in found[:-1]
+        if (share := best(((one.get("bounds") or [{}])[0]).get("reliability")))
+    ]
+    title = "Truth and bounds by the number of rows"
+    if reliable:
+        worst, rows_of = min(reliable)
+        title = (
+            f"The truth lay within the bounds in {percent(worst, 0)} of the draws of {number(rows_of)} rows, the fewest"
         )
-    drawn = base.mark_line(clip=True).encode(
-        y=alt.Y("y:Q", **up), color=tone, opacity=shade, size=alt.Size("w:Q", scale=None)
+        if worst >= 1:
+            title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
+    level = finite(result.get("level"))
+    part = f"central {percent(level, 0)}" if level is not None else "central part"
+    caption = f"Rows drawn at random from these, {number(found[0].get('draws'))} times for each number. Lines are "
+    caption += f"means over the draws, bands their {part}. Bounds and truth of one draw move together, so that bands "
+    caption += "may overlap while the bounds hold."
+    return plot.figure("vote-subsets", title, caption, height=320)
+
+
+def vote_trade_off(result: Result) -> Figure | None:
+    """How often the bounds hold against how wide they are, as more judges must agree: a line for each number of rows.
+
+    At most four sizes, spread over those with fewer rows than there are.
+    """
+    found, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
+    picked = found if len(found) <= most else [found[round(i * (len(found) - 1) / (most - 1))] for i in range(most)]
+    shown: Rows = []
+    for one in picked:
+        by_width = [
+            {"agree": b.get("agree"), "width": best(b.get("width"))["value"], "held": best(b.get("reliability"))}
+            for b in one.get("bounds") or []
+            if best(b.get("width")) and best(b.get("reliability"))
+        ][::-1]
+        if len(by_width) > 1:
+            shown.append({"rows": int(one["rows"]), "draws": one.get("draws"), "steps": by_width})
+    if not shown:
+        return None
+    widest = max(step["width"] for one in shown for step in one["steps"]) or 0.01
+    across = axis([-0.02 * widest, 1.03 * widest], title="mean width of the bounds, in points", tickCount=6, grid=False,
+                  labelExpr="format(datum.value * 100, '~g')")  # fmt: skip
+    label = "format(datum.value * 100, '.0f') + ' %'"
+    plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=label))
+    ends = []
+    for one, color in zip(shown, _TONES, strict=False):
+        rows = []
+        for step in one["steps"]:
+            share = step["held"]
+            tip = {"": f"{agreement(step['agree'], judges)}, {number(one['rows'])} rows"}
+            tip |= {"bounds held": percent(share["value"], 0)}
+            tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
+            rows.append({"x": step["width"], "y": share["value"], "tip": tip | {"mean width": points(step["width"])}})
+        plot.curve(rows, color, size=80)
+        ends.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
+    plot.names(ends, _HEIGHT, gap=18, look=_LABEL)
+    caption = "How often the bounds held the accuracy of the rows that were drawn, against their mean width. Along a "
+    caption += (
+        "line more judges must agree, from a bare majority at the left to all of them at the right; a line for each "
     )
-    layers.append(drawn)
-    if hollow is not None:
-        ring = base.mark_point(size=28, strokeWidth=1.5, clip=True).encode(
-            y=alt.Y("y:Q", **up),
-            stroke=tone,
-            opacity=shade,
-            fill=alt.condition(f"datum.{hollow}", alt.value(SURFACE), alt.Fill("c:N", scale=None)),
-        )
-        layers.append(ring)
-    near = told(base, tip).mark_point(size=60, filled=True, opacity=0, clip=True)
-    layers.append(near.encode(y=alt.Y("y:Q", **up), tooltip="tip:N").add_params(over))
-    narrow = "containerSize()[0] < 480"
-    names = alt.Chart(data(labels)).mark_text(
-        align="left", dx=10, fontSize=alt.expr(f"{narrow} ? 10.5 : 12"), limit=alt.expr(f"{narrow} ? 92 : 200"), **HALO
-    )
-    layers.append(
-        names.encode(
-            x=alt.value("width"),
-            y=alt.Y("at:Q", **up),
-            text="model:N",
-            opacity=shade,
-            detail="model:N",
-            color=alt.Color("c:N", scale=None),
-        )
-    )
-    return alt.layer(*layers)
+    return plot.figure("vote-trade-off", trade_off_title(shown, judges), caption + "number of rows.", height=_HEIGHT)
 
 
-def told(base: Any, tip: dict[str, str]) -> Any:
-    """The chart with a column ``tip``, an object of what the pointer shows; ``tip`` maps names to expressions."""
-    words = ", ".join(f"{json.dumps(name)}: {expression}" for name, expression in tip.items())
-    return base.transform_calculate(tip=f"{{{words}}}")
+def trade_off_title(shown: Sequence[Result], judges: Any) -> str:
+    """What it costs in reliability to ask for one judge less, where it costs most."""
 
+    def lost(one: Result) -> float:
+        return float(one["steps"][-1]["held"]["value"]) - float(one["steps"][-2]["held"]["value"])
 
-def dressed(row: dict[str, Any], color: str, *, band: bool = False) -> dict[str, Any]:
-    """A row with its colour, the width of its line and, where wanted, the colour of its band."""
-    out = row | {"c": color, "w": 1.25 if color == QUIET else 2.5}
-    return out | ({"band": BAND[color]} if band and color in BAND else {})
+    one = max(shown, key=lost)
+    less, most = one["steps"][-2], one["steps"][-1]
+    text = f"With {less['agree']} instead of {judges} judges agreeing the bounds are "
+    text += f"{points(most['width'] - less['width'])} tighter and hold "
+    share, draws = percent(most["held"]["value"], 0), f"of the draws of {number(one['rows'])} rows"
+    if lost(one) < 0.005:  # of the draws; less is not worth a word
+        return f"{text}as often, in {share} {draws}"
+    return f"{text}in {percent(less['held']['value'], 0)} instead of {share} {draws}"

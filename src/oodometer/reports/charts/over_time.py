@@ -1,0 +1,298 @@
+"""Charts over time: estimates of chunks and of past runs, with their intervals, truths and alarms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ..numbers import best, finite, number, percent, percent_range
+from ..words import alarms, fall_text
+from .base import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Figure, Plot, Result, Rows, Spec, axis, shares
+
+MOST = 400  # chunks, parts or runs in a chart; the newest stay
+MOST_CHANGES = 12  # small charts of a job
+_HEIGHT, _SMALL = 280, 150
+_FEW = 60  # points that are drawn large
+_MOST_TICKS = 6
+_DAY = 86_400_000  # milliseconds
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def _moment(text: Any) -> float | None:
+    """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone.
+
+    >>> _moment("1970-01-02"), _moment("not a date")
+    (86400000.0, None)
+    """
+    if not isinstance(text, str) or text.isdigit():  # the number of a row
+        return None
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return when.timestamp() * 1000
+
+
+def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
+    """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
+    ends = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
+    times = [(start, end) for start, end in ends if start is not None and end is not None and end > start]
+    if len(times) == len(ends):
+        return times, True
+    return [(float(index), index + 1.0) for index in range(len(ends))], False
+
+
+def _time_axis(rows: Rows, dated: bool, *, most: int = 7) -> Spec:
+    """The axis of rows from their ``start`` to their ``end``: dates, or the numbers of chunks."""
+    ends = [rows[0]["start"], rows[-1]["end"]]
+    look: Spec = {"grid": False, "labelOverlap": "greedy"}
+    if not dated:
+        middles: Spec = {"values": [row["middle"] for row in rows], "labelExpr": "format(datum.value + 0.5, '.0f')"}
+        return axis(ends, title="chunk", **look, **middles)
+    days = (ends[1] - ends[0]) / _DAY
+    monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
+    form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else "%d %b" if days < 300 and not monthly else "%b %Y"
+    # Of few months Vega would name weeks between them.
+    many: Any = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+    scale = {"type": "utc", "domain": ends, "nice": False}
+    return {"type": "temporal", "scale": scale, "axis": {"title": None, **look, "tickCount": many, "format": form}}
+
+
+def _row(tip: Spec, span: tuple[float, float], one: Result, truth: Any, written: Any = None, **more: Any) -> Spec:
+    """A row of `_along`: where it stands, the value with its interval and the truth; what the pointer shows."""
+    value = one["value"]
+    low, high = (value if (end := finite(one.get(side))) is None else end for side in ("lower", "upper"))
+    ends = percent_range(one.get("lower"), one.get("upper")) if written is None else f"{number(low)} to {number(high)}"
+    written = written or percent
+    tip |= {"interval": ends} | ({} if truth is None else {"truth": written(truth)})
+    tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
+    place = {"start": span[0], "end": span[1], "middle": sum(span) / 2}
+    return {**place, "value": value, "lower": low, "upper": high, "truth": truth, "alarm": False, "ended": False,
+            "tip": tip, **more}  # fmt: skip
+
+
+Level = tuple[str, float | None, str]
+"""A dashed horizontal line: label, value, colour."""
+
+
+def _along(rows: Rows, dated: bool, levels: Sequence[Level], up: Spec | None = None, *, runs: bool = False) -> Plot:
+    """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes.
+
+    ``runs`` stand at a moment; without it a row is a bar from its start to its end. ``up`` is given for small charts.
+    """
+    known = [(label, value, color) for label, value, color in levels if value is not None]
+    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [value for _, value, _ in known]
+    small, few = up is not None, len(rows) <= _FEW
+    plot = Plot(_time_axis(rows, dated, most=4 if small else 7), up or shares(values, most=5))
+    if runs:
+        plot.draw("rule", rows, {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}, x="middle", y="lower",
+                  y2="upper")  # fmt: skip
+    else:
+        look = {"color": BAND[ACCENT], "stroke": SURFACE, "strokeWidth": (1 if small else 1.5) if few else 0}
+        plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
+    # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
+    for label, value, color in known:
+        left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
+        above = len(known) < 2 or value >= max(other for _, other, _ in known)
+        plot.level(value, color, "" if small else f"{label} {percent(value)}", left=left, above=above)
+    plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
+    size = 70 if few else 12
+    if not small:
+        plot.draw("point", rows, {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
+        for sign, color in (("ended", QUIET), ("alarm", REFERENCE)):
+            ring = {"size": size + 130, "filled": False, "color": color, "opacity": 1, "strokeWidth": 2.5}
+            plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
+    diamond = {**DOT, "shape": "diamond", "size": 70 if small else 130 if few else 40, "color": TRUTH, "strokeWidth": 2}
+    plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
+    if runs:
+        look = {"opacity": 0, "strokeWidth": 20 if few else 3}
+        plot.draw("rule", rows, look, x="middle", y=0, y2={"value": "height"}, tooltip="tip")
+    else:
+        plot.strips(rows, "start", "end")
+    return plot
+
+
+# ------------------------------------------------------------------------------------------ chunks
+
+
+def shown_chunks(result: Result) -> list[dict[str, Any]]:
+    """Chunks that have an estimate, the newest `MOST` of them."""
+    return [dict(one) for one in result.get("chunks") or [] if best(one.get("headline"))][-MOST:]
+
+
+def chunk_name(one: Result) -> str:
+    """What a chunk is called in a sentence; results of older versions tell its beginning alone.
+
+    >>> chunk_name({"name": "2019-03", "start": "2019-03-02"}), chunk_name({"start": "2019-03-02"})
+    ('2019-03', 'the chunk from 2019-03-02')
+    """
+    return str(one["name"]) if one.get("name") else f"the chunk from {one.get('start')}"
+
+
+def chunks(result: Result) -> Figure | None:
+    """The estimate of each chunk with its band, beside the reference and, where it is known, the truth.
+
+    The title names the lowest chunk, and how many raised an alarm or, in older results, lie wholly below the reference.
+    """
+    shown = shown_chunks(result)
+    if not shown:
+        return None
+    spans, dated = _spans(shown)
+    accuracy = finite((result.get("reference") or {}).get("accuracy"))
+    rows = []
+    for span, one in zip(spans, shown, strict=True):
+        headline, fell = best(one["headline"]), one.get("fell") or {}
+        tip = {"": chunk_name(one), "estimate": percent(headline["value"])}
+        row = _row(tip, span, {**headline, "rows": one.get("rows")}, best(one.get("truth")).get("value"))
+        row["tip"] |= {"fell": fall_text(fell)} if fell else {}
+        rows.append({**row, "alarm": bool(fell.get("alarm"))})
+    every = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
+    lowest = min(every, key=lambda one: float(one["headline"]["value"]))
+    title = f"Lowest in {chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    if any(one.get("fell") for one in every):
+        title += f"; {alarms(every, 'chunk')}"
+    elif accuracy is not None:
+        below = sum((finite(one["headline"].get("upper")) or 1) < accuracy for one in every)
+        title += f"; {below} of {len(every)} chunks lie wholly below the reference"
+    of_rows = all(isinstance(one.get("start"), int) for one in result.get("chunks") or [])
+    caption = f"Estimated accuracy of each chunk of {'rows' if of_rows else 'time'} with its interval."
+    caption += " Diamonds are the accuracy where labels are known." if any(best(o.get("truth")) for o in every) else ""
+    caption += " Rings are alarms." if any((one.get("fell") or {}).get("alarm") for one in every) else ""
+    plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
+    return plot.figure("chunks", title, caption, height=_HEIGHT)
+
+
+def metric_chunks(result: Result) -> list[Figure]:
+    """A small chart for each metric of `metrics` that chunks have, in the order in which they were asked for."""
+    made = []
+    for index, (name, whole) in enumerate((result.get("metrics") or {}).items()):
+        shown = [one for one in shown_chunks(result) if best((one.get("metrics") or {}).get(name))]
+        if not shown:
+            continue
+        spans, dated = _spans(shown)
+        rows = []
+        for span, one in zip(spans, shown, strict=True):
+            of_metric = one["metrics"][name]
+            tip = {"": str(one.get("name") or one.get("start")), str(name): number(of_metric["value"])}
+            rows.append(_row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number))
+        level = finite(best(whole.get("reference")).get("value"))
+        values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [level]
+        known = [value for value in values if value is not None]
+        room = 0.08 * (max(known) - min(known)) or 0.01
+        up = axis([min(known) - room, max(known) + room], tickCount=4, format="~g")
+        lowest = min(rows, key=lambda row: float(row["value"]))
+        text = f"lowest {number(lowest['value'])}, {lowest['tip']['']}"
+        plot = _along(rows, dated, [("", level, REFERENCE)], up)
+        made.append(plot.figure(f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"))
+    return made
+
+
+# ------------------------------------------------------------------------------------------ past runs
+
+
+def cut_of(job: Result) -> str:
+    """The kind of part that the job is told by: chunks, else slices, else the target as a whole."""
+    kinds = {one.get("kind") for one in job.get("parts") or []}
+    return next((kind for kind in ("chunk", "slice") if kind in kinds), "target")
+
+
+def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
+    """The accuracies of the parts of a job that have a number, oldest first."""
+    kind = kind or cut_of(job)
+    parts = [dict(one) for one in job.get("parts") or [] if one.get("kind") == kind]
+    return [one for one in parts if one.get("metric") == "accuracy" and finite(one.get("value")) is not None][-MOST:]
+
+
+def history(job: Result, index: int) -> tuple[Figure | None, list[Figure]]:
+    """The large chart of a job, and the small ones of how its parts changed; ``index`` keeps their names apart."""
+    return newest(job, index), changes(job, index)
+
+
+def levels(job: Result) -> list[Level]:
+    """The accuracy of the reference and the bound of an alarm, as the newest run had them."""
+    last = (job.get("runs") or [{}])[-1]
+    below = (last.get("options") or {}).get("fail_below")
+    bound = finite(below.get("accuracy") if isinstance(below, dict) else below)
+    return [("reference", finite(last.get("reference_accuracy")), REFERENCE), ("bound", bound, "var(--poor)")]
+
+
+def newest(job: Result, index: int) -> Figure | None:
+    """Chunks along their time; where there are none, the target (not its slices) along the time of the runs."""
+    by_chunk, dated = cut_of(job) == "chunk", True
+    rows = []
+    if by_chunk:
+        parts = shown_parts(job)
+        spans, dated = _spans(parts)
+        for span, part in zip(spans, parts, strict=True):
+            raised = part.get("alarms") or []
+            standing = [one for one in raised if one.get("stands")]
+            tip = {"": str(part.get("name")), "estimate": percent(part["value"])}
+            row = _row(tip, span, part, (part.get("truth") or {}).get("value"))
+            row["tip"] |= {"estimated": f"{str(part.get('at'))[:10]}, run {part.get('run')}"}
+            if raised:
+                since = min(str(one.get("since"))[:10] for one in standing or raised)
+                row["tip"] |= {"alarm": f"since {since}" if standing else "ended"}
+            rows.append({**row, "alarm": bool(standing), "ended": bool(raised) and not standing})
+    else:
+        target = next(iter(shown_parts(job, "target")), {})
+        seen = [one for one in target.get("seen") or [] if finite(one.get("value")) is not None][-MOST:]
+        runs = {one.get("number"): one for one in job.get("runs") or []}
+        times = [datetime.fromisoformat(str(one["at"])).timestamp() * 1000 for one in seen]
+        room = (0.04 * (times[-1] - times[0]) or _DAY / 2) if times else 0.0
+        for one, time in zip(seen, times, strict=True):
+            run = runs.get(one.get("run")) or {}
+            alarm = bool(run.get("alarms"))
+            rows.append(_row(_run_tip(one), (time - room, time + room), one, run.get("truth"), alarm=alarm))
+    if not rows:
+        return None
+    lowest = min(rows, key=lambda row: float(row["value"]))
+    title = f"Lowest in {lowest['tip']['']}: {percent(lowest['value'])}"
+    raised_by, what = sum(row["alarm"] for row in rows), "chunk" if by_chunk else "run"
+    title += f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm" if raised_by else ""
+    caption = "The newest estimate of each chunk with its interval."
+    if not by_chunk:
+        caption = "The estimate of each run with its interval, along the time of the runs."
+    if any(row["truth"] is not None for row in rows):
+        caption += f" Diamonds are the accuracy {'when labels came' if by_chunk else 'as labels told it then'}."
+    caption += f" Rings are alarms{' that stand' if by_chunk else ''}." if raised_by else ""
+    caption += " Grey rings are alarms that ended." if any(row["ended"] for row in rows) else ""
+    plot = _along(rows, dated, levels(job), runs=not by_chunk)
+    return plot.figure(f"history-{index}", title, caption, height=_HEIGHT)
+
+
+def _run_tip(one: Result) -> dict[str, str]:
+    when = str(one.get("at"))[:16].replace("T", " ")
+    return {"": f"run {one.get('run')}, {when}", "estimate": percent(one["value"])}
+
+
+def changes(job: Result, index: int) -> list[Figure]:
+    """A small chart for each of the newest parts that more than one run looked at: its estimate, run by run."""
+    kind = cut_of(job)
+    several = [one for one in shown_parts(job) if len(one.get("seen") or []) > 1] if kind != "target" else []
+    made = []
+    for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
+        seen = [one for one in part.get("seen") or [] if finite(one.get("value")) is not None]
+        rows = [{"run": one.get("run"), **_row(_run_tip(one), (0, 0), one, None)} for one in seen]
+        made.append((part, [{**row, "x": row["run"], "y": row["value"]} for row in rows]))
+    truths = [(part.get("truth") or {}).get("value") for part, _ in made]
+    up = shares([row[key] for _, rows in made for row in rows for key in ("lower", "upper")] + truths, most=4)
+    out = []
+    for place, (part, rows) in enumerate(made):
+        truth, title = finite((part.get("truth") or {}).get("value")), str(part.get("name"))
+        text = f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
+        text += "" if truth is None else f"; truth {percent(truth)}"
+        runs = sorted({int(row["run"]) for row in rows})
+        # Named one by one: of few runs Vega would name halves between them.
+        shown = runs[:: -(-len(runs) // _MOST_TICKS)]
+        look = {"grid": False, "values": shown, "format": "d", "labelOverlap": "greedy"}
+        plot = Plot(axis(None, title="run", scale={"padding": 6}, **look), up)
+        if truth is not None:
+            plot.level(truth, TRUTH)
+        plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
+        name, words = f"history-{index}-{place}", f"{title}: {text}"
+        out.append(plot.figure(name, title, text, height=_SMALL, words=words))
+    return out
