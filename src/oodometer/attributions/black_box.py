@@ -102,20 +102,16 @@ class Absence:
         touching = np.array([place > 0 and not gap for place, gap in enumerate(gaps)])
         if touching.any():
             letters = np.array([_LETTER.match(word) is not None for word in words])
-            apart = self._letters_meet(letters, present) & touching
+            met = np.zeros(present.shape, dtype=bool)
+            if self.mask is None:
+                last = np.maximum.accumulate(np.where(present, np.arange(len(letters)), -1), axis=1)[:, :-1]
+                met[:, 1:] = present[:, 1:] & letters[1:] & (last >= 0) & letters[last]
+            else:
+                starts, ends = (bool(_LETTER.match(one)) for one in (self.mask[0], self.mask[-1]))
+                met[:, 1:] = np.where(present, letters, starts)[:, 1:] & np.where(present, letters, ends)[:, :-1]
+            apart = met & touching
             pieces[apart] = " " + pieces[apart]
         return ["".join(row).strip() for row in pieces.tolist()]
-
-    def _letters_meet(self, letters: Array, present: Array) -> Array:
-        """Where what is shown starts with a letter and what is shown before it ends with one, shape (sample, word)."""
-        met = np.zeros(present.shape, dtype=bool)
-        if self.mask is None:
-            last = np.maximum.accumulate(np.where(present, np.arange(len(letters)), -1), axis=1)[:, :-1]
-            met[:, 1:] = present[:, 1:] & letters[1:] & (last >= 0) & letters[last]
-        else:
-            starts, ends = (bool(_LETTER.match(one)) for one in (self.mask[0], self.mask[-1]))
-            met[:, 1:] = np.where(present, letters, starts)[:, 1:] & np.where(present, letters, ends)[:, :-1]
-        return met
 
 
 def checked_absent(absent: object) -> None:

@@ -55,14 +55,10 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
     """
     if not getattr(model.tokenizer, "is_fast", False):
         raise UsageError("token-ig needs a fast tokenizer, which tells where its pieces stand; use lime or kernel-shap")
-    ends_of_pair = _ends_of_pair(model.tokenizer)
+    # How many special tokens stand before the first part of a pair, and behind its second one
+    parts = model.tokenizer("a", "a").sequence_ids(0)
+    ends_of_pair = parts.index(0), parts[::-1].index(1)
     return [_pair(model, one, ends_of_pair) if one.is_pair else _single(model, one) for one in examples]
-
-
-def _ends_of_pair(tokenizer: Any) -> tuple[int, int]:
-    """How many special tokens stand before the first part of a pair, and behind its second one."""
-    parts = tokenizer("a", "a").sequence_ids(0)
-    return parts.index(0), parts[::-1].index(1)
 
 
 def _single(model: Encoder, words: Words) -> Pieces:
@@ -211,7 +207,12 @@ class _Path:
     """An encoder that is asked along lines between embeddings."""
 
     def __init__(self, model: Encoder, steps: int, start: int | None) -> None:
-        self._integrate = _captum().IntegratedGradients(self._probabilities)
+        # The module captum.attr; `MissingExtraError` names the ``pip install`` line where it is absent
+        try:
+            import captum.attr as found
+        except ImportError as error:
+            raise MissingExtraError("token-ig", "captum", extra="explain") from error
+        self._integrate = found.IntegratedGradients(self._probabilities)
         self._model, self._steps, self._start = model, steps, start
         self._device = choose_device(model.device)
         self._net = model.net.to(self._device).eval()
@@ -300,12 +301,3 @@ def _explained(words: Words, pieces: Pieces, values: Array, target: int, p: floa
     separator = float(own[-1]) if words.is_pair else math.nan
     many = len(words.words)
     return WordAttributions(words, own[:many], separator, target, p, base, p - base - float(own.sum()))
-
-
-def _captum() -> Any:
-    """The module captum.attr; `MissingExtraError` names the ``pip install`` line where it is absent."""
-    try:
-        import captum.attr as found
-    except ImportError as error:
-        raise MissingExtraError("token-ig", "captum", extra="explain") from error
-    return found

@@ -126,7 +126,17 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     first, *_ = records
     base = records[first]
     for name, record in records.items():
-        _check(name, record, first, base)
+        # Complaints about one record that can be made without the others' numbers
+        if record.classes is None or not record.has_prediction:
+            raise InputError(
+                "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
+            )
+        if len(record) != len(base) or not len(record):
+            raise InputError(
+                f"as many rows for {name} as for {first}",
+                got=f"{len(record)} and {len(base)}",
+                remedy="ask all models about the same rows, at least one",
+            )
     classes = _classes(records)
     truth: Array | None = None
     predicted, probabilities = [], []
@@ -152,20 +162,6 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
     )
-
-
-def _check(name: str, record: Predictions, first: str, base: Predictions) -> None:
-    """Complaints about one record that can be made without the others' numbers."""
-    if record.classes is None or not record.has_prediction:
-        raise InputError(
-            "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
-        )
-    if len(record) != len(base) or not len(record):
-        raise InputError(
-            f"as many rows for {name} as for {first}",
-            got=f"{len(record)} and {len(base)}",
-            remedy="ask all models about the same rows, at least one",
-        )
 
 
 def _classes(records: Mapping[str, Predictions]) -> tuple[str, ...]:

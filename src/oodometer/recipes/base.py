@@ -329,7 +329,10 @@ def marks(steps: Sequence[Step]) -> dict[str, str]:
     """For each step, by name, what stands for all that its files depend on; whoever needs a step stands behind it."""
     out: dict[str, str] = {}
     for step in steps:
-        out[step.name] = _fingerprint(step, [out[name] for name in step.needs])
+        # A name of all that the files of a step depend on
+        needs = [out[name] for name in step.needs]
+        said = json.dumps([step.name, step.files, dict(step.settings), list(needs)], sort_keys=True, default=str)
+        out[step.name] = hashlib.sha256(said.encode()).hexdigest()[:24]
     return out
 
 
@@ -347,12 +350,6 @@ def _chains(steps: Sequence[Step]) -> dict[str, float]:
             before = next(one.weight for one in steps if one.name == name)
             out[name] = max(out[name], before + out[step.name])
     return out
-
-
-def _fingerprint(step: Step, needs: Sequence[str]) -> str:
-    """A name of all that the files of a step depend on."""
-    said = json.dumps([step.name, step.files, dict(step.settings), list(needs)], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 
 def _stamp_of(step: str) -> str:

@@ -66,7 +66,7 @@ def collect_unseen(data: TaskData, workspace: Workspace, home: str, progress: Pr
     config = data.task.config
     part = data.train.sample(config.example_rows, config.seed + 3)
     found = collect(
-        [_parser(workspace, home, fold) for fold in range(FOLDS)],
+        [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}").model for fold in range(FOLDS)],
         part.inputs,
         part.targets,
         folds=_folds(data, part.inputs),
@@ -85,10 +85,6 @@ def likelihood_judges(data: TaskData, workspace: Workspace, home: str) -> list[D
     if not data.task.config.halves:
         return []
     return [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}") for fold in range(FOLDS)]
-
-
-def _parser(workspace: Workspace, home: str, fold: int) -> EncoderDecoder:
-    return LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}").model
 
 
 def _folds(data: TaskData, inputs: Sequence[str]) -> Array:

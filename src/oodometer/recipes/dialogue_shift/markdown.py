@@ -117,11 +117,19 @@ Found = Mapping[str, Any]
 
 def markdown(result: Found) -> str:
     """All tables of a result, one after the other."""
+    # Table 2, and the contexts by number of turns
+    counts = result["counts"]
+    paper, ours = paper_tables(PAPER)["counts"]["importance"], counts["shifts"]["importance"]
+    rows = [[one, _counted(found), _counted(paper.get(one))] for one, found in ours.items()]
+    turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
+    most = max(map(int, counts["turns"]))
+    after = f"Contexts by number of turns: {turns}; {counts['at_least']:,} of at least {most} (the paper: 2,370). "
+    after += f"{counts['also_in_train']} instances belong to conversations that also stand in the training split."
     return tables_page(
         [
             _about(result),
             _counts(result["counts"]),
-            _importance_counts(result["counts"]),
+            section("**Table 2: the same by importance.**", ["fifth", "ours", "paper"], rows, after),
             _performance(result, "source", "Where nothing is shifted"),
             *(_performance(result, group, title) for group, title in _TABLES.items()),
             _common(result["common"]),
@@ -179,17 +187,6 @@ def _counts(counts: Found) -> str:
     words = f"**Table 1: contexts that can be shifted, of words changed in each**, of all {counts['contexts']:,} test "
     words += "contexts (the paper: 6,639)."
     return section(words, heads, rows)
-
-
-def _importance_counts(counts: Found) -> str:
-    """Table 2, and the contexts by number of turns."""
-    paper, ours = paper_tables(PAPER)["counts"]["importance"], counts["shifts"]["importance"]
-    rows = [[one, _counted(found), _counted(paper.get(one))] for one, found in ours.items()]
-    turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
-    most = max(map(int, counts["turns"]))
-    after = f"Contexts by number of turns: {turns}; {counts['at_least']:,} of at least {most} (the paper: 2,370). "
-    after += f"{counts['also_in_train']} instances belong to conversations that also stand in the training split."
-    return section("**Table 2: the same by importance.**", ["fifth", "ours", "paper"], rows, after)
 
 
 def _cell(one: Found) -> str:

@@ -104,7 +104,12 @@ class RunData:
 
     def _read_source(self, family: str) -> _Source:
         if family in MSGS_SETS:
-            return _msgs_source(family)
+            train, near, dose, test = (msgs(family, part) for part in ("train", "in-domain", "inoculation", "test"))
+            targets = {"L": dose.data, "S": replace(dose.data, targets=dose.surface)}
+            found = zip(test.data.ids, test.features, strict=True)
+            marks = {name: start for name, start in found if start is not None}
+            counts = {"too long": test.dropped, "unmarked": test.unmarked}
+            return _Source(train.data, near.data, lambda _: targets, lambda _: test.data, _none, lambda: marks, counts)
         if family == "nli":
             return _nli_source()
         return _paraphrase_source(self.config.paws_inoculation)
@@ -126,15 +131,6 @@ class _Source:
 
 def _none(seed: int) -> tuple[Dataset, Dataset]:
     raise WorkError(f"only the paraphrases are split by the seed {seed}; report it")
-
-
-def _msgs_source(family: str) -> _Source:
-    train, near, dose, test = (msgs(family, part) for part in ("train", "in-domain", "inoculation", "test"))
-    targets = {"L": dose.data, "S": replace(dose.data, targets=dose.surface)}
-    found = zip(test.data.ids, test.features, strict=True)
-    marks = {name: start for name, start in found if start is not None}
-    counts = {"too long": test.dropped, "unmarked": test.unmarked}
-    return _Source(train.data, near.data, lambda _: targets, lambda _: test.data, _none, lambda: marks, counts)
 
 
 def _even(data: Dataset) -> Dataset:

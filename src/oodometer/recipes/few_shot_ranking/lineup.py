@@ -266,7 +266,13 @@ def suites_of(family: str) -> tuple[Suite, ...]:
 
 def lineup(config: RunConfig) -> tuple[Plan, ...]:
     """All models of a seed, each behind the one that it goes on from."""
-    return (*_msgs(config), *_nli(config), *_paraphrase(config))
+    out = []
+    for name in ("MORPH", "VERB", "ADJECT"):
+        for label, named in _DOSES.items():
+            shares = {target: config.doses[name][size - 1] for target, size in named.items()}
+            slug = f"{name}-{label.replace(' ', '')}".lower()
+            out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
+    return (*out, *_nli(config), *_paraphrase(config))
 
 
 def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
@@ -275,16 +281,6 @@ def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
     usual, rates = (config.further, config.further_rates) if pure else (config.training, config.rates)
     own = None if pure else config.networks[plan.network].get("learning_rate")
     return replace(usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1)
-
-
-def _msgs(config: RunConfig) -> list[Plan]:
-    out = []
-    for name in ("MORPH", "VERB", "ADJECT"):
-        for label, named in _DOSES.items():
-            shares = {target: config.doses[name][size - 1] for target, size in named.items()}
-            slug = f"{name}-{label.replace(' ', '')}".lower()
-            out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
-    return out
 
 
 def _nli(config: RunConfig) -> list[Plan]:

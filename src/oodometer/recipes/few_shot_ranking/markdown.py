@@ -23,7 +23,14 @@ _BINS = 10
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """Figures 4 to 6."""
     rows = result["rows"]
-    chart = _bars()
+    chart = {
+        "mark": {"type": "bar", "width": 18},
+        "encoding": {
+            "x": _axis("bin", "pairwise accuracy"),
+            "y": {"field": "pairs", "type": "quantitative", "title": "pairs", "axis": {"tickMinStep": 1}},
+            "tooltip": [{"field": "bin"}, {"field": "pairs"}],
+        },
+    }
     panels = [Panel(name, title, chart, list(_spread_drawn(rows, name == "acc"))) for name, title in _SIDES.items()]
     caption = "PAWS, models of different networks, SHAP, every pair and seed: how many pairs lie where."
     out = [Drawing(_SPREAD, "Figure 4: pairwise accuracies across architectures", caption, panels)]
@@ -83,18 +90,6 @@ def _points() -> dict[str, Any]:
     return {"layer": [line, point]}
 
 
-def _bars() -> dict[str, Any]:
-    """How many pairs lie in each bin."""
-    return {
-        "mark": {"type": "bar", "width": 18},
-        "encoding": {
-            "x": _axis("bin", "pairwise accuracy"),
-            "y": {"field": "pairs", "type": "quantitative", "title": "pairs", "axis": {"tickMinStep": 1}},
-            "tooltip": [{"field": "bin"}, {"field": "pairs"}],
-        },
-    }
-
-
 FIGURES = Figures(
     "Few-shot ranking: figures",
     "Pairs of models as Singhal et al. (2022) draw them; numbers and claims are in result.md",
@@ -118,6 +113,15 @@ Found = Mapping[str, Any]
 def markdown(result: Found) -> str:
     """All tables of a result, one after the other."""
     look = Looker(result)
+    # Every pair of the first seed, ACC beside the factors made for the set
+    rows = []
+    for row in result["rows"]:
+        if row["group"] == "inoculated" and row["seed"] == 0:
+            rows += list(_pairs_of(row))
+    words = (
+        "**By pair**, inoculated models of the first seed, the better model first: pairwise accuracy in percent of ACC "
+    )
+    words += "and of the factor made for the set."
     return tables_page(
         [
             _about(result),
@@ -129,7 +133,7 @@ def markdown(result: Found) -> str:
             _table_6(result),
             _table_9(result),
             _beyond(result, look),
-            _by_pair(result),
+            section(words, ["set", "pair", "gap", "ACC", *METHODS], rows) if rows else "",
             claims_table(result["claims"], _OVER),
         ]
     )
@@ -314,19 +318,6 @@ def _beyond(result: Found, look: Looker) -> str:
     )
     after += ", ".join(f"{name} {mean:.2f}" for name, mean in zip(names, means, strict=True))
     return section(words, ["method", *suites], rows, after)
-
-
-def _by_pair(result: Found) -> str:
-    """Every pair of the first seed, ACC beside the factors made for the set."""
-    rows = []
-    for row in result["rows"]:
-        if row["group"] == "inoculated" and row["seed"] == 0:
-            rows += list(_pairs_of(row))
-    words = (
-        "**By pair**, inoculated models of the first seed, the better model first: pairwise accuracy in percent of ACC "
-    )
-    words += "and of the factor made for the set."
-    return section(words, ["set", "pair", "gap", "ACC", *METHODS], rows) if rows else ""
 
 
 def _pairs_of(row: Found) -> Iterator[Sequence[str]]:

@@ -13,7 +13,7 @@ from ...attributions.factors.base import factor_values
 from ...rankings.baselines import baseline_methods, guess_accuracy
 from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
 from ...rankings.few_shot import FewShot, draw_rows, draws_test, few_shot_evaluation
-from ...rankings.pool import PoolEvidence, pool_evidence
+from ...rankings.pool import pool_evidence
 from ...rankings.suite import Method, fixed, scored, suite_of
 from ...rankings.suite import Suite as Answers
 from ...version import __version__
@@ -40,7 +40,9 @@ def evidence_methods(held: Evaluation, models: Sequence[int], known: Mapping[str
     combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
     accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
     """
-    found = _of_pool(held, models)
+    # What all rows out of domain say without their labels, with the in-domain rows for a reference
+    pools = {str(i): record_of(held.probabilities[i], None) for i in models}
+    found = pool_evidence(pools, {str(i): record_of(held.near[i], held.near_label) for i in models})
     out: dict[str, Method] = {f"pool/{name}": fixed(scores) for name, scores in found.scores.items()}
     answers, whole = held.answers(models, slice(0, held.pool)), held.answers(models, labels=False)
     assert answers.probabilities is not None
@@ -70,12 +72,6 @@ def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
             sets[held.suite.name] = (scored(pieces, held.drawn()), held.truth[models])
             names = list(pieces)
     return leave_one_out(sets, names) if len(sets) > 1 else {}
-
-
-def _of_pool(held: Evaluation, models: Sequence[int]) -> PoolEvidence:
-    """What all rows out of domain say without their labels, with the in-domain rows for a reference."""
-    pools = {str(i): record_of(held.probabilities[i], None) for i in models}
-    return pool_evidence(pools, {str(i): record_of(held.near[i], held.near_label) for i in models})
 
 
 BASELINE = "ACC"

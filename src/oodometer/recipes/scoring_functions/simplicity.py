@@ -73,20 +73,17 @@ def study_dominoes(data: RunData, *, workspace: Workspace, progress: Progress) -
         right = sets["validation"]["probabilities"].argmax(-1) == sets["validation"]["label"]
         found: dict[str, Any] = {"validation_accuracy": mean_and_spread(right.mean(1))}
         for name in TARGETS:
-            found[name] = {**_errors(errors, sets[name]), "alarms": _alarms(sets["validation"], sets[name], data)}
+            # Accuracy of the models on a set of dominoes, and the error of every score by both thresholds
+            target = sets[name]
+            rows = list(errors.of(target))
+            out: dict[str, Any] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
+            for score in SCORES:
+                told = {how: [abs(getattr(one[score], how)) for one in rows] for how in ("exact", "grid")}
+                out[score] = {how: mean_and_spread(values) for how, values in told.items()}
+            found[name] = {**out, "alarms": _alarms(sets["validation"], sets[name], data)}
         result["correlations"][f"{correlation:g}"] = found
         progress(done, len(config.correlations))
     workspace.write_json("dominoes/result.json", rounded(result))
-
-
-def _errors(errors: Errors, target: Answers) -> dict[str, Any]:
-    """Accuracy of the models on a set of dominoes, and the error of every score by both thresholds."""
-    rows = list(errors.of(target))
-    out: dict[str, Any] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
-    for score in SCORES:
-        told = {how: [abs(getattr(one[score], how)) for one in rows] for how in ("exact", "grid")}
-        out[score] = {how: mean_and_spread(values) for how, values in told.items()}
-    return out
 
 
 def record_of(answers: Answers, base: int, *, features: bool = False, labels: bool = True) -> Predictions:

@@ -219,17 +219,12 @@ def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed
             {
                 "models": size,
                 "by_model": one.mean(1).tolist(),
-                "spread": _spread(one),
+                "spread": float(one.std(axis=1, ddof=1).mean()) if one.shape[1] > 1 else None,
                 "spread_by_model": one.std(axis=1, ddof=1).tolist() if one.shape[1] > 1 else None,
             }
             for size, one in found.items()
         ]
     return out
-
-
-def _spread(errors: Array) -> float | None:
-    """Mean over models of the standard deviation over draws; None where all draws are one."""
-    return float(errors.std(axis=1, ddof=1).mean()) if errors.shape[1] > 1 else None
 
 
 def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:

@@ -122,7 +122,14 @@ def order_claims(result: Mapping[str, Any]) -> Iterator[Claim]:
     yield _apart(result, replicates, "accuracy", "disca", "the ranking by accuracy is not the ranking by DiSCA")
     yield _apart(result, replicates, "auc_coverage", "disca", "the ranking by AUC is not the ranking by DiSCA")
     found = partings(result)
-    yield _misleads(result, replicates, found)
+    looks = [all_of([replicates.look(one.share), one.look]) for one in found]
+    looks += [Look()] * (sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS) - len(found))
+    with_disca = [one for one in found if one.side == "DiSCA"]
+    text = f"of {len(found)} pairs that AUC and DiSCA order differently coverage at risk sides with DiSCA on "
+    text += f"{len(with_disca)}, of the {sum(one.is_firm for one in found)} firm ones on "
+    text += f"{sum(one.is_firm for one in with_disca)}"
+    claim = "a model of higher AUC is not always the better selective answerer (by DiSCA and by coverage at risk)"
+    yield replicates.some("auc_misleads", claim, text, looks)
     yield _disca_is_right(result, replicates, found)
     yield _apart(result, replicates, "accuracy", "auc_coverage", "the ranking by accuracy is not the ranking by AUC")
     yield _domains(result, replicates)
@@ -141,22 +148,6 @@ def _apart(result: Mapping[str, Any], replicates: Replicates, first: str, second
         tau = kendall_tau(orders[first], orders[second])
         said.append(f"{NAMES[name]}: tau {tau:.2f}, {len(shares)} pairs apart, {seen(shares)}")
     return replicates.some(f"{first}_and_{second}", say, "; ".join(said), looks)
-
-
-def _looked_at(result: Mapping[str, Any]) -> int:
-    return sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS)
-
-
-def _misleads(result: Mapping[str, Any], replicates: Replicates, found: Sequence[Parting]) -> Claim:
-    """That DiSCA prefers another model than AUC does not say that it answers better: a third measure must agree."""
-    looks = [all_of([replicates.look(one.share), one.look]) for one in found]
-    looks += [Look()] * (_looked_at(result) - len(found))
-    with_disca = [one for one in found if one.side == "DiSCA"]
-    text = f"of {len(found)} pairs that AUC and DiSCA order differently coverage at risk sides with DiSCA on "
-    text += f"{len(with_disca)}, of the {sum(one.is_firm for one in found)} firm ones on "
-    text += f"{sum(one.is_firm for one in with_disca)}"
-    claim = "a model of higher AUC is not always the better selective answerer (by DiSCA and by coverage at risk)"
-    return replicates.some("auc_misleads", claim, text, looks)
 
 
 def _disca_is_right(result: Mapping[str, Any], replicates: Replicates, found: Sequence[Parting]) -> Claim:
