@@ -100,11 +100,7 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
         check_unicode({"text": " ".join(one.texts)}, row)
         if not one.words:
             raise InputError(
-                "a text with words",
-                got=repr(one.text)[:60],
-                remedy="leave the row out",
-                row=row,
-                column="text",
+                "a text with words", got=repr(one.text)[:60], remedy="leave the row out", row=row, column="text"
             )
     return found
 

@@ -133,10 +133,7 @@ def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False
     array = as_numpy(correct)
     if array.shape != (rows,):
         raise InputError(
-            f"{rows} verdicts, one a pair",
-            got=f"shape {array.shape}",
-            remedy="give one a pair",
-            column="correct",
+            f"{rows} verdicts, one a pair", got=f"shape {array.shape}", remedy="give one a pair", column="correct"
         )
     known = np.array([not isinstance(one, str) and one in (0, 1) for one in array.tolist()], dtype=bool)
     if not known.all():

@@ -147,11 +147,7 @@ class Examples:
             values = getattr(record, name)
             if values is None:
                 raise InputError(
-                    f"a column {name}",
-                    got="none",
-                    remedy="give one text a row",
-                    file=record.source,
-                    column=name,
+                    f"a column {name}", got="none", remedy="give one text a row", file=record.source, column=name
                 )
             columns[name] = values.tolist()
             bad = next((row for row, one in enumerate(columns[name]) if not isinstance(one, str)), None)

@@ -116,12 +116,7 @@ class RegressionDiscriminator(Discriminator):
         device: str | None = None,
     ) -> None:
         self.source, self.config = source, None if config is None else dict(config)
-        self.vocab_size, self.max_length, self.training, self.device = (
-            vocab_size,
-            max_length,
-            training,
-            device,
-        )
+        self.vocab_size, self.max_length, self.training, self.device = (vocab_size, max_length, training, device)
         self.model = self._encoder()
         self.training = self.model.training
 
@@ -226,10 +221,7 @@ def _targets(values: Sequence[Any], rows: int) -> Array:
         array = np.array([_number(one) for one in values])
     if array.shape != (rows,):
         raise InputError(
-            f"{rows} values, one a pair",
-            got=f"shape {array.shape}",
-            remedy="give one a pair",
-            column="correct",
+            f"{rows} values, one a pair", got=f"shape {array.shape}", remedy="give one a pair", column="correct"
         )
     inside = (array >= 0) & (array <= 1)
     if not inside.all():

@@ -46,10 +46,7 @@ class _Task:
 
 
 def explain_elsewhere(
-    engine: Engine,
-    method: Attribution,
-    items: Sequence[Question],
-    on_result: Callable[[list[WordAttributions]], None],
+    engine: Engine, method: Attribution, items: Sequence[Question], on_result: Callable[[list[WordAttributions]], None]
 ) -> None:
     """Explain groups of texts, each by a model that travels as its path.
 
@@ -179,10 +176,7 @@ class Explained:
 
 
 def explain_suite(
-    suite: Answered,
-    options: RankOptions,
-    progress: Callable[[int, int], None] | None,
-    means: Means = Means(),
+    suite: Answered, options: RankOptions, progress: Callable[[int, int], None] | None, means: Means = Means()
 ) -> tuple[Explained | None, str]:
     """Attributions of the labelled texts, at most ``options.explain`` of them; None and the reason where not possible.
 

@@ -92,9 +92,4 @@ class RankOptions:
 
     def of_models(self) -> dict[str, Any]:
         """What `open_classifier` takes."""
-        return {
-            "gives": self.gives,
-            "classes": self.classes,
-            "max_length": self.max_length,
-            "device": self.device,
-        }
+        return {"gives": self.gives, "classes": self.classes, "max_length": self.max_length, "device": self.device}

@@ -211,10 +211,7 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
         cells = [name]
         for one in sets:
             row = one["by_method"].get(method)
-            cells += [
-                percent(None if row is None else row["value"]),
-                bare(None if row is None else row["error"]),
-            ]
+            cells += [percent(None if row is None else row["value"]), bare(None if row is None else row["error"])]
             theirs = paper.get(_counterpart(one) or "")
             if theirs is not None:
                 error = theirs["ae"].get(key)
@@ -356,12 +353,7 @@ def _metric(result: Mapping[str, Any]) -> list[str]:
         heads.append("correlation of rows")
         keys = ("true", "predicted", "error", "source", "source_error")
         rows = [
-            [
-                one["title"],
-                str(one["rows"]),
-                *(percent(one[key]) for key in keys),
-                f"{one['correlation']:.2f}",
-            ]
+            [one["title"], str(one["rows"]), *(percent(one[key]) for key in keys), f"{one['correlation']:.2f}"]
             for one in found["sets"]
         ]
         text = f"**{task['title']}: another metric than exact match, {found['metric']}, %**"

@@ -166,11 +166,7 @@ class _Steps:
             self.add("self-training", about, files, self_train, asked, 0.5, set=task.pseudo_labels)
         if task.metric is not None:
             out["metric"] = f"{task.name}/metric.json"
-            how: dict[str, Any] = {
-                "metric": task.metric,
-                "judge": config.metric_judge,
-                "plan": config.judge_plan,
-            }
+            how: dict[str, Any] = {"metric": task.metric, "judge": config.metric_judge, "plan": config.judge_plan}
             about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
             self.add("metric", about, files, learn_metric, needs, 0.1, **how, gold="as on dev")
         return out

@@ -52,10 +52,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
         gold = dict(zip(rows.inputs, rows.targets, strict=True))
         kept = _like_outputs(found.correct, accuracy, config.seed)
         inputs, outputs = ([texts[row] for row in kept] for texts in (found.inputs, found.outputs))
-        pairs[part] = (
-            *data.seen(inputs, outputs),
-            measured(outputs, [gold[one] for one in inputs]).tolist(),
-        )
+        pairs[part] = (*data.seen(inputs, outputs), measured(outputs, [gold[one] for one in inputs]).tolist())
     judge = RegressionDiscriminator(
         **located(config.metric_judge), training=TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     )
@@ -184,12 +181,7 @@ def _trained(
 
 
 def _compared(
-    data: TaskData,
-    parser: EncoderDecoder,
-    workspace: Workspace,
-    home: str,
-    name: str,
-    rows: Array | None,
+    data: TaskData, parser: EncoderDecoder, workspace: Workspace, home: str, name: str, rows: Array | None
 ) -> dict[str, Any]:
     """Exact match of the old parser and of the new one on the same rows, and the difference with its interval."""
     before = read_judged(workspace.folder / home, name)

@@ -143,12 +143,7 @@ _TOLD = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subs
 
 
 def study_task(
-    data: TaskData,
-    workspace: Workspace,
-    home: str,
-    steps: Sequence[str],
-    more: Mapping[str, str],
-    progress: Progress,
+    data: TaskData, workspace: Workspace, home: str, steps: Sequence[str], more: Mapping[str, str], progress: Progress
 ) -> None:
     """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
 

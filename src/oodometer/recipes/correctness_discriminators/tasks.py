@@ -198,12 +198,7 @@ _TINY_BART = {
     "max_position_embeddings": 512,
     "init_std": 0.1,
 }
-_TINY_ENCODER = {
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 512,
-}
+_TINY_ENCODER = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
 
 _STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01}
 
@@ -353,13 +348,7 @@ _PAPER = RunConfig(
     parser_plan={"epochs": 30, "batch_tokens": 4096, "learning_rate": 1e-4, "warmup": 0.05},
     judge={"kind": "generative", "source": "t5-base"},
     metric_judge={"source": "roberta-base"},
-    judge_plan={
-        "epochs": 5,
-        "batch_tokens": 8192,
-        "learning_rate": 1e-4,
-        "weight_decay": 0.001,
-        "warmup": 0.05,
-    },
+    judge_plan={"epochs": 5, "batch_tokens": 8192, "learning_rate": 1e-4, "weight_decay": 0.001, "warmup": 0.05},
 )
 
 

@@ -69,13 +69,7 @@ def _estimates_drawn(result: Mapping[str, Any], group: str) -> list[dict[str, An
 
 def _curves(across: str) -> dict[str, Any]:
     """A line with its band for each of ``what``, the severities in their order."""
-    x = {
-        "field": "severity",
-        "type": "ordinal",
-        "title": across,
-        "sort": {"field": "order"},
-        "axis": {"labelAngle": 0},
-    }
+    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
     up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
     colour: dict[str, Any] = {
         "field": "what",

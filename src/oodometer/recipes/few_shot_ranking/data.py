@@ -17,10 +17,7 @@ from ...errors import OodometerError, WorkError
 from ...models.inoculation import batches_of, mixed
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, training_of
 
-STAND_INS = {
-    "nli": "SICK + RTE, binary, stands in for MNLI",
-    "paraphrase": "MRPC stands in for QQP",
-}
+STAND_INS = {"nli": "SICK + RTE, binary, stands in for MNLI", "paraphrase": "MRPC stands in for QQP"}
 _HANS = {"SUB": "subsequence", "CON": "constituent"}
 
 

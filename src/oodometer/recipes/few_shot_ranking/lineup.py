@@ -121,12 +121,7 @@ RUN_CONFIGS = {
         },
         training=_SMALL,
         further=TrainingConfig(
-            epochs=1,
-            batch_size=16,
-            learning_rate=5e-5,
-            weight_decay=0.1,
-            schedule="constant",
-            optimizer="fused_adamw",
+            epochs=1, batch_size=16, learning_rate=5e-5, weight_decay=0.1, schedule="constant", optimizer="fused_adamw"
         ),
         rates={"VERB": 1e-4, "nli": 1e-4, "paraphrase": 1.5e-4},
         steps={"MORPH": 150, "VERB": 350, "ADJECT": 150, "nli": 300, "paraphrase": 250},
@@ -146,11 +141,7 @@ RUN_CONFIGS = {
             "roberta-base": {"source": "roberta-base", "max_length": 128},
             "roberta-large-mnli": {"source": "roberta-large-mnli", "max_length": 128, "ready": True},
             "electra-base-mnli": {"source": "howey/electra-base-mnli", "max_length": 128, "ready": True},
-            "deberta-v3-base-mnli": {
-                "source": "MoritzLaurer/DeBERTa-v3-base-mnli",
-                "max_length": 128,
-                "ready": True,
-            },
+            "deberta-v3-base-mnli": {"source": "MoritzLaurer/DeBERTa-v3-base-mnli", "max_length": 128, "ready": True},
             "electra-base": {"source": "google/electra-base-discriminator", "max_length": 128},
             "deberta-base": {"source": "microsoft/deberta-base", "max_length": 128},
         },

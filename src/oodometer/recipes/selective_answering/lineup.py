@@ -11,15 +11,7 @@ from typing import Any, final
 from ...datasets import data_folder
 from ...datasets.files import hub_answers
 from ...errors import InputError, UsageError
-from ...models import (
-    BagOfWords,
-    Classifier,
-    Convolution,
-    EmbeddingSum,
-    Encoder,
-    FrozenEncoder,
-    Recurrent,
-)
+from ...models import BagOfWords, Classifier, Convolution, EmbeddingSum, Encoder, FrozenEncoder, Recurrent
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
 from ..kit.sources import beside_the_data, check_pretrained, packaged_minilm
@@ -183,15 +175,7 @@ def _paper_encoders(config: RunConfig) -> list[Entry]:
     plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=config.seed)
     large = replace(plan, learning_rate=1e-5)
     return [
-        Entry(
-            name,
-            name,
-            "encoder",
-            "transformer",
-            {"source": source, "max_length": 512},
-            training=how,
-            weight=weight,
-        )
+        Entry(name, name, "encoder", "transformer", {"source": source, "max_length": 512}, training=how, weight=weight)
         for name, source, how, weight in (
             ("BERT-BASE", "google-bert/bert-base-uncased", plan, 1500.0),
             ("BERT-LARGE", "google-bert/bert-large-uncased", large, 4500.0),

@@ -80,12 +80,7 @@ class SelectiveAnswering(Recipe):
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
-        about = {
-            "models": [e.name for e in chosen],
-            "scale": scale,
-            "sizes": config.to_dict(),
-            "data": data.names(),
-        }
+        about = {"models": [e.name for e in chosen], "scale": scale, "sizes": config.to_dict(), "data": data.names()}
 
         def tabulate(workspace: Workspace, progress: Progress) -> None:
             write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))

@@ -117,17 +117,7 @@ FORM = 7  # raise it where the form of the result changes: then the step is done
 WEIGHTS = (0.33, 0.33, 0.33)  # the paper's x, y, z
 OPTIMAL_PARAMETERS = 1_000_000  # the paper's example of a device
 _SHORT = ("value", "lower", "upper", "level", "kind")
-_PARTS = (
-    "a",
-    "b",
-    "fluctuations",
-    "penalty",
-    "a_coverage",
-    "b_coverage",
-    "tolerance",
-    "never_wrong",
-    "by_grid",
-)
+_PARTS = ("a", "b", "fluctuations", "penalty", "a_coverage", "b_coverage", "tolerance", "never_wrong", "by_grid")
 
 
 def tabulate(
