@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
 
@@ -293,7 +294,7 @@ def test_every_task_of_the_paper_has_a_place() -> None:
         for task in tasks:
             assert len({test.name for test in task.tests}) == len(task.tests)
             assert task.pseudo_labels is None or task.pseudo_labels in {test.name for test in task.tests}
-            json.dumps(task.config.to_dict())
+            json.dumps(asdict(task.config))
     with pytest.raises(UsageError, match="unknown scale 'huge'"):
         tasks_of("huge")
 

@@ -25,14 +25,9 @@ def committed() -> Any:
 
 @pytest.fixture
 def few(committed: Any) -> Any:
-    """What a run of form 4 would be in today's form: 200 replicates, none of the side of coverage at risk."""
+    """The result as of 200 replicates."""
     made = copy.deepcopy(committed)
-    made["settings"] |= {"replicates": 200, "numbers_of_form": 4}
-    for one in made["disagreements"]:
-        for pair in one["pairs"]:
-            pair["with_first"] = None
-    tails = [one for one in made["findings"] if one["name"] == "tail"]
-    made["tails"] = [{"set": one["set"], "models": None, "share": one["share"]} for one in tails]
+    made["settings"]["replicates"] = 200
     return made
 
 
@@ -91,14 +86,6 @@ def test_disca_is_not_called_right_where_the_third_measure_sides_with_auc(commit
     assert (with_disca["auc_misleads"].verdict, with_disca["disca_is_right"].verdict) == ("holds", "holds")
     half = claims(sided(committed, 0.5))
     assert {half[name].verdict for name in ("auc_misleads", "disca_is_right")} == {"undecided"}
-
-
-def test_without_replicates_of_the_side_the_intervals_are_compared(committed: Any, few: Any) -> None:
-    firm = [one for one in partings(few) if one.is_firm]
-    assert all(one.look.supports + one.look.refutes == pytest.approx(1.0) for one in firm)
-    assert all((one.look.refutes < 0.5) == (one.side == "AUC") for one in firm)
-    assert claims(few)["disca_is_right"].test == "normal, errors added"
-    assert claims(committed)["disca_is_right"].test == "paired bootstrap (10,000 replicates)"
 
 
 def test_existence_is_corrected_for_every_pair(committed: Any, few: Any) -> None:
@@ -194,27 +181,6 @@ def test_the_curve_of_chance_gives_the_p_value(monkeypatch: pytest.MonkeyPatch) 
     found = search._observed(climbing, search._steps_of(climbing, rows), 0)
     assert found["start"]["p"] == found["strong"]["p"] == pytest.approx(1 / 2001)
     assert found["start"]["size"] == pytest.approx(0.4)
-
-
-def test_a_result_of_form_four_is_renewed_from_its_own_numbers(
-    committed: Any, few: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "search_of", lambda *_: {})
-    from oodometer.recipes.selective_answering import tables
-
-    monkeypatch.setattr(tables, "search_of", lambda *_: committed["search"])
-    old = copy.deepcopy(few)
-    old["form"] = 4
-    del old["tails"], old["search"], old["settings"]["replicates"], old["settings"]["numbers_of_form"]
-    for one in old["disagreements"]:
-        for pair in one["pairs"]:
-            del pair["with_first"]
-    for one in old["findings"]:
-        del one["contested"]
-    recipe = find_recipe("selective-answering")
-    assert recipe.renewed(old) == few
-    assert list(recipe.renewed(old)) == list(few)
-    assert recipe.renewed(committed) == committed
 
 
 def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> None:

@@ -62,7 +62,7 @@ def test_a_need_that_no_run_meets_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("paper", "workers", "words"),
-    [("scoring-functions", 0, "at least one worker"), ("selective-answering", 2, "leave --workers out")],
+    [("scoring-functions", 0, "at least one worker"), ("selective-answering", 2, "leave workers out")],
 )
 def test_workers_that_make_no_sense(paper: str, workers: int, words: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=words):

@@ -291,7 +291,19 @@ def few_shot_evaluation(
     names = tuple(f"m{i + 1}" for i in range(len(known))) if models is None else tuple(models)
     if len(names) != len(known):
         raise UsageError(f"expected {len(known)} names of models, got {len(names)}")
-    population = _rows_of(methods, rows)
+    # Rows of the population, which all values share
+    shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
+    odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
+    if odd is not None:
+        raise UsageError(f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`")
+    counts = {name: shape[1] for name, shape in shapes.items()}
+    if rows is not None:
+        counts["rows"] = rows
+    if not counts:
+        raise UsageError("expected the number of rows, as every method is a rule; give rows=")
+    if len(set(counts.values())) > 1:
+        raise UsageError(f"expected values of the same rows, got {counts} rows")
+    population = int(next(iter(counts.values())))
     scores = scored(methods, draw_rows(population, draws=draws, size=size, seed=seed))
     if scores.shape[2] != len(known):
         raise UsageError(f"expected scores of {len(known)} models, got {scores.shape[2]}")
@@ -312,19 +324,3 @@ def _outcomes(better: Array, worse: Array) -> Array:
     slack = ROUNDING * np.where(np.isfinite(size), size, 0.0)
     # a score that is not there compares as neither larger nor smaller: a tie
     return np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5))
-
-
-def _rows_of(methods: Mapping[str, Method], rows: int | None) -> int:
-    """Rows of the population, which all values share."""
-    shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
-    odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
-    if odd is not None:
-        raise UsageError(f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`")
-    counts = {name: shape[1] for name, shape in shapes.items()}
-    if rows is not None:
-        counts["rows"] = rows
-    if not counts:
-        raise UsageError("expected the number of rows, as every method is a rule; give rows=")
-    if len(set(counts.values())) > 1:
-        raise UsageError(f"expected values of the same rows, got {counts} rows")
-    return int(next(iter(counts.values())))

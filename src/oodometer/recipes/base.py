@@ -186,10 +186,6 @@ class Recipe(ABC):
         """What the paper says, and what became of it in this result; none where nothing is checked."""
         return []
 
-    def renewed(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """A published result in today's form, where that takes nothing but its own numbers; else as it is."""
-        return dict(result)
-
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """What is published where an ``old`` result is: the new one, its claims checked again."""
         return {**new, "claims": self.claims(new)}

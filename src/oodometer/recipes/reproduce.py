@@ -119,7 +119,11 @@ def reproduce(
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
     _check("model", only, recipe.models(scale), paper, scale)
     _check("task", tasks, recipe.tasks(scale), paper, scale)
-    _check_workers(recipe, engine, workers)
+    if workers is not None and workers < 1:
+        raise UsageError(f"expected at least one worker, got {workers}")
+    for option, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
+        if value is not None and not recipe.side_by_side:
+            raise UsageError(f"{paper} does its steps one after another; leave --{option} out")
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
         raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
@@ -130,7 +134,15 @@ def reproduce(
     workspace = Workspace(folder)
     chosen = tuple(dict.fromkeys((*only, *tasks)))
     origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
-    beside = _beside(origin, folder, engine, workers) if recipe.side_by_side else None
+    beside: Beside | None = None
+    if recipe.side_by_side and engine is None:
+        beside = Workers(origin, folder, workers or usual_workers())
+    elif recipe.side_by_side:
+        from ..models.torch.library import on_gpu
+
+        runner = task_engine(engine, workers, gpu=on_gpu(None))
+        assert runner is not None
+        beside = Tickets(origin, folder, runner)
     steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
     with running(Manifest(folder, about)) as manifest:
@@ -146,27 +158,6 @@ def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, sc
         raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out")
     if unknown:
         raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
-
-
-def _beside(origin: Origin, folder: Path, engine: str | Engine | None, workers: int | None) -> Beside:
-    """What does steps at the same time: tasks of an engine, else processes that share the cores of this machine."""
-    if engine is None:
-        return Workers(origin, folder, workers or usual_workers())
-    from ..models.torch.library import on_gpu
-
-    runner = task_engine(engine, workers, gpu=on_gpu(None))
-    assert runner is not None
-    return Tickets(origin, folder, runner)
-
-
-def _check_workers(recipe: Recipe, engine: str | Engine | None, workers: int | None) -> None:
-    """`UsageError` for a number that is none, and for an engine or workers that would have nothing to do."""
-    if engine is not None and not recipe.side_by_side:
-        raise UsageError(f"{recipe.name} does its steps one after another; leave --engine out")
-    if workers is not None and workers < 1:
-        raise UsageError(f"expected at least one worker, got {workers}")
-    if workers is not None and workers > 1 and not recipe.side_by_side:
-        raise UsageError(f"{recipe.name} does its steps one after another; leave --workers out")
 
 
 _OPTIONS = {"model": "only", "task": "task"}

@@ -76,81 +76,57 @@ class Workers:
     def __init__(self, origin: Origin, folder: Path, many: int) -> None:
         self.many = many
         self._origin, self._folder = origin, folder
-        self._threads = max(1, cores() // many)
-        self._futures: dict[Any, Step] = {}
-        self._executor: Any = None
 
     def follow(self, course: Course) -> None:
         """Begin each step as soon as a worker is free and what it needs is there, the longest chain of steps first.
 
-        One worker leaves all to this process.
+        One worker leaves all to this process. Raises `WorkError` or `UsageError` with the words of a step that failed.
         """
         if self.many == 1:
             return
-        left = course.longest_first()
-        with self.open():
-            running = 0
-            while left or running:
-                ready = [step for step in left if all(name in course.runs for name in step.needs)]
-                for step in ready:
-                    if self.is_free:
-                        course.begin(step)
-                        self.begin(step)
-                        left.remove(step)
-                        running += 1
-                if not running:
-                    raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
-                for step, spent in self.finished():
-                    course.end(step, spent)
-                    running -= 1
-
-    @contextmanager
-    def open(self) -> Iterator[Workers]:
-        """Inside, steps can be begun."""
         try:
             from joblib.externals.loky import get_reusable_executor
         except ImportError as error:
             raise MissingExtraError("several steps at a time (--workers)", "joblib", extra="hf") from error
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(self._threads))
-        self._executor = get_reusable_executor(self.many, env=threads, reuse=False, timeout=600)
-        try:
-            yield self
-        except BaseException:
-            self._executor.shutdown(wait=False, kill_workers=True)
-            raise
-        else:
-            self._executor.shutdown()
-
-    @property
-    def is_free(self) -> bool:
-        """Whether another step can be begun."""
-        return len(self._futures) < self.many
-
-    def begin(self, step: Step) -> None:
-        """Begin a step."""
-        future = self._executor.submit(_do, self._origin, str(self._folder), step.name, step.described(), self._threads)
-        self._futures[future] = step
-
-    def finished(self) -> list[tuple[Step, Spent]]:
-        """Wait until a step is finished; `WorkError` or `UsageError` with the words of one that failed."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
-        done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
-        running = ", ".join(sorted(step.name for step in self._futures.values()))
-        out = []
-        for future in done:
-            step = self._futures.pop(future)
-            try:
-                spent, why = future.result()
-            except OSError as error:
-                raise WorkError(f"the step {step.name} failed: {error}") from error
-            except RuntimeError as error:  # loky's for a process that ended, most often for want of memory
-                said = f"a process ended while these steps were done: {running}"
-                raise WorkError(f"{said}; fewer at a time may help (--workers 1)") from error
-            if why is not None:
-                raise (UsageError if why[0] == UsageError.exit_code else WorkError)(why[1])
-            out.append((step, spent))
-        return out
+        threads = max(1, cores() // self.many)
+        own = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+        executor = get_reusable_executor(self.many, env=own, reuse=False, timeout=600)
+        left, running = course.longest_first(), dict[Any, Step]()
+        try:
+            while left or running:
+                ready = [step for step in left if all(name in course.runs for name in step.needs)]
+                for step in ready[: self.many - len(running)]:
+                    course.begin(step)
+                    task = self._origin, str(self._folder), step.name, step.described(), threads
+                    running[executor.submit(_do, *task)] = step
+                    left.remove(step)
+                if not running:
+                    raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                names = ", ".join(sorted(step.name for step in running.values()))
+                for future in done:
+                    step = running.pop(future)
+                    course.end(step, _spent(future, step.name, names))
+        except BaseException:
+            executor.shutdown(wait=False, kill_workers=True)
+            raise
+        executor.shutdown()
+
+
+def _spent(future: Any, name: str, running: str) -> Spent:
+    """What a finished step took; its error in the words that are meant for the user."""
+    try:
+        spent, why = future.result()
+    except OSError as error:
+        raise WorkError(f"the step {name} failed: {error}") from error
+    except RuntimeError as error:  # loky's for a process that ended, most often for want of memory
+        said = f"a process ended while these steps were done: {running}"
+        raise WorkError(f"{said}; fewer at a time may help (--workers 1)") from error
+    if why is not None:
+        raise (UsageError if why[0] == UsageError.exit_code else WorkError)(why[1])
+    return dict(spent)
 
 
 def _do(origin: Origin, folder: str, name: str, described: str, threads: int) -> tuple[Spent, tuple[int, str] | None]:

@@ -119,6 +119,20 @@ def markdown(result: Mapping[str, Any]) -> str:
     """All tables of a result, one after the other."""
     if not result["tasks"]:
         return "No task is finished yet.\n"
+    # Truth and bounds by type, for the sets whose types are generalisations or genres
+    out = []
+    for one in sets_of(result, "out"):
+        if len(one["types"]) < 2:
+            continue
+        held = sum(row["inside"] for row in one["types"])
+        heads = ["type", "rows", "gold", "lower", "upper", "mean", "gold inside"]
+        rows = []
+        for row in one["types"]:
+            cells = [percent(row["gold"]), *(bare(row[name]) for name in ("lower", "upper", "mean"))]
+            rows.append([row["type"].replace("_", " "), str(row["rows"]), *cells, _yes(row["inside"])])
+        text = f"**{one['title']} by type, with thresholds, %**: gold lies inside the bounds on "
+        text += f"{held} of {len(rows)} types"
+        out.append(section(text, heads, rows))
     parts = [
         _work(result),
         _table_one(result),
@@ -129,7 +143,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         later_table(result),
         _agreement(result),
         _samples(result),
-        *_types(result),
+        *out,
         *_self_training(result),
         *_metric(result),
         claims_table(result["claims"], _over(result)),
@@ -294,24 +308,6 @@ def _over(result: Mapping[str, Any]) -> str:
 
 def _yes(inside: bool) -> str:
     return "yes" if inside else "**no**"
-
-
-def _types(result: Mapping[str, Any]) -> list[str]:
-    """Truth and bounds by type, for the sets whose types are generalisations or genres."""
-    out = []
-    for one in sets_of(result, "out"):
-        if len(one["types"]) < 2:
-            continue
-        held = sum(row["inside"] for row in one["types"])
-        heads = ["type", "rows", "gold", "lower", "upper", "mean", "gold inside"]
-        rows = []
-        for row in one["types"]:
-            cells = [percent(row["gold"]), *(bare(row[name]) for name in ("lower", "upper", "mean"))]
-            rows.append([row["type"].replace("_", " "), str(row["rows"]), *cells, _yes(row["inside"])])
-        text = f"**{one['title']} by type, with thresholds, %**: gold lies inside the bounds on "
-        text += f"{held} of {len(rows)} types"
-        out.append(section(text, heads, rows))
-    return out
 
 
 def _self_training(result: Mapping[str, Any]) -> list[str]:

@@ -75,7 +75,11 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
         true, said = asked(test.name)
         gap = true - said
         off = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL))
-        far = absolute(_difference(_mean(true), source))
+        # The difference of the means of two samples, its error from both
+        first = _mean(true)
+        value = first.value - source.value
+        half = np.hypot(first.upper - first.lower, source.upper - source.lower) / 2
+        far = absolute(Interval(value, max(value - half, -1.0), min(value + half, 1.0), LEVEL, "asymptotic"))
         both = np.std(true) > 0 and np.std(said) > 0
         sets.append(
             {
@@ -108,13 +112,6 @@ def _like_outputs(correct: Array, accuracy: float, seed: int) -> list[int]:
 
 def _mean(values: Array) -> Interval:
     return mean_of(float(values.sum()), float(np.square(values).sum()), len(values), LEVEL)
-
-
-def _difference(first: Interval, second: Interval) -> Interval:
-    """The difference of the means of two samples, its error from both."""
-    value = first.value - second.value
-    half = np.hypot(first.upper - first.lower, second.upper - second.lower) / 2
-    return Interval(value, max(value - half, -1.0), min(value + half, 1.0), LEVEL, "asymptotic")
 
 
 def halves(types: Array, seed: int) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, final
 
 import numpy as np
@@ -187,7 +187,7 @@ def study_task(
         "python": platform.python_version(),
         "seconds": {name: round(one["seconds"], 1) for name, one in stamps.items()},
         "cpu_seconds": {name: round(one["cpu_seconds"], 1) for name, one in stamps.items()},
-        "sizes": task.config.to_dict(),
+        "sizes": asdict(task.config),
         "data": data.counts(),
         "parser": workspace.read_json(f"{home}/parser.json"),
         "examples": workspace.read_json(f"{home}/examples/statistics.json"),

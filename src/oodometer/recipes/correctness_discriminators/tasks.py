@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -74,10 +74,6 @@ class RunConfig:
     draws: int = 50
     seed: int = 0
     data_seed: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return asdict(self)
 
 
 REPLICATES = (1, 2)
@@ -355,6 +351,7 @@ _PAPER = RunConfig(
 def _paper() -> tuple[Task, ...]:
     mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
     cogs, amr = sequences.cogs, sequences.news_amr
+    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
     return (
         _of_paper("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),)),
         _of_paper("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),)),
@@ -363,13 +360,6 @@ def _paper() -> tuple[Task, ...]:
         _of_paper(
             "amr-2.0", "AMR 2.0", "semantic", amr, (_test(amr, "AMR", domain="in"),), brackets=True, metric="token_f1"
         ),
-        *_paper_tagging_and_trees(),
-    )
-
-
-def _paper_tagging_and_trees() -> tuple[Task, ...]:
-    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
-    return (
         _of_paper("pos-cogs", "POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),)),
         _of_paper("ptb-pos", "PTB tags", "tagging", tags, _brown_and_wsj(tags, "POS")),
         _of_paper("ptb-syn", "PTB trees", "parsing", trees, _brown_and_wsj(trees, "Syn"), brackets=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from typing import Any, final
@@ -63,10 +63,6 @@ class RunConfig:
     lengths: tuple[int, ...] = (6, 5, 4, 3, 2, 1)
     importance: tuple[int, ...] = (1, 2, 3, 4, 5)
     seed: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return asdict(self)
 
 
 _ASKED_WITH_DROPOUT = (

@@ -16,11 +16,11 @@ from ...verbs.estimate import estimate
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
-from ..kit.tables import rounded
+from ..kit.tables import mean_and_spread, rounded
 from .data import GROUPS, PAPER_RATIOS, RUN_CONFIGS, Condition, RunConfig, RunData, conditions_of
 from .findings import claims_of
 from .markdown import FIGURES, markdown
-from .study import FORM, mean_and_spread, study
+from .study import FORM, study
 from .work import ENCODER_FILES, MODEL_FILES, Place, ask, check, count, load_answers, train, write_sets
 
 LEVEL = 0.9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, final
@@ -17,7 +17,7 @@ from ...metrics.brier import brier_score
 from ...metrics.ece import expected_calibration_error
 from ...version import __version__
 from ..base import Progress, Workspace
-from ..kit.tables import rounded
+from ..kit.tables import mean_and_spread, rounded
 from .data import Condition, RunConfig, RunData, conditions_of
 from .work import load_answers
 
@@ -162,17 +162,6 @@ class Bootstrap:
 
 FORM = 1  # raise it where the form of the result changes: then the step is done again
 REPLICATES = 1_999
-
-
-def mean_and_spread(values: Sequence[float]) -> dict[str, Any]:
-    """Mean and standard deviation over models (None of a single one), and the models' own values.
-
-    >>> mean_and_spread([1.0, 3.0])
-    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_model': [1.0, 3.0]}
-    """
-    found = np.asarray(values, dtype=float)
-    spread = float(found.std(ddof=1)) if len(found) > 1 else None
-    return {"mean": float(found.mean()), "sd": spread, "by_model": found.tolist()}
 
 
 @final
@@ -341,7 +330,7 @@ def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     progress(1, 4)
     seen = {name: kind == "also in train" for name, kind in zip(data.test.ids, data.test.types, strict=True)}
     result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
-    result |= {"sizes": config.to_dict(), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
+    result |= {"sizes": asdict(config), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
     result["conditions"] = [
         _about(one, workspace.read_json(f"conditions/{one.name}.json"), found.truncated[one.name])
         for one in conditions_of(config)

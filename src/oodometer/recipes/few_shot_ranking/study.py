@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -19,7 +21,7 @@ from ...rankings.suite import Suite as Answers
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.sources import load_answers
-from ..kit.tables import rounded
+from ..kit.tables import mean_and_spread, rounded
 from .data import STAND_INS, RunData
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of
 from .work import METHODS, accuracies, balanced, explained, record_of
@@ -197,15 +199,7 @@ class Evaluation:
         return dict(zip(self.suite.factors, np.isnan(held).sum(axis=1).tolist(), strict=True))
 
 
-def spread_over(values: Sequence[float]) -> dict[str, Any]:
-    """Mean and standard deviation over seeds (None of a single one), and each seed's value.
-
-    >>> spread_over([1.0, 3.0])
-    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_seed': [1.0, 3.0]}
-    """
-    found = np.asarray(values, dtype=float)
-    sd = float(found.std(ddof=1)) if len(found) > 1 else None
-    return {"mean": float(found.mean()), "sd": sd, "by_seed": found.tolist()}
+spread_over = partial(mean_and_spread, of="by_seed")
 
 
 FORM = 1  # raise it where the form of the result changes: then the step is done again
@@ -233,7 +227,7 @@ def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
             progress(done, config.seeds * len(SUITES) + 1)
         guesses.append(three)
     result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
-    result |= {"sizes": config.to_dict(), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
+    result |= {"sizes": asdict(config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
     result |= {"sets": sets, "models": models(config, workspace), "rows": rows, "guess": _guess(guesses)}
     result["learnt"] = learnt

@@ -117,8 +117,7 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     Parameters
     ----------
     recipe :
-        Whose result it is; brings it to today's form, joins it to the one that is there and checks its claims again,
-        by today's rules.
+        Whose result it is; joins it to the one that is there and checks its claims again, by today's rules.
     run :
         The folder of a finished run, or a result itself.
     home :
@@ -133,7 +132,7 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
-    result = recipe.joined(old, recipe.renewed(result))
+    result = recipe.joined(old, result)
     page = recipe.to_markdown(result)
     files = {before: written(result, recipe.row_key), results / f"{scale}.md": page}
     if scale == recipe.scales[0]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 Cell = Mapping[str, Any] | None
 """A number with its interval (``value``, ``lower``, ``upper``), or None where there is none."""
 
@@ -60,6 +62,17 @@ def section(words: str, heads: Sequence[str], rows: Iterable[Sequence[str]], aft
 def tables_page(sections: Iterable[str]) -> str:
     """All sections of a result, one after the other; empty ones are left out."""
     return "\n\n".join(one for one in sections if one) + "\n"
+
+
+def mean_and_spread(values: Any, of: str = "by_model", alone: float | None = None) -> dict[str, Any]:
+    """Mean and standard deviation over models or seeds (of a single one ``alone``), and their own values.
+
+    >>> mean_and_spread([1.0, 3.0])
+    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_model': [1.0, 3.0]}
+    """
+    found = np.asarray(values, dtype=float)
+    spread = float(found.std(ddof=1)) if len(found) > 1 else alone
+    return {"mean": float(found.mean()), "sd": spread, of: found.tolist()}
 
 
 def rounded(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, final
 
@@ -74,10 +74,6 @@ class RunConfig:
     subsets: int = 10
     dominoes: DominoesConfig = field(default_factory=DominoesConfig)
     seed: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return asdict(self)
 
 
 _SGD = TrainingConfig(

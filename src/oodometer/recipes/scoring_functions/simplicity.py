@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def study_dominoes(data: RunData, *, workspace: Workspace, progress: Progress) -
     """Errors of every score, and the alarms, for each correlation; writes ``dominoes/result.json``."""
     config = data.config.dominoes
     result: dict[str, Any] = {"form": FORM, "condition": "dominoes", "version": __version__}
-    result |= {"sizes": data.config.to_dict(), "data": data.fingerprints(), "correlations": {}}
+    result |= {"sizes": asdict(data.config), "data": data.fingerprints(), "correlations": {}}
     result["far"] = "stl10" if "stl10" in data.present() else f"cifar10 test, corrupted, severity {config.severity}"
     for done, correlation in enumerate(config.correlations, 1):
         folder = f"dominoes/answers/{correlation:g}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...arrays import Array
 from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from ...version import __version__
 from ..base import Progress, Workspace
+from ..kit import tables
 from ..kit.tables import rounded
 from .data import NATURAL, RunData
 from .work import Answers, load_answers
@@ -127,11 +129,7 @@ def agreement_of_subsets(
     return out
 
 
-def mean_and_spread(values: Sequence[float] | Array) -> Mapping[str, Any]:
-    """Mean and standard deviation over models, and the models' own values."""
-    found = np.asarray(values, dtype=float)
-    spread = float(found.std(ddof=1)) if len(found) > 1 else 0.0
-    return {"mean": float(found.mean()), "sd": spread, "by_model": found.tolist()}
+mean_and_spread = partial(tables.mean_and_spread, alone=0.0)
 
 
 FORM = 2  # raise it where the form of the result changes: then the step is done again
@@ -157,7 +155,7 @@ def study_condition(
     """Judge every score of both ensembles; writes ``<condition>/result.json``. ``names`` are the sets of each."""
     config = data.config
     result: dict[str, Any] = {"form": FORM, "condition": condition, "version": __version__}
-    result |= {"python": platform.python_version(), "sizes": config.to_dict(), "data": data.fingerprints()}
+    result |= {"python": platform.python_version(), "sizes": asdict(config), "data": data.fingerprints()}
     result |= {"present": list(data.present()), "absent": [one for one in NATURAL if one not in data.present()]}
     for done, variant in enumerate(VARIANTS):
         folder = f"{condition}/answers-{variant}"

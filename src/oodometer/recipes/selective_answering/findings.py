@@ -11,7 +11,7 @@ from typing import Any
 from ...metrics.resampling import REPLICATES
 from ...results import percent
 from ...verbs.compare.model_comparison import SURE as FIRM
-from ..kit.claims import LEVEL, Claim, Look, above, all_of, either, gap, on_most, share, spread
+from ..kit.claims import LEVEL, Claim, Look, above, all_of, either, gap, on_most, share
 from .search import CASES, EFFECTS
 from .tables import SIDE
 
@@ -91,8 +91,7 @@ class Parting:
 def partings(result: Mapping[str, Any]) -> list[Parting]:
     """Every pair that AUC and DiSCA order differently, the firmest first.
 
-    With whom coverage at risk sides is tested in the replicates of both models where the result keeps them, else by
-    the intervals of the two, their errors added, which no dependence can exceed.
+    With whom coverage at risk sides is tested in the replicates of both models.
     """
     models, out = {model["name"]: model for model in result["models"]}, []
     replicates = Replicates(result)
@@ -102,10 +101,7 @@ def partings(result: Mapping[str, Any]) -> list[Parting]:
         for pair in one["pairs"]:
             a, b = (pair["preferred"][metric] for metric in ("auc_coverage", "disca"))
             first, second = (models[name][one["set"]][SIDE] for name in (a, b))
-            if pair["with_first"] is None:
-                look = gap(second["value"] - first["value"], spread(first) + spread(second))
-            else:
-                look = replicates.look(1 - pair["with_first"])
+            look = replicates.look(1 - pair["with_first"])
             covered = (float(first["value"]), float(second["value"]))
             out.append(Parting(one["set"], a, b, float(pair["share"]), covered, look))
     return sorted(out, key=lambda found: -found.share)
@@ -167,10 +163,8 @@ def _disca_is_right(result: Mapping[str, Any], replicates: Replicates, found: Se
         f"{'; '.join(said)}; firm: AUC and DiSCA part so in {percent(FIRM, 0)} of replicates; `compare` itself notes "
     )
     text += f"it of {noted} pairs"
-    kept = all(pair["with_first"] is not None for one in result["disagreements"] for pair in one["pairs"])
-    test = replicates.test if kept else "normal, errors added"
     claim = "where AUC and DiSCA part, DiSCA is right: coverage at risk sides with it"
-    return on_most("disca_is_right", claim, text, test, [one.look for one in firm])
+    return on_most("disca_is_right", claim, text, replicates.test, [one.look for one in firm])
 
 
 def _domains(result: Mapping[str, Any], replicates: Replicates) -> Claim:
@@ -181,21 +175,6 @@ def _domains(result: Mapping[str, Any], replicates: Replicates) -> Claim:
     text += seen([min(one) for one in turns])
     looks = [all_of([replicates.look(first), replicates.look(second)]) for first, second in turns]
     return replicates.some("domains", "the ranking by DiSCA changes out of domain", text, looks)
-
-
-def _seen(result: Mapping[str, Any], case: str) -> list[str]:
-    """Where `compare` sees a case: sets for the tail, which is about pairs, else models and sets."""
-    if case == "tail":
-        found = [NAMES[one["set"]] for one in result["findings"] if one["name"] == "tail"]
-    else:
-        found = [
-            f"{model['name']} on {NAMES[name]}"
-            for model in result["models"]
-            for name in SETS
-            for one in model[name]["cases"]
-            if one["name"] == case
-        ]
-    return list(dict.fromkeys(found))
 
 
 def _looks(result: Mapping[str, Any], case: str) -> tuple[list[Look], str]:
@@ -224,7 +203,18 @@ def case_claims(result: Mapping[str, Any]) -> list[Claim]:
     out = []
     for case in CASES:
         looks, test = _looks(result, case)
-        where = ", ".join(_seen(result, case)) or "not seen"
+        # Where `compare` sees a case: sets for the tail, which is about pairs, else models and sets
+        if case == "tail":
+            found = [NAMES[one["set"]] for one in result["findings"] if one["name"] == "tail"]
+        else:
+            found = [
+                f"{model['name']} on {NAMES[name]}"
+                for model in result["models"]
+                for name in SETS
+                for one in model[name]["cases"]
+                if one["name"] == case
+            ]
+        where = ", ".join(list(dict.fromkeys(found))) or "not seen"
         out.append(Claim(case, f"case {CASES[case]} ({case}) occurs", where, test, either(looks), len(looks)))
     return out
 

@@ -37,10 +37,6 @@ class RunConfig:
     trained_vectors: bool = True
     seed: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return asdict(self)
-
 
 RUN_CONFIGS = {
     "small": RunConfig(),

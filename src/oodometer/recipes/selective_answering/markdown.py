@@ -10,7 +10,7 @@ from ...reports.charts import plain
 from ...reports.drawings import Drawing, Panel
 from ..base import Progress, Workspace
 from ..kit.claims import claims_table
-from ..kit.publish import Figures, can_draw
+from ..kit.publish import Figures
 from ..kit.tables import number, paper_tables, percent, section, tables_page
 from .findings import NAMES, SETS, case_claims, kendall_tau, partings, power_at, tested
 from .search import EFFECTS
@@ -26,7 +26,7 @@ _CURVE = {"coverage": "x", "accuracy": "y", "confidence": "thresholds"}
 def draw(workspace: Workspace, progress: Progress) -> None:
     """Write the figures, and the page of the comparison where reports can draw."""
     FIGURES.draw(workspace, progress)
-    if can_draw():
+    if "report.html" in FIGURES.files("report.html"):
         from ...reports import write_report
 
         write_report(workspace.read_json("compare.json"), workspace / "report.html")
@@ -178,10 +178,6 @@ def _models(result: Mapping[str, Any]) -> str:
     work = result["work"]
     spent = f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
     spent += f"processor time) on {work['cores']} cores, {work['threads']} of them used."
-    before = result["settings"].get("numbers_of_form")
-    if before is not None:
-        spent += f" Trained, judged and resampled by form {before} of this recipe; what form {result['form']} adds "
-        spent += "(the power of the search, sides by intervals) is computed from these numbers."
     return section(f"**The models** ({sizes} test rows; 95 % intervals). {spent}", heads, rows)
 
 

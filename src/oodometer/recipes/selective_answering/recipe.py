@@ -8,6 +8,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache, partial
 from typing import Any, TypeVar, final
 
@@ -80,7 +81,7 @@ class SelectiveAnswering(Recipe):
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
-        about = {"models": [e.name for e in chosen], "scale": scale, "sizes": config.to_dict(), "data": data.names()}
+        about = {"models": [e.name for e in chosen], "scale": scale, "sizes": asdict(config), "data": data.names()}
 
         def tabulate(workspace: Workspace, progress: Progress) -> None:
             write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))
@@ -90,10 +91,6 @@ class SelectiveAnswering(Recipe):
         drawn = {"form": FIGURES_FORM}
         out.append(Step("figures", "drawing", FIGURES.files("report.html"), draw, drawn, ("tables",), weight=10))
         return out
-
-    def renewed(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """A result of form 4 in today's form, from its own numbers."""
-        return tables.renewed(result)
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The paper's findings, tested."""
@@ -105,7 +102,7 @@ class SelectiveAnswering(Recipe):
 
     def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.
-        own = config.to_dict() if config.trained_vectors else {"kind": kind}
+        own = asdict(config) if config.trained_vectors else {"kind": kind}
         settings = {**own, "data": data.fingerprint("train")}
 
         def work(workspace: Workspace, progress: Progress) -> None:

@@ -24,9 +24,6 @@ from ..kit.tables import rounded
 from .lineup import Entry
 from .search import search_of
 
-__all__ = ["FORM", "OPTIMAL_PARAMETERS", "RANKED", "renewed", "tabulate"]
-
-
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
@@ -178,34 +175,6 @@ def _disagreements(found: Mapping[str, Any], shares: Mapping[str, Shares]) -> li
             pairs = [{"preferred": each, **shares[name].of_pair(each)} for each in preferred]
             out.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
     return out
-
-
-def renewed(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result of form 4 in today's form, as far as its own numbers go; others as they are.
-
-    What was trained, judged and resampled stays: 200 replicates, and none of the side on which coverage at risk stands.
-    New is what follows from its curves: p-values of the failure cases and the power of the search for them.
-    """
-    if result["form"] != 4:
-        return dict(result)
-    noted = "but coverage at risk sides with AUC"
-    findings = [{**one, "contested": noted in one["sentence"]} for one in result["findings"]]
-    order = list(result)
-    order[order.index("findings") + 1 : order.index("findings") + 1] = ["tails", "search"]
-    tails = [{"set": one["set"], "models": None, "share": one["share"]} for one in findings if one["name"] == "tail"]
-    seed = int(result["settings"]["sizes"]["seed"])
-    new = {
-        **result,
-        "form": FORM,
-        "settings": {**result["settings"], "replicates": REPLICATES, "numbers_of_form": result["form"]},
-        "disagreements": [
-            {**one, "pairs": [{**pair, "with_first": None} for pair in one["pairs"]]} for one in result["disagreements"]
-        ],
-        "findings": [{"set": one["set"], **{k: one[k] for k in _FINDING}} for one in findings],
-        "tails": tails,
-        "search": search_of(result["models"], SETS, seed),
-    }
-    return {key: new[key] for key in order}
 
 
 def _compared(workspace: Workspace, names: Sequence[str], seed: int, progress: Progress) -> dict[str, Any]:
