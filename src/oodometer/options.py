@@ -76,9 +76,14 @@ def option(*, default: Any, **about: Any) -> Any:
     return dataclasses.field(default=default, metadata={"about": About(**about)})
 
 
-def argument(*, kw_only: Literal[False], **about: Any) -> Any:
-    """A field that must be given, by its place or by name; type checkers want ``kw_only=False`` to be written."""
-    return dataclasses.field(kw_only=kw_only, metadata={"about": About(**about, positional=True)})
+def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **about: Any) -> Any:
+    """A field that is given by its place or by name; type checkers want ``kw_only=False`` to be written.
+
+    Without a default it must be given. With ``flag`` it is an option in the shell. An `option` that must be given has
+    the default ``dataclasses.MISSING``.
+    """
+    told = About(**about, positional="flag" not in about)
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": told})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))

@@ -313,7 +313,7 @@ def numbers_of(path: str) -> list[int]:
 
 
 WRONG: dict[str, tuple[tuple[object, ...], str]] = {
-    "no model": (("a.jsonl", "--out", "o"), "expected at least one model"),
+    "no model": (("a.jsonl", "--out", "o"), "Missing option '--model'"),
     "no data": (("none.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"), "no such file"),
     "ratio above 1": (("@", "--kind", "casing=1.5"), "above 0 and at most 1"),
     "ratio 0": (("@", "--kind", "casing=0"), "above 0 and at most 1"),

@@ -86,11 +86,12 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     told: Any
     if about.positional:
         told, plain = typer.Argument(help=about.help, metavar=about.metavar or name.upper()), inspect.Parameter.empty
-        if many and field.default is not MISSING:
+        if field.default is not MISSING:
             plain = None
     else:
         flags = (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
         told = typer.Option(*flags, help=about.help, metavar=about.metavar)
+        plain = inspect.Parameter.empty if field.default is MISSING else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
     hint = Annotated[hint, told] if about.path is None else Annotated[hint, told, about.path]

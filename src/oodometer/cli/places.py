@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import typer
-from typer.models import ArgumentInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from . import output
 
@@ -115,7 +115,9 @@ def places_of(run: Callable[..., Any]) -> dict[str, tuple[str, Place]]:
         place = next((one for one in told if one in (READ, WRITTEN, FOLDER)), None)
         if place is not None:
             argument = any(isinstance(one, ArgumentInfo) for one in told)
-            out[name] = (name.upper() if argument else f"--{name.replace('_', '-')}", place)
+            words = [str(w) for o in told if isinstance(o, OptionInfo) for w in (o.default, *(o.param_decls or ()))]
+            flag = next((one for one in words if one.startswith("--")), f"--{name.replace('_', '-')}")
+            out[name] = (name.upper() if argument else flag, place)
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .options import PredictOptions
 from .run import predict
 
-__all__ = ["PredictOptions", "predict"]
+__all__ = ["predict"]

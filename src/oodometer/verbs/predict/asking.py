@@ -17,15 +17,15 @@ from ...models.ensemble import Ensemble
 from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...predictions import Predictions
-from .options import PredictOptions
+from .options import Asked
 from .parts import Parts
 
 
-def opened(model: Any, options: PredictOptions) -> Classifier:
+def opened(model: Any, options: Asked) -> Classifier:
     """The model, or the ensemble of it and the members."""
     more: dict[str, Any] = {
         "gives": options.gives,
-        "classes": options.classes,
+        "classes": None if options.classes is None else tuple(options.classes),
         "max_length": options.max_length,
         "device": options.device,
     }
@@ -59,7 +59,7 @@ def ask_batch(
     asked: Classifier,
     examples: Examples,
     batch: Batch,
-    options: PredictOptions,
+    options: Asked,
     parts: Parts,
     place: int,
     tell: Callable[[int, int], None],
@@ -71,7 +71,7 @@ def ask_batch(
 
 
 def _record(
-    asked: Classifier, examples: Examples, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]
+    asked: Classifier, examples: Examples, batch: Batch, options: Asked, tell: Callable[[int, int], None]
 ) -> Predictions:
     data, request = batch.data, replace(options.request, first_row=batch.first_row)
     try:

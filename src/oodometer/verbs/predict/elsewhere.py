@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +14,7 @@ from ...engines import Engine, run_tasks
 from ...errors import UsageError
 from ...models.sent import forgetting, kept_model
 from .asking import ask_batch, opened
-from .options import PredictOptions
+from .options import Asked
 from .parts import Parts
 
 _MOST = 64  # stretches: each reads text formats from their beginning
@@ -29,7 +28,7 @@ class _Task:
 
     model: str
     data: str
-    options: PredictOptions
+    options: Asked
     parts: tuple[Path, str, tuple[str, ...]]
     stamp: str
     gpu: bool
@@ -56,9 +55,8 @@ def ask_elsewhere(
     model: Any,
     data: Any,
     examples: Examples,
-    options: PredictOptions,
+    options: Asked,
     parts: Parts,
-    progress: Callable[[int, int], None] | None,
 ) -> int:
     """Ask about all batches that are not finished; the number of rows that were read.
 
@@ -74,7 +72,7 @@ def ask_elsewhere(
     task = _Task(
         os.fspath(model),
         os.fspath(data),
-        options,
+        replace(options, model=None, data=None, progress=None),
         (home, parts.job, parts.extra),
         repr(examples.stamp),
         options.device != "cpu",
@@ -90,9 +88,9 @@ def ask_elsewhere(
         before = parts.done
         parts.look()
         parts.tell(many, worked=parts.done - before)
-        if progress is not None:
+        if options.progress is not None:
             rows = examples.rows or many * options.batch_rows
-            progress(min(rows, (stretch[1] or many) * options.batch_rows), examples.rows or 0)
+            options.progress(min(rows, (stretch[1] or many) * options.batch_rows), examples.rows or 0)
 
     with forgetting():
         run_tasks(engine, task, stretches, on_done=tell)
@@ -100,7 +98,7 @@ def ask_elsewhere(
     return sum(int(note.get("read", 0)) for note in parts.notes)
 
 
-def _batches(examples: Examples, options: PredictOptions) -> int:
+def _batches(examples: Examples, options: Asked) -> int:
     """About how many batches there are; read through where the source does not tell its rows."""
     if examples.rows is not None:
         return max(1, -(-examples.rows // options.batch_rows))

@@ -17,7 +17,7 @@ from ...results.prediction import Prediction
 from ...store import as_source, write_predictions
 from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
-from .options import PredictOptions
+from .options import Asked
 
 EXAMPLES = 3  # rows without an answer, which are named
 
@@ -102,11 +102,9 @@ def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...
     return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
 
 
-def predicted_in_log(
-    logs: Any, out: str | os.PathLike[str] | None, options: PredictOptions, log: LogOptions
-) -> Prediction:
+def predicted_in_log(logs: Any, out: str | os.PathLike[str] | None, options: Asked, log: LogOptions) -> Prediction:
     """Read logs, write the predictions file, and say what came of it."""
-    if options != PredictOptions(keep_input=options.keep_input):
+    if options.named("model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"):
         raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
     found = read_logs(logs, log)
     record = found.record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
 
@@ -32,6 +32,12 @@ class ShiftInputs:
     pieces: bool
     least: int
     turns: int | None
+
+    @classmethod
+    def of(cls, options: Any) -> ShiftInputs:
+        """Those of the options of a verb."""
+        given: dict[str, Any] = {one.name: getattr(options, one.name, None) for one in fields(cls)}
+        return cls(**given)
 
     def check(self, kinds: Sequence[type[TextShift]]) -> None:
         """`UsageError` for what is missing, or belongs to no kind that was asked for."""

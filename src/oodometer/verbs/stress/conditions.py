@@ -13,9 +13,11 @@ from ...shifts.text import Dropped
 from ...shifts.text.synonyms import SynonymShift
 from ..shift.inputs import ShiftInputs
 from .examples import Examples
-from .options import Wanted
 
 _TELL = 500
+
+Wanted = tuple[type[TextShift], tuple[str, ...]]
+"""A kind of shift and its severities, as they were typed."""
 
 
 @final

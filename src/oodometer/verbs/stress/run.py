@@ -6,35 +6,36 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from ...arguments import CHECKS, checked, texts_or_one
 from ...datasets import Dataset
 from ...engines import Engine, run_tasks, task_engine
 from ...errors import UsageError, WorkError
 from ...models.sent import forgetting
+from ...options import verb
 from ...predictions import Predictions
 from ...results import Interval
 from ...results.estimation import Estimation, Headline
 from ...results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ...runs import Manifest, places_said, running
+from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, find_text_shift
 from ...store import together, write_result
 from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
 from ...store.spreadsheets import guarded
 from ...version import __version__
 from ..estimate import estimate
 from ..evaluate import evaluate
+from ..model_options import StressOptions
 from ..shift.inputs import ShiftInputs
 from ..shift.texts import filters_of
 from .asking import KEY, Answered, Asker, ModelRun, check_sent, open_models
-from .conditions import ShiftedKind, shift_examples
+from .conditions import ShiftedKind, Wanted, shift_examples
 from .examples import Examples, read_examples
-from .options import StressOptions
 
 
 @final
@@ -135,7 +136,7 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     The job is the data, the rows of them, their labels and candidates and the seed; other models, kinds and severities
     may join it. Raises `UsageError` where the place holds something else.
     """
-    said = [options.column, dict(options.where), options.label, options.rows, options.seed, dialogues]
+    said = [options.column, filters_of(options.where), options.label, options.rows, options.seed, dialogues]
     said += [options.candidates if dialogues else None]
     job = checksum(json.dumps([[[os.path.realpath(one), content_of(one)] for one in files if one], said], default=str))
     try:
@@ -255,115 +256,9 @@ def _questions(
                     yield condition.stem(kind.shift, at), *shifted.dataset(kept)
 
 
-PathLike = str | os.PathLike[str]
-
-
-def _later(name: str, value: Any) -> Any:
-    return value  # checked by what it is for: models by whoever opens them, severities by each kind
-
-
-@checked(
-    data=CHECKS["out"],
-    models=_later,
-    kind=texts_or_one,
-    severity=_later,
-    column=CHECKS["metric"],
-    where=texts_or_one,
-    reference=CHECKS["out"],
-    reference_where=texts_or_one,
-    rows=CHECKS["repeats"],
-    candidates=CHECKS["repeats"],
-    training=CHECKS["out"],
-    training_column=CHECKS["metric"],
-    training_where=texts_or_one,
-    wordnet=CHECKS["out"],
-    importance=_later,
-    pieces=CHECKS["features"],
-    least=CHECKS["repeats"],
-    turns=CHECKS["repeats"],
-    gives=CHECKS["metric"],
-    argv=CHECKS["metric"],
-)
-def stress(
-    data: PathLike,
-    models: Any,
-    *,
-    out: PathLike,
-    kind: str | Sequence[str] = (),
-    severity: float | str | Sequence[float | str] = (),
-    label: str | None = None,
-    column: str | None = None,
-    where: str | Sequence[str] = (),
-    reference: PathLike | None = None,
-    reference_where: str | Sequence[str] = (),
-    rows: int | None = None,
-    candidates: int = 10,
-    repeats: int = 1,
-    training: PathLike | None = None,
-    training_column: str | None = None,
-    training_where: str | Sequence[str] = (),
-    wordnet: PathLike | None = None,
-    importance: Any = None,
-    pieces: bool = False,
-    least: int = 1,
-    turns: int | None = None,
-    gives: str | None = None,
-    classes: Sequence[int | str] | None = None,
-    max_length: int | None = None,
-    dropout: int = 0,
-    level: float = 0.95,
-    seed: int = 0,
-    device: str | None = None,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    argv: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> StressTest:
+@verb(StressOptions)
+def stress(options: StressOptions) -> StressTest:
     """Ask models about data whose shift grows: accuracy, Brier and ECE at each severity, and the estimate beside them.
-
-    Parameters
-    ----------
-    data :
-        Labelled texts (JSON lines, CSV, TSV) for classifiers of texts; for rankers dialogues (JSON lines): ``turns``,
-        of which each but the first is a response once, or a ``context`` with a ``response``, or with ``candidates``
-        and the position of the right one. Plain or packed (.gz, .xz, .bz2).
-    models :
-        What `predict` takes, one or a list of them; or name -> model, or name -> list of runs: models that were trained
-        alike with several seeds, whose curves become one with a spread.
-    out :
-        A folder, new or of the same job: predictions of each model at each severity, ``stress.json``, ``stress.csv``.
-        What is finished in it is kept.
-    kind, severity :
-        What shifts, of ``oodometer.shifts.TEXT_SHIFTS`` and ``DIALOGUE_SHIFTS``; ``"casing=0.1,0.3"`` has severities of
-        its own, others get those of ``severity``, by default those of their paper. Without a kind: synonyms where there
-        are training texts; else typing errors and casing, or, of dialogues, contexts that are cut.
-    label :
-        Column of the truth, by default ``label``. Without labels in the data there are only estimates, and a labelled
-        ``reference`` is needed.
-    column, where :
-        Column of the text or the turns; ``COLUMN=VALUE``: only rows that have it.
-    reference, reference_where :
-        Labelled rows of the same form, which are not shifted and on which the estimates rest. By default a half of the
-        data, drawn by the seed with conversations whole; the other half is shifted.
-    rows :
-        Only so many rows of the data, drawn by the seed.
-    candidates :
-        How many a response without candidates gets, drawn by the seed from all responses of its file: the same ones
-        at every severity.
-    repeats :
-        Draws of each shift, of seeds ``seed``, ``seed + 1``, ...; the spread of the numbers stands beside their
-        intervals.
-    training, training_column, training_where, wordnet, importance, pieces, least, turns :
-        Of the shifts, as in `shift_text` and `shift_dialogue`.
-    gives, classes, max_length, dropout, device :
-        Of the models, as in `predict`.
-    level, seed :
-        Of the intervals; of halves, rows, candidates, draws and bootstraps.
-    engine, workers :
-        Each model and condition as a task of one thread: "processes", "ray", "spark"; how many at a time. Models are
-        then named by their paths. By default one after another, in this process and with its threads.
-    argv, progress :
-        A command line to note in the results; called with (inputs done, inputs).
 
     Rows that cannot be shifted so far are left out and counted; each number is given on all rows that a severity has
     and on those that all severities have, matched by ``source_row``. Raises `InputError` for data or models that cannot
@@ -380,35 +275,28 @@ def stress(
     >>> [one.metrics["accuracy"].value for one in found.models[0].curves[0].points]
     [1.0, 0.0]
     """
-    options = StressOptions(
-        kind=[kind] if isinstance(kind, str) else list(kind),
-        severity=list(severity) if isinstance(severity, (list, tuple, range)) else [severity],
-        inputs=ShiftInputs(training, training_column, training_where, wordnet, importance, pieces, least, turns),
-        column=column,
-        where=filters_of(where),
-        label=label,
-        rows=rows,
-        candidates=candidates,
-        repeats=repeats,
-        dropout=dropout,
-        level=level,
-        seed=seed,
-    )
-    runner = task_engine(engine, workers)  # before models are opened, for what is wrong with it
-    runs, dialogues = open_models(models, gives=gives, classes=classes, max_length=max_length, device=device)
+    for name, least in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
+    data, reference, out, seed = options.data, options.reference, options.out, options.seed
+    inputs = ShiftInputs.of(options)
+    more = {name: getattr(options, name) for name in ("gives", "classes", "max_length", "device")}
+    runner = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
+    runs, dialogues = open_models(options.models, **more)
     if runner is not None:
-        runner = task_engine(engine, workers, gpu=check_sent(runs))
-    wanted = options.wanted(dialogues)
-    shifted, known = _read(Path(data), reference, filters_of(reference_where), options, dialogues)
+        runner = task_engine(options.engine, options.workers, gpu=check_sent(runs))
+    wanted = _wanted(options, inputs, dialogues)
+    shifted, known = _read(options, dialogues)
     if not dialogues:
         for some in (known, shifted) if reference is not None else (known + shifted,):
             for run in runs:
                 some.checked(run.classifier.classes)
     home = claim(Path(out), [data, reference], options, dialogues)
-    kinds = shift_examples(shifted, wanted, options.inputs, range(seed, seed + repeats), None)
-    settings = {"dropout": dropout, "seed": seed, "max_length": max_length, "gives": gives, "classes": classes}
+    kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats), None)
+    settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
     different = [some for k in kinds for one in k.conditions for some in one.different if some]
-    asker = Asker(home, settings, progress, (len(known) + len(shifted) + sum(map(len, different))) * len(runs))
+    asker = Asker(home, settings, options.progress, (len(known) + len(shifted) + sum(map(len, different))) * len(runs))
     asker.answers = (2 + len(different)) * len(runs)
     about = places_said(data=data, models=[one.source for one in runs], out=out)
     with running(Manifest(home, {"verb": "stress", **about})) as asker.run:
@@ -428,22 +316,43 @@ def stress(
             refused=shifted.refused,
             labelled=shifted.labelled,
             reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(known)},
-            level=level,
+            level=options.level,
             seed=seed,
-            repeats=repeats,
+            repeats=options.repeats,
             models=tuple(found),
             notes=tuple(dict.fromkeys(f"{k.shift.name}: {k.shift.deviation}" for k in kinds if k.shift.deviation)),
             warnings=tuple(warnings),
-            argv=argv,
+            argv=options.argv,
         )
         write_results(home, outcome)
     return outcome
 
 
-def _read(
-    data: Path, reference: PathLike | None, reference_where: Mapping[str, str], options: StressOptions, dialogues: bool
-) -> tuple[Examples, Examples]:
+def _wanted(options: StressOptions, inputs: ShiftInputs, dialogues: bool) -> list[Wanted]:
+    """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper.
+
+    Raises `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
+    """
+    severity: Any = options.severity
+    every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
+    usual = DIALOGUE_SHIFTS if dialogues else ("typing-errors", "casing")
+    usual = usual if inputs.training is None else TEXT_SHIFTS[:2]  # synonyms, where texts tell what is known
+    found: dict[str, Wanted] = {}
+    for asked in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
+        name, equals, own = asked.partition("=")
+        cls = find_text_shift(name, dialogues=dialogues)
+        levels = tuple(dict.fromkeys(own.split(","))) if equals else every or cls.usual
+        for level in levels:
+            cls().check_severity(level)
+        before = found.get(name, (cls, ()))[1]
+        found[name] = (cls, tuple(dict.fromkeys((*before, *levels))))
+    inputs.check([cls for cls, _ in found.values()])
+    return list(found.values())
+
+
+def _read(options: StressOptions, dialogues: bool) -> tuple[Examples, Examples]:
     """What is shifted, and the labelled rows that are not."""
+    reference, where = options.reference, filters_of(options.where)
 
     def read(path: Path, where: Mapping[str, str], needed: bool) -> Examples:
         return read_examples(
@@ -457,11 +366,11 @@ def _read(
             seed=options.seed,
         )
 
-    every = read(data, options.where, reference is None).drawn(options.rows, options.seed)
+    every = read(Path(options.data), where, reference is None).drawn(options.rows, options.seed)
     if reference is None:
         known, shifted = every.halves(options.seed)
     else:
-        known, shifted = read(Path(reference), reference_where or options.where, True), every
+        known, shifted = read(Path(reference), filters_of(options.reference_where) or where, True), every
     known.check_labelled()
     return shifted, known
 

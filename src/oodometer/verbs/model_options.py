@@ -1,0 +1,335 @@
+"""Options of the verbs that ask models or shift what they are asked about, each declared once (`oodometer.options`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import CHECKS, one_of, several_or_none
+from ..options import Options, argument, option
+from .options import parse_classes
+
+if TYPE_CHECKING:
+    from ..engines import Engine
+
+_MODEL, _KNOWN, _RUN = "Model", "What is known", "Where it runs"
+
+
+# fmt: off
+class Tasks(Options):
+    """Tasks of one thread."""
+
+    engine: str | Engine | None = option(
+        default=None, group=_RUN, check=CHECKS["engine"], rare=True,
+        help="Where tasks of one thread each run: processes, ray or spark, with an address ray:HOST:PORT, "
+        "spark:spark://HOST:PORT; local: here, one after another. By default no tasks: here, with all threads.",
+        doc='Where tasks of one thread run: "processes", "ray", "spark", or an `Engine`. Models and data are then '
+        "named by their paths, which machines of a cluster must see. By default no tasks: all in this process, with "
+        "its threads; the result is the same.",
+    )
+    workers: int | None = option(
+        default=None, group=_RUN, check=CHECKS["workers"], rare=True,
+        help="Tasks at a time, in processes if no engine is named; by default one for each core, on a GPU one.",
+    )
+    progress: Callable[[int, int], None] | None = option(
+        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet."
+    )
+
+
+class Typed(Options):
+    """What was typed."""
+
+    argv: str | None = option(default=None, flag="", help="A command line to note in the result.")
+
+
+class ShiftImageOptions(Tasks, Typed):
+    """What `shift image` is asked."""
+
+    data: str | Path = argument(
+        kw_only=False, path="read",
+        help="A folder of images, or an NPZ file with an array of uint8 images.",
+        doc="A folder of images, read and written a few at a time; or an NPZ file with an array of uint8 images, whose "
+        "other arrays are carried along.",
+    )
+    out: str | Path = option(
+        default=MISSING, path="folder", metavar="OUT",
+        help="An empty or new folder, or a new .npz file; several copies go into subfolders <kind>-<severity>.",
+        doc="Where to: a folder that is empty or not there, or for one copy of an NPZ file a new .npz file. Several "
+        "copies go into subfolders ``<kind>-<severity>``.",
+    )
+    kind: str | Sequence[str] = option(
+        default=(),
+        help="Kind of shift, such as fog; may be repeated; all: the fifteen of CIFAR-10-C.",
+        doc='What shift, one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all"; several give one copy for each severity.',
+    )
+    severity: int | Sequence[int] = option(
+        default=(), check=CHECKS["data"],  # each shift says which severities it has
+        help="1 to 5; may be repeated.",
+        doc="How strong, 1 to 5; several give one copy for each kind.",
+    )
+    seed: int = option(
+        default=0, check=CHECKS["seed"],
+        help="Seed of the draws.",
+        doc="Of the draws; those of an image depend on the seed, the kind and the image's place alone.",
+    )
+    on_error: str = option(
+        default="refuse", check=one_of("refuse", "skip"),
+        help="Images that do not decode: refuse, or skip and count them."
+    )
+    input: str | None = option(
+        default=None,
+        help="Name of the array of images in an NPZ file.",
+        doc="Name of the array of images in an NPZ file; by default ``image``, ``img``, ``images``, ``x`` or ``X``.",
+    )
+
+
+class Training(Options):
+    """What shifts of texts are made with."""
+
+    training: str | Path | None = option(
+        default=None, group=_KNOWN, path="read", metavar="FILE",
+        help="File of the texts that the model was trained on: what is known.",
+        doc="The texts that the model was trained on, in a file of the same forms (also one with turns).",
+    )
+    training_column: str | None = option(default=None, flag="", help="Where the text or the turns stand in it.")
+    training_where: str | Sequence[str] = option(
+        default=(), group=_KNOWN, help="Only training rows with COLUMN=VALUE."
+    )
+    wordnet: str | Path | None = option(
+        default=None, group=_KNOWN, path="read", metavar="PATH",
+        help="Folder or archive of the WordNet database.",
+        doc="Folder or archive of the WordNet database; by default `oodometer.shifts.text.find_wordnet` looks for it.",
+    )
+    importance: Any = option(
+        default=None, flag="",
+        help="A function from the words of a text to numbers, or the folder of a Hugging Face model whose attention "
+        "gives them; for ``important-words``.",
+    )
+    pieces: bool = option(
+        default=False, flag="", help='Whether parts of contractions ("don" in "don\'t") are exchanged, too.'
+    )
+    least: int = option(default=1, flag="", help="Occurrences in training that make a word a known one.")
+
+
+class ShiftTextOptions(Training, Tasks, Typed):
+    """What `shift text` is asked."""
+
+    data: str | Path = argument(
+        kw_only=False, path="read",
+        help="JSON lines or a table with a text in each row, plain or packed.",
+        doc="JSON lines or a table (CSV, TSV) with a text in each row, plain or packed (.gz, .xz, .bz2). Other columns "
+        "are carried along; ``source_row`` is added, the number of the text among those that were read. Of dialogues "
+        "JSON lines, each with a list of turns: texts, or objects with a text in ``content``, ``text``, ``utterance`` "
+        "or ``value``. Where they stand in ``context`` (or ``history``) they are what was said before a reply, and are "
+        "shifted as they are. Else each turn but the first becomes a reply once, as in the paper, and of a chat with "
+        "roles each turn of the assistant: a row has ``context``, ``response`` and ``turn``.",
+    )
+    out: str | Path = option(
+        default=MISSING, path="written", metavar="OUT",
+        help="A new file of the same form; for several copies an empty or new folder, with <kind>-<severity> in it.",
+    )
+    kind: str | Sequence[str] = option(
+        default=(),
+        help="Kind of shift, such as typing-errors or, of dialogues, insufficient-context; may be repeated.",
+        doc="What shift, one of ``oodometer.shifts.TEXT_SHIFTS``, and of dialogues ``DIALOGUE_SHIFTS``; several give "
+        "one copy for each severity.",
+    )
+    severity: float | str | Sequence[float | str] = option(
+        default=(), check=CHECKS["data"], many=True, parse=list,  # each shift says which severities it has
+        help="Share of the words or turns (0.2, 1/6), a number of turns, or a fifth from 1 to 5 for important-words.",
+        doc="How strong: as a rule the share of words, above 0 and at most 1, of dialogues also of turns, such as 0.2 "
+        "or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``).",
+    )
+    column: str | None = option(
+        default=None,
+        help="Where the text or the turns stand; by default text, sentence, review, or turns, context.",
+        doc="Where the text is, by default ``text``, ``sentence``, ``review``, ``content`` or ``input``; or the turns, "
+        "by default ``turns``, ``context``, ``dialog``, ``dialogue``, ``utterances`` or ``history``.",
+    )
+    where: str | Sequence[str] = option(default=(), help="Only rows with COLUMN=VALUE; may be repeated.")
+    seed: int = option(
+        default=0, check=CHECKS["seed"],
+        help="Seed of the draws.",
+        doc="Of the draws; those of a text depend on the seed, the kind and its number alone.",
+    )
+
+
+class Turns(Options):
+    """Contexts that are cut."""
+
+    turns: int | None = option(
+        default=None,
+        help="For insufficient-context: the last so many turns of contexts that have them.",
+        doc="For ``insufficient-context``: only contexts of at least so many turns, and of them the last so many.",
+    )
+
+
+class ShiftDialogueOptions(ShiftTextOptions, Turns):
+    """What `shift dialogue` is asked."""
+
+
+class Models(Options):
+    """How models from outside are opened."""
+
+    gives: str | None = option(
+        default=None, group=_MODEL, check=one_of("logits", "probabilities"), rare=True,
+        help="What a model from outside gives: logits or probabilities.",
+    )
+    classes: Sequence[int | str] | None = option(
+        default=None, group=_MODEL, check=CHECKS["classes"], many=False, parse=parse_classes, rare=True,
+        help="Class names in the order of the probabilities: a,b,c.",
+        doc="Class names in the order of the model's outputs.",
+    )
+
+
+class PredictOptions(Models, Tasks):
+    """What `predict` is asked."""
+
+    model: Any = argument(
+        kw_only=False, path="read",
+        help="A Hugging Face classifier of texts or images (folder or hub name), a model saved by oodometer, an .onnx "
+        "file, or package.module:name of a fitted estimator, a torch module or a function. Without DATA: a log of "
+        "lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
+        doc="A Hugging Face classifier of texts or images (folder or hub name), a model that oodometer saved, an ONNX "
+        "file, ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object. Without "
+        "data: a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or "
+        "a folder.",
+    )
+    data: Any = argument(
+        kw_only=False, default=None, path="read",
+        help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT. For a "
+        "ranker dialogues: turns, or a context with candidates or a response.",
+        doc="A CSV, JSONL, Parquet or Arrow file, a frame, a Hugging Face data set (also ``hf:NAME:SPLIT``), a folder "
+        "of images, an NPZ file, or a `Dataset`. Of a ranker: rows with ``context`` and ``candidates`` (and ``label``, "
+        "the position of the right one) or ``response``; or with ``turns``, of which each but the first is a response.",
+    )
+    out: str | Path | None = option(
+        default=None, path="written", metavar="FILE",
+        help="Write the predictions to this file.",
+        doc="The predictions file to write; None keeps the record in memory (``found.record``).",
+    )
+    inputs: str | Sequence[str] | None = option(
+        default=None, flag="--input",
+        help="Column that the model reads; twice for pairs of texts, again for a table.",
+    )
+    label: str | None = option(default=None, help="Column of the truth; by default label.")
+    id: str | None = option(default=None, help="Column that names the rows; by default id.")
+    keep: str | Sequence[str] | None = option(
+        default=None, rare=True, help="A further column to carry along; may be repeated."
+    )
+    keep_input: bool = option(default=False, rare=True, help="Keep the texts as input.")
+    unlabelled: bool = option(
+        default=False, help="Leave labels out: subfolders of images are no classes, or the column is of something else."
+    )
+    members: Sequence[Any] = option(
+        default=(), flag="--member", check=several_or_none, path="read",
+        help="A further model of the same classes, for agreement; may be repeated.",
+    )
+    average: bool = option(default=False, flag="", help="Whether the mean of all models is judged, else the first.")
+    features: bool = option(default=False, help="Write what the last linear layer reads.")
+    views: int = option(default=0, help="Augmented copies of each input to ask.")
+    dropout: int = option(default=0, rare=True, help="Passes with dropout left on; probabilities are their mean.")
+    seed: int = option(default=0, check=CHECKS["seed"], rare=True, help="Seed of views, dropout and candidates.")
+    augmentation: str = option(
+        default="shift", flag="", check=one_of("shift", "randaugment"),
+        help='How the copies are made: "shift" (images mirrored and moved, texts with words left out) or, of images, '
+        '"randaugment".',
+    )
+    max_length: int | None = option(default=None, rare=True, help="Tokens of a text that are read, at most.")
+    on_error: str = option(
+        default="refuse", check=one_of("refuse", "skip"), rare=True,
+        help="Images that do not decode: refuse, or skip and count them.",
+    )
+    batch_rows: int = option(
+        default=4096, flag="", help="Rows that are read and asked at once; they bound the memory."
+    )
+    candidates: int = option(
+        default=10, flag="", help="Of a ranker: how many candidates a response without any gets, drawn by the seed."
+    )
+    replies: Any = option(
+        default=None, flag="",
+        help="The data whose responses these are drawn from, by default the same (of a shifted copy its source, so "
+        "that both have the same).",
+    )
+    device: str | None = option(
+        default=None, group=_MODEL, rare=True, help="cpu or cuda; by default a GPU where one is there."
+    )
+    metric: str | None = option(
+        default=None, help="Of a log: the metric or scorer that says what is right; f1>=0.5 for a score."
+    )
+    filter: str | None = option(default=None, rare=True, help="Of a log of lm-evaluation-harness: the filter.")
+
+
+class StressOptions(Training, Turns, Models, Tasks, Typed):
+    """What `stress` is asked."""
+
+    data: str | Path = argument(
+        kw_only=False, path="read",
+        help="Labelled texts (JSONL, CSV, TSV), or for a ranker dialogues (JSONL: turns, or a context with a "
+        "response or candidates); plain or packed.",
+        doc="Labelled texts (JSON lines, CSV, TSV) for classifiers of texts; for rankers dialogues (JSON lines): "
+        "``turns``, of which each but the first is a response once, or a ``context`` with a ``response``, or with "
+        "``candidates`` and the position of the right one. Plain or packed (.gz, .xz, .bz2).",
+    )
+    models: Any = argument(
+        kw_only=False, flag="--model", many=True, path="read", metavar="MODEL",
+        help="What `predict` takes, or NAME=MODEL; may be repeated. Models of one NAME are runs of one model: the "
+        "spread over them is the band.",
+        doc="What `predict` takes, one or a list of them; or name -> model, or name -> list of runs: models that were "
+        "trained alike with several seeds, whose curves become one with a spread.",
+    )
+    out: str | Path = option(
+        default=MISSING, path="folder", metavar="OUT",
+        help="A folder, new or of the same job: predictions, stress.json, .csv, report.html.",
+        doc="A folder, new or of the same job: predictions of each model at each severity, ``stress.json``, "
+        "``stress.csv``. What is finished in it is kept.",
+    )
+    kind: str | Sequence[str] = option(
+        default=(),
+        help="Kind of shift, such as casing, or with severities: casing=0.1,0.3; may be repeated.",
+        doc='What shifts, of ``oodometer.shifts.TEXT_SHIFTS`` and ``DIALOGUE_SHIFTS``; ``"casing=0.1,0.3"`` has '
+        "severities of its own. Without a kind: synonyms where there are training texts; else typing errors and "
+        "casing, or, of dialogues, contexts that are cut.",
+    )
+    severity: float | str | Sequence[float | str] = option(
+        default=(), check=CHECKS["data"], many=True, parse=list,  # each shift says which severities it has
+        help="For kinds without their own; by default those of the paper.",
+    )
+    label: str | None = option(
+        default=None,
+        help="Column of the truth; by default label.",
+        doc="Column of the truth, by default ``label``. Without labels in the data there are only estimates, and a "
+        "labelled ``reference`` is needed.",
+    )
+    column: str | None = option(default=None, help="Where the text or the turns stand.")
+    where: str | Sequence[str] = option(default=(), help="Only rows with COLUMN=VALUE; may be repeated.")
+    reference: str | Path | None = option(
+        default=None, path="read", metavar="FILE",
+        help="Labelled rows that the estimates rest on; by default a half of DATA.",
+        doc="Labelled rows of the same form, which are not shifted and on which the estimates rest. By default a half "
+        "of the data, drawn by the seed with conversations whole; the other half is shifted.",
+    )
+    reference_where: str | Sequence[str] = option(default=(), flag="", help="Only reference rows with COLUMN=VALUE.")
+    rows: int | None = option(default=None, help="Only so many rows of DATA, drawn by the seed.")
+    candidates: int = option(
+        default=10, flag="",
+        help="How many a response without candidates gets, drawn by the seed from all responses of its file: the same "
+        "ones at every severity.",
+    )
+    repeats: int = option(
+        default=1, rare=True,
+        help="Draws of each shift; their spread is the band.",
+        doc="Draws of each shift, of seeds ``seed``, ``seed + 1``, ...; the spread of the numbers stands beside their "
+        "intervals.",
+    )
+    max_length: int | None = option(default=None, flag="", help="Tokens of a text that are read, at most.")
+    dropout: int = option(
+        default=0, flag="", help="Passes with dropout left on; probabilities are their mean."
+    )
+    device: str | None = option(default=None, flag="", help='"cpu" or "cuda"; by default a GPU where one is there.')
+    level: float = option(default=0.95, check=CHECKS["level"], rare=True, help="Nominal coverage of the intervals.")
+    seed: int = option(
+        default=0, check=CHECKS["seed"], rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
+    )
