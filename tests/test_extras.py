@@ -34,7 +34,7 @@ class Installed(Distribution):
     @property
     def metadata(self) -> Any:
         out = Message()
-        for line in ("numpy>=2", 'altair>=5.5; extra == "report"', 'vl-convert-python>=1.8; extra == "report"'):
+        for line in ("numpy>=2", 'altair>=5.5; extra == "dev"', 'vl-convert-python>=1.8; extra == "report"'):
             out["Requires-Dist"] = line
         return out
 
@@ -45,7 +45,7 @@ class Installed(Distribution):
         (None, "pip install 'oodometer[report]'"),
         ({"url": "{here}", "dir_info": {}}, "pip install '{path}[report]'"),
         ({"url": "{here}", "dir_info": {"editable": True}}, "pip install -e '{path}[report]'"),
-        ({"url": "{here}/gone.whl", "archive_info": {}}, "pip install 'altair>=5.5' 'vl-convert-python>=1.8'"),
+        ({"url": "{here}/gone.whl", "archive_info": {}}, "pip install 'vl-convert-python>=1.8'"),
         (
             {"url": "https://example.org/o.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
             "pip install 'oodometer[report] @ git+https://example.org/o.git@abc'",

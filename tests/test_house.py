@@ -97,7 +97,7 @@ LAZY = {
     "wandb",
     "wn",
 }
-AT_HOME = {"reports": {"altair", "vl_convert"}}
+AT_HOME = {"reports": {"vl_convert"}}
 
 
 def relative(path: Path) -> str:

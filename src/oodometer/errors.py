@@ -200,8 +200,8 @@ class MissingExtraError(OodometerError, ImportError):
 
     From an index that is ``pip install 'oodometer[report]'``, from a checkout its path stands in the place of the name.
 
-    >>> print(MissingExtraError("the HTML report", "altair", extra="report"))
-    the HTML report needs altair, which is not installed; run: pip install ...[report]'
+    >>> print(MissingExtraError("the HTML report", "vl-convert-python", extra="report"))
+    the HTML report needs vl-convert-python, which is not installed; run: pip install ...[report]'
     >>> print(MissingExtraError("to_frame()", "polars", install="polars"))
     to_frame() needs polars, which is not installed; run: pip install polars
 

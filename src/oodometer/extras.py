@@ -51,7 +51,7 @@ def _from_origin(found: Distribution, origin: dict[str, dict[str, str]], extra: 
 
 
 def _libraries(found: Distribution, extra: str) -> str:
-    """The libraries of the extra by name; a requirement of ours is ``altair>=5.5; extra == "report"``."""
+    """The libraries of the extra by name; a requirement of ours is ``vl-convert-python>=1.8; extra == "report"``."""
     asked = [one.partition(";") for one in found.requires or []]
     of_extra = [name.strip() for name, _, marker in asked if marker.strip().replace("'", '"') == f'extra == "{extra}"']
     return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else _from_index(extra)

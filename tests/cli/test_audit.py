@@ -155,7 +155,7 @@ def test_nothing_is_written_where_the_ending_is_unknown(
 def test_the_page_is_written_and_says_the_verdict(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     page, told = tmp_path / "audit.html", tmp_path / "audit.json"
     few = str(files / "few.csv")
     assert call(files, "--labels", few, "--report", str(page), "--json", str(told)) == 0
@@ -177,7 +177,7 @@ def test_widths_are_worked_out_for_a_page_only(files: Path, capsys: pytest.Captu
 def test_a_page_without_a_place_is_said_before_the_work(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
 ) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     suggestion = tmp_path / "next.csv"
     arguments = ("--suggest", "5", "--out", str(suggestion), "--report", str(tmp_path / place))
     assert call(files, *arguments) == 2
@@ -190,7 +190,7 @@ def test_a_page_without_a_place_is_said_before_the_work(
 def test_without_the_extra_the_remedy_is_said(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     page = tmp_path / "audit.html"
     assert call(files, "--labels", str(files / "few.csv"), "--report", str(page)) == 2
     assert install_line("report") in capsys.readouterr().err

@@ -255,7 +255,9 @@ def test_debug_shows_the_traceback(files: Path) -> None:
 
 
 def test_a_missing_extra_is_said_before_the_work(files: Path, tmp_path: Path) -> None:
-    blocked = "import sys; sys.modules['altair'] = None; from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
+    blocked = (
+        "import sys; sys.modules['vl_convert'] = None; from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     arguments = [
         "estimate",
         str(files / "reference.csv"),

@@ -256,7 +256,7 @@ def test_too_few_rows_to_backtest_on_is_one_line(tmp_path: Path, capsys: pytest.
 
 
 def test_backtest_writes_a_page(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     page = tmp_path / "backtest.html"
     arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2", "--no-cache"]
     assert main([*arguments, "--report", str(page)]) == 0

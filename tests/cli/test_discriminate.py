@@ -148,7 +148,7 @@ def test_other_commands_read_the_votes(judges: Path, tmp_path: Path, capsys: pyt
 
 
 def test_a_page_where_the_truth_is_known(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("altair", reason="needs the extra report")
+    pytest.importorskip("vl_convert", reason="needs the extra report")
     known, new = bracketed(tmp_path / "k.jsonl", 60, 3), bracketed(tmp_path / "n.jsonl", 20, 4, gold=False)
     assert run("predict", judges, known, "--report", tmp_path / "page.html") == 0
     assert "judge" in (tmp_path / "page.html").read_text()

@@ -81,7 +81,7 @@ def test_quiet_says_nothing_without_a_new_alarm(home: Path, capsys: pytest.Captu
 
 
 def test_json_and_page_of_a_history(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     ask(home, ("2026-01", 0.7), more=("--job", "loans"))
     ask(home, ("2026-01", 0.9), more=("--job", "cards"))
     capsys.readouterr()
@@ -103,7 +103,7 @@ def test_json_and_page_of_a_history(home: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_whole_result_of_one_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     ask(home, ("2026-01", 0.7), more=("--json", "then.json"))
     ask(home, ("2026-01", 0.9))
     capsys.readouterr()

@@ -113,7 +113,7 @@ def test_two_outputs_of_one_name_are_refused(command: str, tmp_path: Path, capsy
 def test_all_outputs_are_written_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     reference = tmp_path / "r.csv"
     reference.write_text(ROWS)
     monkeypatch.chdir(tmp_path)

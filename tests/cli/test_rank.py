@@ -444,7 +444,7 @@ def test_examples_whose_ids_have_another_name_are_renamed(home: Path) -> None:
 
 
 def test_a_page_moves_no_number(home: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     plain, drawn = told(*THREE, *ASKED), told(*THREE, *ASKED, "--report", "page.html")
     assert drawn["examples"]
     for name in ("ranking", "evidence", "pairs", "settling"):

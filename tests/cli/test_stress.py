@@ -216,7 +216,7 @@ def test_without_labels_there_are_estimates_alone(home: Path, capsys: pytest.Cap
 
 
 def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     assert toy(*CASING, "--report", "page.html") == 0
     page = Path("page.html").read_text()
     assert page == Path("out/report.html").read_text()

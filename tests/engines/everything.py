@@ -117,7 +117,7 @@ def methods(engine: str, folder: Path) -> dict[str, Any]:
 
 def page(told: dict[str, Any]) -> str:
     """A fingerprint of the page of a result, where the libraries that draw are there."""
-    if importlib.util.find_spec("altair") is None:
+    if importlib.util.find_spec("vl_convert") is None:
         return "not drawn"
     return hashlib.sha256(render(told).encode()).hexdigest()
 

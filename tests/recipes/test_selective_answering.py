@@ -41,7 +41,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 
 def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None:
     """report.html is the page of `compare` over the run's predictions; figures.html has each figure for both sets."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     from oodometer.recipes.selective_answering.markdown import FIGURES
     from oodometer.reports import render
 

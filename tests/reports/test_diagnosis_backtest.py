@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from oodometer.reports import render, write_report
 from oodometer.reports.backtest import context

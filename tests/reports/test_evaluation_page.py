@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from oodometer import evaluate as judge
 from oodometer.registry import names

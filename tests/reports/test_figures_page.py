@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from oodometer.errors import MissingExtraError, UsageError
 from oodometer.extras import install_line

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from oodometer.citations import BIBTEX
 from oodometer.reports import render

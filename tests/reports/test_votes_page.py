@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render

@@ -99,7 +99,7 @@ def test_the_other_verbs_show_theirs() -> None:
 
 
 def test_a_result_can_be_written_as_a_page_as_it_is(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     found = oodometer.estimate(REFERENCE, TARGET, methods=["atc"], diagnosis=False)
     oodometer.write_report(found, tmp_path / "one.html")
     oodometer.write_report(found.to_dict(), tmp_path / "two.html")

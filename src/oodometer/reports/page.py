@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 import shlex
 import warnings
@@ -296,13 +295,11 @@ def may_draw() -> bool:
 
 
 def check_report_libraries() -> None:
-    """Raise `MissingExtraError` where the libraries that draw are not installed."""
+    """Raise `MissingExtraError` where the library that draws is not installed."""
     try:
-        import altair  # noqa: F401
         import vl_convert  # noqa: F401
     except ImportError as error:
-        package = "vl-convert-python" if getattr(error, "name", "") == "vl_convert" else "altair"
-        raise MissingExtraError("the HTML report", package, extra="report") from error
+        raise MissingExtraError("the HTML report", "vl-convert-python", extra="report") from error
 
 
 @cache
@@ -332,17 +329,7 @@ def _specs(figures: Mapping[str, Figure]) -> tuple[Markup | str, Markup | str]:
         spec.pop("$schema", None)  # the library on the page is the one that compiled it
         if spec.get("config") == shared:
             del spec["config"]
-    return _json({name: _with_short_names(spec) for name, spec in compiled.items()}), _json(shared)
-
-
-def _with_short_names(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification with its data sets counted; altair names them by a hash of 32 digits wherever they are used."""
-    text = json.dumps(spec)
-    hashed = [one["name"] for one in spec.get("data", ()) if re.fullmatch(r"data-[0-9a-f]{32}", one["name"])]
-    for i, name in enumerate(hashed):
-        text = text.replace(name, f"data-{i}")
-    short: dict[str, Any] = json.loads(text)
-    return short
+    return _json(compiled), _json(shared)
 
 
 def _json(value: Any) -> Markup:
