@@ -302,20 +302,14 @@ class DecodingOptions:
 
     Parameters
     ----------
-    beams :
-        Width of the search; 1 takes the most probable token at each step.
-    padding :
-        Id that fills the inputs.
-    max_output_length :
-        Tokens after which an output is cut.
-    usual_output :
-        Tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are then
-        decoded anew, together, as far as ``max_output_length``: batches need not be small for the sake of outputs
+    beams : width of the search; 1 takes the most probable token at each step.
+    padding : id that fills the inputs.
+    max_output_length : tokens after which an output is cut.
+    usual_output : tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are
+        then decoded anew, together, as far as ``max_output_length``: batches need not be small for the sake of outputs
         without end. No answer depends on it, but for rounding.
-    batch_tokens :
-        Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
-    device :
-        Where.
+    batch_tokens : bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
+    device : where.
     """
 
     beams: int

@@ -287,27 +287,21 @@ class EncoderDecoder(Artifact):
 
     Parameters
     ----------
-    source :
-        Hub name or path of an encoder-decoder and its tokenizer, such as ``google-t5/t5-base``. Options of decoding
-        that it was published with (a least length, no repeated n-grams) are not used.
-    config :
-        Arguments of transformers' ``T5Config``, or of the configuration of another ``model_type`` that is named among
-        them, such as ``bart``, for a model that is trained from scratch; its tokens are learnt from the training texts,
-        inputs and outputs together.
-    tokens :
-        With ``config``: "words" parted by white space (a word that training never saw is read as ``<unk>``, see
+    source : hub name or path of an encoder-decoder and its tokenizer, such as ``google-t5/t5-base``. Options of
+        decoding that it was published with (a least length, no repeated n-grams) are not used.
+    config : arguments of transformers' ``T5Config``, or of the configuration of another ``model_type`` that is named
+        among them, such as ``bart``, for a model that is trained from scratch; its tokens are learnt from the training
+        texts, inputs and outputs together.
+    tokens : with ``config``: "words" parted by white space (a word that training never saw is read as ``<unk>``, see
         ``unknown``), or "pieces" of bytes, which spell everything.
-    vocab_size :
-        Most pieces that are learnt.
-    max_length, max_output_length :
-        Tokens of an input that are read, and of an output that are learnt or written; the end of what is longer is cut.
-    stand_ins :
-        What the tokenizer of ``source`` cannot spell -> a token it never uses: given, found in the training texts
-        ("auto"), or None.
-    batch_tokens :
-        In decoding and scoring, the most padded tokens of a batch: rows x beams x (input + output). It bounds memory.
-    training, device :
-        How and where to train.
+    vocab_size : most pieces that are learnt.
+    max_length, max_output_length : tokens of an input that are read, and of an output that are learnt or written; the
+        end of what is longer is cut.
+    stand_ins : what the tokenizer of ``source`` cannot spell -> a token it never uses: given, found in the training
+        texts ("auto"), or None.
+    batch_tokens : in decoding and scoring, the most padded tokens of a batch: rows x beams x (input + output). It
+        bounds memory.
+    training, device : how and where to train.
 
     Source: Sutskever, Vinyals and Le (2014); Raffel et al. (2020).
 

@@ -104,12 +104,9 @@ class Asking:
 
     Parameters
     ----------
-    batches :
-        Positions of samples; all together hold each of ``rows`` once.
-    rows :
-        Number of samples.
-    progress :
-        Called with (samples done, samples).
+    batches : positions of samples; all together hold each of ``rows`` once.
+    rows : number of samples.
+    progress : called with (samples done, samples).
 
     Raises `WorkError` where the device has not enough memory for one batch.
 
