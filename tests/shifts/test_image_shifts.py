@@ -18,7 +18,7 @@ from oodometer import InputError, methods, registry
 from oodometer.errors import UsageError
 from oodometer.registry import names
 from oodometer.shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
-from oodometer.shifts.draws import Draws
+from oodometer.shifts.base import Draws
 from oodometer.verbs.cite import cite
 
 from .conftest import natural_images

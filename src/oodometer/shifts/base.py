@@ -1,17 +1,79 @@
-"""The contract of a shift: an example in, a shifted example out, seeded, with a severity."""
+"""The contract of a shift: an example in, a shifted example out, with a severity; and the seeded draws of an image."""
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..datasets.images import no_images
 from ..errors import UsageError
-from .draws import Draws
+
+_BITS = 16
+_STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
+_PERIOD = (1 << 128) - 1
+
+
+@final
+class Draws:
+    """Random numbers of some rows; those of a row depend on seed, kind and the row's number alone.
+
+    Row i reads the generator PCG64-DXSM of (seed, kind) from its place i times a fixed step on. Only raw bits are read,
+    whose stream numpy promises to keep; distributions are tables of 65,536 quantiles.
+
+    rows : number of each image in its source. kind : whose draws these are.
+
+    >>> whole, part = Draws(0, "fog", range(5)), Draws(0, "fog", [3])
+    >>> bool((whole.bits(2, 2)[3] == part.bits(2, 2)[0]).all())
+    True
+    """
+
+    def __init__(self, seed: int, kind: str, rows: Sequence[int]) -> None:
+        self._generator = np.random.PCG64DXSM(np.random.SeedSequence([seed, zlib.crc32(kind.encode())]))
+        self._start = self._generator.state
+        self._rows = rows
+        self._used = 0
+
+    def bits(self, *shape: int) -> Array:
+        """Whole numbers from 0 to 65,535, equally likely: uint16, shape (row, *shape)."""
+        count = int(np.prod(shape, dtype=np.int64))
+        words = -(-count // 4)
+        out = np.empty((len(self._rows), words), dtype="<u8")
+        generator = self._generator
+        for place, row in enumerate(self._rows):
+            generator.state = self._start
+            generator.advance((int(row) * _STEP + self._used) & _PERIOD)
+            out[place] = generator.random_raw(words)
+        self._used += words
+        found: Array = out.view("<u2")[:, :count].reshape(len(self._rows), *shape)
+        return found
+
+    def uniform(self, low: float, high: float, *shape: int) -> Array:
+        """Numbers between two bounds: float32, shape (row, *shape)."""
+        out: Array = self.bits(*shape).astype(np.float32)
+        out += np.float32(0.5)
+        out *= np.float32((high - low) / 2**_BITS)
+        out += np.float32(low)
+        return out
+
+    def normal(self, *shape: int) -> Array:
+        """Standard normal numbers: float32, shape (row, *shape)."""
+        return normal_quantiles().take(self.bits(*shape))
+
+
+@lru_cache(maxsize=1)
+def normal_quantiles() -> Array:
+    """The 65,536 quantiles of the standard normal distribution at (i + 1/2) / 65,536; the outermost are +-4.3."""
+    from scipy.special import ndtri
+
+    out: Array = ndtri((np.arange(2**_BITS) + 0.5) / 2**_BITS).astype(np.float32)
+    return out
+
 
 _VALUES = 200_000  # pixel values that are worked on at once: what stays in a processor's cache
 _ROUNDING = 2.0**-10  # what float32 may lack to a whole number, before it is cut to one
@@ -59,19 +121,15 @@ class ImageShift(Shift):
         seed, first_row = _from_zero("seed", seed), _from_zero("first_row", first_row)
         if isinstance(images, np.ndarray) and images.dtype != object:
             return self._batch(_checked(images), severity, seed, range(first_row, first_row + len(images)))
-        return self._of_sizes([np.asarray(one) for one in images], severity, seed, first_row)
-
-    def _of_sizes(self, images: Sequence[Array], severity: int, seed: int, first_row: int) -> list[Array]:
-        """Images of several sizes: those of one size together."""
-        places: dict[tuple[int, ...], list[int]] = {}
-        for place, one in enumerate(images):
+        places: dict[tuple[int, ...], list[int]] = {}  # images of one size are shifted together
+        out: list[Array] = [np.asarray(one) for one in images]
+        for place, one in enumerate(out):
             if one.ndim not in (2, 3):
                 raise no_images(f"shape {one.shape} at position {place}")
             _checked(one[None])
             places.setdefault(one.shape, []).append(place)
-        out: list[Array] = list(images)
         for same in places.values():
-            shifted = self._batch(np.stack([images[i] for i in same]), severity, seed, [first_row + i for i in same])
+            shifted = self._batch(np.stack([out[i] for i in same]), severity, seed, [first_row + i for i in same])
             for place, one in zip(same, shifted, strict=True):
                 out[place] = one
         return out
@@ -83,7 +141,11 @@ class ImageShift(Shift):
         for start in range(0, len(pixels), step):
             part = slice(start, min(start + step, len(pixels)))
             draws = Draws(seed, self.name, rows[part])
-            out[part] = _whole(self._shifted(pixels[part], self.constants[severity - 1], draws))
+            values = self._shifted(pixels[part], self.constants[severity - 1], draws)
+            if values.dtype != np.uint8:  # cut to [0, 255], then to whole numbers, as the published files were
+                values = values + np.float32(_ROUNDING)
+                values = np.clip(values, 0, 255, out=values).astype(np.uint8)
+            out[part] = values
         return out.reshape(images.shape)
 
     @abstractmethod
@@ -101,14 +163,6 @@ def _from_zero(name: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
         raise UsageError(f"expected {name} to be a whole number from 0 on, got {given!r}")
     return int(given)
-
-
-def _whole(values: Array) -> Array:
-    """Floats as uint8: cut to [0, 255], then to whole numbers, as the published files were."""
-    if values.dtype == np.uint8:
-        return values
-    values = values + np.float32(_ROUNDING)
-    return np.clip(values, 0, 255, out=values).astype(np.uint8)
 
 
 def _checked(images: Array) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift, scale
-from ..draws import Draws
+from ..base import Draws, ImageShift, scale
 
 _SIDE = 128
 # Mean and deviation of red, green and blue of the five photographs that the published files were made with.

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift
-from ..draws import Draws, normal_quantiles
+from ..base import Draws, ImageShift, normal_quantiles
 
 
 @final

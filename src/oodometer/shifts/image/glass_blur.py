@@ -8,8 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift, scale
-from ..draws import Draws
+from ..base import Draws, ImageShift, scale
 from .filters import gaussian_blurred
 
 

@@ -6,8 +6,7 @@ from typing import final
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift, scale
-from ..draws import Draws
+from ..base import Draws, ImageShift, scale
 from .filters import streaked
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift
-from ..draws import Draws
+from ..base import Draws, ImageShift
 
 _BITS = 14
 

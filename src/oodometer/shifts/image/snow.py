@@ -8,8 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift, scale
-from ..draws import Draws
+from ..base import Draws, ImageShift, scale
 from .filters import streaked, zoomed
 
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)

@@ -6,8 +6,7 @@ from typing import final
 
 from ...arrays import Array
 from ...registry import register
-from ..base import ImageShift
-from ..draws import Draws
+from ..base import Draws, ImageShift
 from .filters import zoom_blurred
 
 

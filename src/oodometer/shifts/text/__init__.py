@@ -5,11 +5,10 @@ from __future__ import annotations
 from .base import Dropped, ShiftedText, TextShift, WordShift
 from .casing import Casing
 from .important_words import ImportantWords
-from .known_words import KnownWords
+from .synonyms import KnownWords, UnknownWords
 from .typing_errors import TypingErrors
-from .unknown_words import UnknownWords
-from .vocabulary import Vocabulary
 from .wordnet import WordNet, find_wordnet
+from .words import Vocabulary
 
 __all__ = [
     "KINDS",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import UsageError
 from ..base import Shift
-from .words import Word, words_of
+from .words import Word, exchanged, words_of
 
 Ratio = Fraction
 
@@ -113,8 +113,6 @@ class WordShift(TextShift):
         rng: np.random.Generator,
     ) -> ShiftedText | Dropped:
         """Exchange the first ``wanted`` of these places that have something to be exchanged by."""
-        from .words import exchanged
-
         new: list[dict[Word, str]] = [{} for _ in turns]
         done = 0
         for turn, place in places:

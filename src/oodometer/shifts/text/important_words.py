@@ -12,8 +12,7 @@ from ...errors import InputError, UsageError
 from ...registry import register
 from .base import Dropped, ShiftedText
 from .synonyms import SynonymShift
-from .vocabulary import Vocabulary
-from .words import words_of
+from .words import Vocabulary, words_of
 
 Importance = Callable[[Sequence[str]], Array]
 """The turns of a text -> one number for each of its words and punctuation marks, in order."""
@@ -31,7 +30,7 @@ class ImportantWords(SynonymShift):
 
     Source: Lee et al. (2021), who fix the share of replaced words at 20 %; their counts fit a fifth of these words.
 
-    >>> from oodometer.shifts.text.vocabulary import Vocabulary
+    >>> from oodometer.shifts.text.words import Vocabulary
     >>> shift = ImportantWords(
     ...     Vocabulary.of(["a b c d e"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: np.arange(5.0)
     ... )

@@ -64,20 +64,15 @@ class WordNet:
         files = _read(self.path, names)
         self._data = {part: files[f"data.{part}"] for part in _PARTS}
         self._index = {part: dict(_entries(files[f"index.{part}"])) for part in _PARTS}
-        self._irregular = {part: dict(_exceptions(files[f"{part}.exc"])) for part in _PARTS}
+        lines = {part: files[f"{part}.exc"].decode("ascii").splitlines() for part in _PARTS}
+        self._irregular = {part: {line.split()[0]: line.split()[1:] for line in lines[part]} for part in _PARTS}
 
     def bases(self, word: str, part: str) -> tuple[str, ...]:
         """Base forms of a word as a part of speech ("noun", "verb", "adj", "adv") that the database knows."""
-        index = self._index[part]
-        irregular = self._irregular[part].get(word)
-        if irregular:
-            found = [word, *irregular]
-        else:
-            found = [word]
-            found += [
-                word[: -len(end)] + new for end, new in _ENDINGS[part] if word.endswith(end) and len(word) > len(end)
-            ]
-        return tuple(dict.fromkeys(one for one in found if one in index))
+        other = self._irregular[part].get(word) or [
+            word[: -len(end)] + new for end, new in _ENDINGS[part] if word.endswith(end) and len(word) > len(end)
+        ]
+        return tuple(dict.fromkeys(one for one in (word, *other) if one in self._index[part]))
 
     def synonyms(self, word: str) -> tuple[str, ...]:
         """All other words of all meanings of a word, whatever its part of speech, sorted.
@@ -90,16 +85,12 @@ class WordNet:
         for part in _PARTS:
             for base in self.bases(small, part):
                 same.add(base)
-                for place in self._index[part][base]:
-                    found.update(self._members(part, place))
+                data = self._data[part]
+                for place in self._index[part][base]:  # where the line of a meaning begins
+                    cells = data[place : data.index(b"\n", place)].split(b" ", 4 + 2 * 255)
+                    words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
+                    found.update(one.decode("ascii").partition("(")[0] for one in words)  # (p) marks adjectives
         return tuple(sorted(one for one in found if one.lower() not in same))
-
-    def _members(self, part: str, place: int) -> Iterator[str]:
-        """Words of the meaning whose line begins at a place of the data file."""
-        data = self._data[part]
-        cells = data[place : data.index(b"\n", place)].split(b" ", 4 + 2 * 255)
-        for i in range(int(cells[3], 16)):
-            yield cells[4 + 2 * i].decode("ascii").partition("(")[0]  # adjectives carry a mark such as (p)
 
 
 def _entries(file: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -110,12 +101,6 @@ def _entries(file: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
         cells = line.split()
         many = int(cells[2])
         yield cells[0], tuple(map(int, cells[len(cells) - many :]))
-
-
-def _exceptions(file: bytes) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for line in file.decode("ascii").splitlines():
-        form, *bases = line.split()
-        yield form, tuple(bases)
 
 
 def _read(path: Path, names: list[str]) -> dict[str, bytes]:

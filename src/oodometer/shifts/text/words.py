@@ -1,12 +1,13 @@
-"""Words: a text as words and punctuation marks with their places, so that single ones can be exchanged."""
+"""Words: a text as words and punctuation marks with their places; how often each stands in the training texts."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple, final
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _JOINERS = "\u200c\u200d"  # between letters of one word, in Persian, Sinhala and others
@@ -107,3 +108,39 @@ def in_the_case_of(word: str, new: str) -> str:
     if len(word) > 1 and word.isupper():
         return new.upper()
     return new[:1].upper() + new[1:] if word[:1].isupper() else new
+
+
+@final
+class Vocabulary:
+    """Counts of words and punctuation marks, in small letters.
+
+    >>> seen = Vocabulary.of(["The house.", "the end"])
+    >>> seen.count("The"), seen.count("hut"), len(seen)
+    (2, 0, 4)
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = dict(counts)
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Vocabulary:
+        """The words of these texts."""
+        written: Counter[str] = Counter()
+        for text in texts:
+            written.update(plain_words(text))
+        counts: Counter[str] = Counter()
+        for word, many in written.items():
+            counts[word.lower()] += many
+        return cls(counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def count(self, word: str) -> int:
+        """How often a word was seen."""
+        return self._counts.get(word.lower(), 0)
+
+    @cached_property
+    def total(self) -> int:
+        """Words that were seen, each as often as it was."""
+        return sum(self._counts.values())
