@@ -54,9 +54,12 @@ class Artifact(ABC):
     kind: ClassVar[str]
     """Name of the kind of model, unique; it is written into a saved folder."""
 
-    @abstractmethod
+    arguments: ClassVar[tuple[str, ...]] = ()
+    """Names of the attributes that are arguments of the constructor."""
+
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor, ready for JSON: they name a training and let `load` build the model."""
+        return {name: getattr(self, name) for name in self.arguments}
 
     @abstractmethod
     def _write(self, folder: Path) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder/oodometer_model.json: expected a model saved by oodometer, got ...
     """
-    path = described(folder) or folder / DESCRIPTION
+    path = folder / DESCRIPTION
     got = "another content"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

@@ -264,6 +264,7 @@ class ResponseRanker(TransformerClassifier):
     """
 
     kind = "response-ranker"
+    arguments = (*TransformerClassifier.arguments, "head", "layers")
     reads = ("dialogue",)
     _task = "AutoModelForSequenceClassification"
 
@@ -293,10 +294,6 @@ class ResponseRanker(TransformerClassifier):
             raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
         self.head, self.layers = head, layers
         self._difference = False  # of two outputs: a network that was made to say "relevant" or "not"
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {**super().options(), "head": self.head, "layers": self.layers}
 
     @classmethod
     def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:

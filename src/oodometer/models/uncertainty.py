@@ -54,11 +54,9 @@ class OfOneModel(Classifier):
         self.model.save(folder / _MODEL)
         return {}
 
-
-def read_model(folder: Path) -> Classifier:
-    """The model that a method was saved with."""
-    found: Classifier = load_artifact(folder / _MODEL, Classifier, "a classifier")
-    return found
+    @classmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        return cls(load_artifact(folder / _MODEL, Classifier, "a classifier"), **about["options"])
 
 
 @final
@@ -82,17 +80,13 @@ class TemperatureScaling(OfOneModel):
     oodometer.errors.UsageError: expected a classifier, got NoneType; open_classifier makes one of many
     """
 
-    kind = "temperature-scaling"
+    kind, arguments = "temperature-scaling", ("temperature",)
 
     def __init__(self, model: Classifier, *, temperature: float | None = None) -> None:
         super().__init__(model)
         if temperature is not None and not 0 < temperature < np.inf:
             raise UsageError(f"expected a temperature above 0, got {temperature}")
         self.temperature = temperature
-
-    def options(self) -> dict[str, Any]:
-        """The temperature."""
-        return {"temperature": self.temperature}
 
     def fit(
         self,
@@ -136,10 +130,6 @@ class TemperatureScaling(OfOneModel):
         logits = found.logits_of(self.model.kind)
         return replace(found, logits=logits / logits.dtype.type(self.temperature))
 
-    @classmethod
-    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
-        return cls(read_model(folder), **about["options"])
-
 
 @final
 class MonteCarloDropout(OfOneModel):
@@ -160,17 +150,13 @@ class MonteCarloDropout(OfOneModel):
     oodometer.errors.UsageError: expected a classifier, got NoneType; open_classifier makes one of many
     """
 
-    kind = "monte-carlo-dropout"
+    kind, arguments = "monte-carlo-dropout", ("passes", "seed")
 
     def __init__(self, model: Classifier, *, passes: int = 5, seed: int = 0) -> None:
         super().__init__(model)
         if passes < 2:
             raise UsageError(f"expected at least 2 passes, got {passes}; one has no variance")
         self.passes, self.seed = passes, seed
-
-    def options(self) -> dict[str, Any]:
-        """Passes and seed."""
-        return {"passes": self.passes, "seed": self.seed}
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """Mean and variance of the passes; with views, which cannot be asked beside dropout, those of the model."""
@@ -179,7 +165,3 @@ class MonteCarloDropout(OfOneModel):
             seed = self.seed + request.seed
             request = replace(request, dropout=request.dropout or self.passes, seed=seed)
         return self.model.ask(inputs, request, progress=progress)
-
-    @classmethod
-    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
-        return cls(read_model(folder), **about["options"])

@@ -38,7 +38,7 @@ class ImageEncoder(ImageClassifier):
     {'source': 'a-path'}
     """
 
-    kind = "image-encoder"
+    kind, arguments = "image-encoder", ("source",)
 
     def __init__(self, source: str, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
         usual = TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1)
@@ -46,10 +46,6 @@ class ImageEncoder(ImageClassifier):
         self.source = source
         self.processor: Any = None
         self._settings: Any = None  # transformers' configuration of a loaded model
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {"source": self.source}
 
     @classmethod
     def from_pretrained(cls, source: str, *, device: str | None = None) -> Self:

@@ -312,6 +312,9 @@ class EncoderDecoder(Artifact):
     """
 
     kind = "encoder-decoder"
+    arguments = (
+        *("source", "config", "tokens", "vocab_size", "max_length", "max_output_length", "stand_ins", "batch_tokens"),
+    )
 
     def __init__(
         self,
@@ -351,19 +354,6 @@ class EncoderDecoder(Artifact):
         self.net: Any = None
         self._codec: Codec | None = None
         self._usual = USUAL
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor that `load` must give again, ready for JSON."""
-        return {
-            "source": self.source,
-            "config": self.config,
-            "tokens": self.tokens,
-            "vocab_size": self.vocab_size,
-            "max_length": self.max_length,
-            "max_output_length": self.max_output_length,
-            "stand_ins": self.stand_ins,
-            "batch_tokens": self.batch_tokens,
-        }
 
     @property
     def tokenizer(self) -> Any:

@@ -60,6 +60,7 @@ def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any)
 class TransformerClassifier(TextClassifier):
     """What the classifiers on top of a transformer share: see `Encoder` for the parameters."""
 
+    arguments: ClassVar[tuple[str, ...]] = ("source", "config", "vocab_size", "max_length")
     _task: ClassVar[str]
     """Name of transformers' automatic class of the network with its head."""
 
@@ -88,15 +89,6 @@ class TransformerClassifier(TextClassifier):
         # One that exists already is asked as its tokenizer and a pipeline do.
         self._typed = True  # the parts of a pair have types
         self._ends_cut = False  # a long text loses its end, not its middle
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {
-            "source": self.source,
-            "config": self.config,
-            "vocab_size": self.vocab_size,
-            "max_length": self.max_length,
-        }
 
     def _learn(self, inputs: Sequence[Text]) -> None:
         self._settings = None  # trained again, a loaded model starts where a new one does

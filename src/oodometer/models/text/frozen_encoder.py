@@ -43,7 +43,7 @@ class FrozenEncoder(Classifier):
     256
     """
 
-    kind = "frozen-encoder"
+    kind, arguments = "frozen-encoder", ("source", "max_length", "strength", "batch_size")
 
     def __init__(
         self,
@@ -60,15 +60,6 @@ class FrozenEncoder(Classifier):
         self.tokenizer: Any = None
         self.weights: Array = np.empty((0, 0), dtype=np.float32)
         self.bias: Array = np.empty(0, dtype=np.float32)
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {
-            "source": self.source,
-            "max_length": self.max_length,
-            "strength": self.strength,
-            "batch_size": self.batch_size,
-        }
 
     def _fit(
         self,

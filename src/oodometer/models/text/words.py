@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, TypedDict, Unpack, final
 
 from ...arrays import Ragged
 from ...errors import InputError, UsageError
@@ -21,6 +21,18 @@ from .network import TextClassifier
 _FILE = "vocabulary.json"
 
 
+class _OfWords(TypedDict, total=False):
+    """Arguments of `WordsNetwork`, which its subclasses hand on."""
+
+    vectors: WordVectors | None
+    dimensions: int
+    tune_vectors: bool
+    vocab_size: int
+    max_length: int | None
+    training: TrainingConfig | None
+    device: str | None
+
+
 class WordsNetwork(TextClassifier):
     """A network over words.
 
@@ -33,6 +45,13 @@ class WordsNetwork(TextClassifier):
     max_length : words of a text that are read; a longer one loses its middle.
     training, device : how and where to train.
     """
+
+    arguments: ClassVar[tuple[str, ...]] = (
+        "dimensions",
+        "tune_vectors",
+        "vocab_size",
+        "max_length",
+    )
 
     def __init__(
         self,
@@ -51,15 +70,6 @@ class WordsNetwork(TextClassifier):
         self.tune_vectors, self.vocab_size, self.max_length = tune_vectors, vocab_size, max_length
         self._fixed = vectors is not None and not tune_vectors
         self.vocabulary: Vocabulary | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor, the vectors left out: the weights hold them."""
-        return {
-            "dimensions": self.dimensions,
-            "tune_vectors": self.tune_vectors,
-            "vocab_size": self.vocab_size,
-            "max_length": self.max_length,
-        }
 
     def _embedding(self) -> Any:
         """The layer number -> vector; padding has the vector 0."""
@@ -114,7 +124,7 @@ class BagOfWords(WordsNetwork):
     10
     """
 
-    kind = "bag-of-words"
+    kind, arguments = "bag-of-words", ("vocab_size", "max_length")
 
     def __init__(
         self,
@@ -126,23 +136,16 @@ class BagOfWords(WordsNetwork):
     ) -> None:
         super().__init__(vocab_size=vocab_size, max_length=max_length, training=training, device=device)
 
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {"vocab_size": self.vocab_size, "max_length": self.max_length}
-
     def _build(self) -> Any:
         nn = load_torch().nn
         assert self.vocabulary is not None
         weights = nn.Embedding(len(self.vocabulary), len(self.classes), padding_idx=0)
         nn.init.zeros_(weights.weight)
-        return nn.ModuleDict({"weights": weights, "bias": nn.ParameterList([nn.Parameter(_zeros(len(self.classes)))])})
+        bias = nn.Parameter(load_torch().zeros(len(self.classes)))
+        return nn.ModuleDict({"weights": weights, "bias": nn.ParameterList([bias])})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return net["weights"](ids).sum(1) + net["bias"][0]
-
-
-def _zeros(count: int) -> Any:
-    return load_torch().zeros(count)
 
 
 @final
@@ -164,6 +167,7 @@ class Convolution(WordsNetwork):
     """
 
     kind = "convolution"
+    arguments = (*WordsNetwork.arguments, "widths", "filters", "dropout")
 
     def __init__(
         self,
@@ -171,30 +175,11 @@ class Convolution(WordsNetwork):
         widths: Sequence[int] = (3, 4, 5),
         filters: int = 100,
         dropout: float = 0.5,
-        vectors: WordVectors | None = None,
-        dimensions: int = 100,
-        tune_vectors: bool = False,
-        vocab_size: int = 30_000,
-        max_length: int | None = 400,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
+        **words: Unpack[_OfWords],
     ) -> None:
-        super().__init__(
-            vectors=vectors,
-            dimensions=dimensions,
-            tune_vectors=tune_vectors,
-            vocab_size=vocab_size,
-            max_length=max_length,
-            training=training,
-            device=device,
-        )
-        self.widths, self.filters, self.dropout = tuple(widths), filters, dropout
+        super().__init__(**words)
+        self.widths, self.filters, self.dropout = list(widths), filters, dropout
         self.least_width = max(self.widths)  # a shorter text is padded until the widest filter fits
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor, the vectors left out."""
-        own = {"widths": list(self.widths), "filters": self.filters, "dropout": self.dropout}
-        return {**super().options(), **own}
 
     def _build(self) -> Any:
         nn = load_torch().nn
@@ -237,35 +222,19 @@ class EmbeddingSum(WordsNetwork):
     """
 
     kind = "embedding-sum"
+    arguments = (*WordsNetwork.arguments, "pooling")
 
     def __init__(
         self,
         *,
-        vectors: WordVectors | None = None,
         pooling: str = "sum",
-        dimensions: int = 100,
-        tune_vectors: bool = False,
-        vocab_size: int = 30_000,
-        max_length: int | None = None,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
+        **words: Unpack[_OfWords],
     ) -> None:
         if pooling not in ("sum", "mean"):
             raise UsageError(f"expected pooling sum or mean, got {pooling!r}")
-        super().__init__(
-            vectors=vectors,
-            dimensions=dimensions,
-            tune_vectors=tune_vectors,
-            vocab_size=vocab_size,
-            max_length=max_length,
-            training=training,
-            device=device,
-        )
+        words.setdefault("max_length", None)
+        super().__init__(**words)
         self.pooling = pooling
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor, the vectors left out."""
-        return {**super().options(), "pooling": self.pooling}
 
     def _build(self) -> Any:
         nn = load_torch().nn
@@ -302,6 +271,7 @@ class Recurrent(WordsNetwork):
     """
 
     kind = "recurrent"
+    arguments = (*WordsNetwork.arguments, "units", "pooling", "dropout")
 
     def __init__(
         self,
@@ -309,30 +279,12 @@ class Recurrent(WordsNetwork):
         units: int = 128,
         pooling: str = "last",
         dropout: float = 0.2,
-        vectors: WordVectors | None = None,
-        dimensions: int = 100,
-        tune_vectors: bool = False,
-        vocab_size: int = 30_000,
-        max_length: int | None = 400,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
+        **words: Unpack[_OfWords],
     ) -> None:
         if pooling not in POOLING:
             raise UsageError(f"expected pooling last, max or mean, got {pooling!r}")
-        super().__init__(
-            vectors=vectors,
-            dimensions=dimensions,
-            tune_vectors=tune_vectors,
-            vocab_size=vocab_size,
-            max_length=max_length,
-            training=training,
-            device=device,
-        )
+        super().__init__(**words)
         self.units, self.pooling, self.dropout = units, pooling, dropout
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor, the vectors left out."""
-        return {**super().options(), "units": self.units, "pooling": self.pooling, "dropout": self.dropout}
 
     def _build(self) -> Any:
         nn = load_torch().nn
