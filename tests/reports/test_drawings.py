@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oodometer.reports.charts import plain
+from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Drawing, Panel, render_drawings
 
 LINE = [{"model": m, "x": x, "y": x * x, "order": x} for m in "AB" for x in (0, 1, 2)]

@@ -8,8 +8,8 @@ from ..results.ranking import FACTORS_MAY_MISLEAD, NOT_RANDOM
 from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
 from .charts.by_category import likeliest, ranked_models
+from .glossary import reference
 from .numbers import best, finite, number, percent, rows_text
-from .references import reference
 from .words import capital
 
 SURE = 0.95  # of a pair, above which its cell is in bold

@@ -18,9 +18,8 @@ from . import votes as judges
 from .charts import by_category, curves, models, over_time, trials
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains, leader
-from .glossary import STRENGTHS
+from .glossary import STRENGTHS, reference
 from .numbers import best
-from .references import reference
 from .words import anything_goes, assumed, bands_text, fall_text, fell_sentence, headline_sentence, rests_on
 
 FEW_MODELS = 3  # as many have their bands in the large chart

@@ -9,8 +9,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 from __future__ import annotations
 
 from .accuracy import TooLow, assert_accuracy
-from .attributions import check_attribution
-from .factors import check_factor
+from .attributions import check_attribution, check_factor
 from .methods import (
     check_calibrator,
     check_estimator,

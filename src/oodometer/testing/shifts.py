@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import UsageError
 from ..shifts import ImageShift, TextShift
 from ..shifts.text import Dropped
-from .said import check_said
+from .attributions import check_said
 
 
 def check_image_shift(make: Callable[[], ImageShift]) -> None:

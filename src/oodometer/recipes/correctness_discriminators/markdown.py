@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...reports.charts import plain
+from ...reports import drawings as plain
 from ...reports.drawings import Drawing, Panel
 from ..kit.claims import claims_table
 from ..kit.publish import Figures

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...metrics.failure_cases import LEAST
-from ...reports.charts import plain
+from ...reports import drawings as plain
 from ...reports.drawings import Drawing, Panel
 from ..base import Progress, Workspace
 from ..kit.claims import claims_table

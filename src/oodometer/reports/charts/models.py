@@ -107,10 +107,7 @@ def leader(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
             if accuracy is not None and best((at := point(one, "in_domain", accuracy)).get("coverage"))
         ]
         if found:
-            return max(
-                found,
-                key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]),
-            )
+            return max(found, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
     return None
 
 
@@ -150,10 +147,7 @@ def _left_out(result: Result) -> str:
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage
 
-STYLES: dict[str, tuple[str, tuple[int, int]]] = {
-    "in_domain": (ACCENT, (1, 0)),
-    "out_of_domain": (REFERENCE, (6, 3)),
-}
+STYLES: dict[str, tuple[str, tuple[int, int]]] = {"in_domain": (ACCENT, (1, 0)), "out_of_domain": (REFERENCE, (6, 3))}
 """Colour and dash of the line of a domain."""
 _STEADY = 0.1  # coverage from which on the axis has to hold the bands
 _FIRST = 0.2  # the share of the rows where careful applications work, and where curves keep more points

@@ -7,21 +7,7 @@ from typing import Any
 
 from ...results.backtest import family_name as called
 from ..numbers import finite, percent, points, short
-from .base import (
-    ACCENT,
-    MUTED,
-    QUIET,
-    REFERENCE,
-    SURFACE,
-    TRUTH,
-    Figure,
-    Plot,
-    Result,
-    axis,
-    names_axis,
-    narrow,
-    ticks,
-)
+from .base import ACCENT, MUTED, QUIET, REFERENCE, SURFACE, TRUTH, Figure, Plot, Result, axis, names_axis, narrow, ticks
 
 MEANINGS = {
     "none": "a random part of the reference",

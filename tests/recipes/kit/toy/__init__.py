@@ -12,7 +12,7 @@ from oodometer.recipes.base import Progress, Recipe, Step, Workspace
 from oodometer.recipes.kit.claims import Claim, above, claims_table, either, judged, on_most
 from oodometer.recipes.kit.publish import Figures, write_result
 from oodometer.recipes.kit.tables import percent, section, tables_page
-from oodometer.reports.charts import plain
+from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Drawing, Panel
 
 __all__ = ["RECIPE"]
