@@ -1,7 +1,7 @@
 """The compiled passes; everything else about the package stands in pyproject.toml.
 
 One build serves every Python from 3.11 on. Without a compiler the package installs all the same, and the plain numpy
-passes do the work (docs/decisions/0014-compiled-passes.md). ``OODOMETER_PURE=1`` leaves them out: the wheel is for any
+passes do the work (docs/decisions.md). ``OODOMETER_PURE=1`` leaves them out: the wheel is for any
 system then.
 """
 

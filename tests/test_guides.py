@@ -1,4 +1,4 @@
-"""The documents: guides in the order of use, none of them in need of a decision note; an API of public names only."""
+"""The documents: guides in the order of use, none of them in need of the decisions; an API of public names only."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_every_guide_stands_once_in_the_index() -> None:
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_no_guide_sends_its_reader_to_a_decision_note(guide: str) -> None:
-    assert "decisions/" not in (DOCS / "guides" / f"{guide}.md").read_text(encoding="utf-8")
+def test_no_guide_sends_its_reader_to_the_decisions(guide: str) -> None:
+    assert "decisions.md" not in (DOCS / "guides" / f"{guide}.md").read_text(encoding="utf-8")
 
 
 def documented() -> list[tuple[str, str, str]]:

@@ -116,7 +116,7 @@ def page(cases: dict[str, list[dict[str, float]]]) -> str:
         "# Agreement discounted by shared mistakes",
         "",
         "Made by `python -m benchmarks.natural.agreement`: mean absolute error and bias in points on natural shifts, "
-        f"{counts}. The last two were tried and are not in the package (decision 42).",
+        f"{counts}. The last two were tried and are not in the package.",
         "",
         *markdown(header, rows),
     ]

@@ -1,7 +1,7 @@
 """Shown: what every result of a verb can do for whoever looks at it: a frame, a cell of a notebook, a file, a log.
 
 The rooms that make these stand above the records and import them; a record asks for its room by name when it is called,
-so that it stays a plain record that imports nothing of them (decision 52).
+so that it stays a plain record that imports nothing of them.
 """
 
 from __future__ import annotations
