@@ -49,7 +49,7 @@ def test_it_prints_a_verdict_and_writes_json(files: Path, tmp_path: Path, capsys
     for text in (
         "Label-free estimate",
         "Audited accuracy",
-        "worth",
+        "As informative as",
         "efuted",
         "clopper-pearson",
         "ppi-betting",
@@ -72,8 +72,9 @@ def test_the_believed_interval_is_printed_beside_the_exact_one(
     assert believed["kind"] == "empirical"
     assert believed["lower"] <= TARGET.accuracy <= believed["upper"]
     assert "(95 % exact interval" in shown
-    assert "(95 % empirical interval, natural shifts and labels)" in shown
-    assert f"your 40 labels are worth {believed['effective_labels']:.0f}" in shown
+    assert "If this shift resembles public ones: " in shown
+    many = f"{believed['effective_labels']:.0f} random labels"
+    assert f"95 % empirical interval, as informative as {many}" in shown
 
 
 def test_rows_are_suggested_at_random_or_by_confidence(

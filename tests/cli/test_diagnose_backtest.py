@@ -94,11 +94,12 @@ def test_estimate_shows_the_diagnosis_and_can_do_without_a_backtest(
     assert main([*arguments, "--backtest", "none", "--json", str(out)]) == 0
     shown = capsys.readouterr().out.splitlines()
     found = json.loads(out.read_text())
-    assert f"  kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:6]
+    assert f"  Kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:6]
     assert found.get("backtest") is None
     assert found["headline"]["kind"] != "backtest"
-    assert shown[2].startswith(f"  trust {found['headline']['trust']}: ")
-    assert found["diagnosis"]["why"] not in shown[2]  # once is enough
+    trust = next(line for line in shown if line.startswith("  Trust"))
+    assert trust.startswith(f"  Trust {found['headline']['trust']}: ")
+    assert found["diagnosis"]["why"] not in trust  # once is enough
 
     assert main([*arguments, "--backtest", str(tmp_path / "kept"), "--json", str(out)]) == 0
     found = json.loads(out.read_text())
@@ -114,12 +115,12 @@ def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
     arguments = ["estimate", str(files / "reference.parquet"), str(one), "--backtest", str(tmp_path / "kept")]
     assert main(arguments) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert "  kind of shift: unknown: no test could see a difference with a single row on one side" in shown
-    trust = next(line for line in shown if line.startswith("  trust"))
-    assert trust.startswith("  trust none: in 9 of 10 comparable public cases the truth is expected within ")
+    assert "  Kind of shift: unknown: no test could see a difference with a single row on one side" in shown
+    trust = next(line for line in shown if line.startswith("  Trust"))
+    assert trust.startswith("  Trust none: in 9 of 10 comparable public cases the truth is expected within ")
     assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
-    trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  trust"))
-    assert trust.startswith("  trust low: in 9 of 10 comparable public cases the truth is expected within ")
+    trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  Trust"))
+    assert trust.startswith("  Trust low: in 9 of 10 comparable public cases the truth is expected within ")
     assert trust.endswith("; a few labels make it narrower (`oodometer audit`)")
     assert "kind" not in trust, "the diagnosis has a line of its own"
 

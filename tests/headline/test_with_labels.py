@@ -50,9 +50,8 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
     assert plain["effective_labels"] > 25
     assert "1225 public cases of 15 sources (adult, " in plain["assumes"]
-    text = repr(found)
-    assert "Believed accuracy:" in text
-    assert f"your 25 labels are worth {plain['effective_labels']:.0f}" in text
+    (text,) = (one for one in found.view().sentences if one.startswith("If this shift resembles public ones: "))
+    assert text.endswith(f"as informative as {plain['effective_labels']:.0f} random labels")
 
 
 def test_whether_it_fell_is_believed_with_the_labels() -> None:

@@ -18,10 +18,11 @@ import pytest
 pytest.importorskip("vl_convert")
 
 from oodometer import audit
+from oodometer.audits.result import audit_view
 from oodometer.errors import MissingExtraError, WorkError
 from oodometer.extras import install_line
 from oodometer.reports import render, write_report
-from oodometer.reports.audit import next_command, power, sentence, verdict, worth
+from oodometer.reports.audit import next_command, power, verdict, worth
 from oodometer.reports.charts.curves import expected, halving
 from oodometer.testing import example_record
 
@@ -90,9 +91,8 @@ def test_the_page_says_what_the_result_says(found: dict[str, Any]) -> None:
     page = render(found)
     text = text_of(page)
     for words in (
-        "Of 40 randomly drawn rows the model got 37 right. With 95 % confidence it is right on 80.0–98.0 % of all "
-        "5,970 rows; best guess 92.5 %.",
-        "exact interval, level 95 %",
+        "Of 40 randomly drawn rows of 5,970 the model got 37 right. As informative as 61 random labels.",
+        "80.0–98.0 % 95 % exact interval",
         "The labels do not refute the estimate that was made without them",
         "What is not refuted is not proved. With 40 labels this test refutes 9 times in 10 only where the truth lies "
         "below 66.8 %.",
@@ -201,7 +201,7 @@ def test_the_worth_says_why(found: dict[str, Any], change: dict[str, Any], words
 
 
 def test_weighed_labels_are_not_counted_as_a_share(found: dict[str, Any]) -> None:
-    text = sentence({**found, "weighted": True})
+    text = " ".join(audit_view({**found, "weighted": True}).sentences)
     assert "got 37 right" not in text
     assert "weighed accordingly" in text
 
@@ -209,7 +209,7 @@ def test_weighed_labels_are_not_counted_as_a_share(found: dict[str, Any]) -> Non
 def test_all_rows_labelled_is_certain(found: dict[str, Any]) -> None:
     found |= {"labels": 5970, "estimate": interval(0.925, 0.925, 0.925)}
     page = render(found)
-    assert "All 5,970 rows have labels: the model is right on 92.5 % of them" in text_of(page)
+    assert "All 5,970 rows have labels: that is certain" in text_of(page)
     assert set(specs_of(page)) == {"audited"}
     assert "What to label next" not in page
 
@@ -243,7 +243,7 @@ def test_the_believed_interval_is_never_taken_for_the_exact_one(found: dict[str,
     assert "With what public shifts teach, your 40 labels are worth 82" in text
     assert "Your 40 labels are worth 61 by the exact interval" in text
     assert "the model is right on 86.1–96.8 % with 95 % confidence" in text
-    assert "Empirical. This rests on: the shift is like public ones." in text
+    assert "Empirical. Assumes: the shift is like public ones." in text
     found["believed"] = {"assumes": "", "effective_labels": None, "why": "the reference is not known"}
     text = text_of(render(found))
     assert "There is no believed interval" in text

@@ -10,8 +10,6 @@ import pytest
 
 import oodometer
 from oodometer.headline.falls import chance_by_labels
-from oodometer.reports.words import headline_sentence
-from oodometer.results.estimation import brief_lines
 
 ROWS = 3000
 rng = np.random.default_rng(2)
@@ -56,11 +54,13 @@ def test_a_fall_that_outputs_do_not_show_is_seen_by_labels() -> None:
         told = found.to_dict()
         assert told["truth"]["decides"] is True
         assert told["alarms"]["where"][0]["value"] == pytest.approx(right)
-        assert brief_lines(found)[0].startswith("True accuracy:")
-        assert brief_lines(found)[1].startswith("  Fell by 1 point or more: yes")
-        assert brief_lines(found)[2].startswith("Estimated accuracy:")
+        view = found.view()
+        assert (view.title, view.interval) == ("True accuracy", found.truth)
+        assert view.sentences[0].startswith("Measured on 3,000 labelled rows: ")
+        assert view.sentences[1].startswith("Fell by 1 point or more: yes")
+        assert view.sentences[2].startswith("Estimated without labels: ")
+        assert view.alarms == tuple(found.alarms.lines())
         assert "by labels" in found.alarms.lines()[0]
-        assert headline_sentence(told).startswith("On these 3,000 labelled rows the model is right")
 
 
 def test_no_fall_is_known_too() -> None:

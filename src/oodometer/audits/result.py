@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..results import Estimate, aligned, percent, plain
+from ..results import Estimate, Interval, percent, plain
 from ..results.estimation import Headline
+from ..results.fall import Fall
 from ..results.shown import Shown
+from ..results.values import counted
+from ..results.view import Grid, View, cells_of, interval_of
 from .believed import Believed
 from .expected_width import ExpectedWidths
 from .label_only import effective_labels
@@ -63,8 +66,9 @@ class Audit(Shown):
     suggest_by: str = "random"
     not_random: str | None = None
 
-    def __repr__(self) -> str:
-        return summary_of_audit(self)
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return audit_view(self.to_dict())
 
     @property
     def refuted(self) -> bool:
@@ -117,50 +121,90 @@ class Audit(Shown):
         return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
 
 
-def _ends(one: Headline | Estimate) -> str:
-    return f"{percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]"
+def audit_view(told: Mapping[str, Any]) -> View:
+    """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
+    head, chosen = told.get("headline") or {}, interval_of(told.get("estimate"))
+    free, warnings = interval_of(head), tuple(told.get("warnings") or ())
+    rows = (told.get("target") or {}).get("rows") or 0
+    more = told.get("suggested") or ()
+    notes = (f"{counted(len(more), 'row')} to label next, drawn from {rows:,}",) if more else ()
+    claim = "" if free is None else f"Label-free estimate: {_with_ends(free)}"
+    method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
+    if chosen is None or not told.get("labels"):
+        lines = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
+        return View(
+            "Estimated accuracy, not audited: no labels",
+            "not audited" if free is None else percent(free.value),
+            free,
+            trust=head.get("trust"),
+            sentences=(f"{lines}were drawn, and run the audit again.",),
+            details=method,
+            notes=notes,
+            warnings=warnings,
+            seed=told.get("seed"),
+        )
+    cells = [[one["method"], *cells_of(one), one["kind"], one["assumes"]] for one in told.get("intervals") or ()]
+    columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
+    return View(
+        "Audited accuracy",
+        percent(chosen.value),
+        chosen,
+        str(told.get("method") or ""),
+        sentences=tuple(filter(None, (*_labels(told, rows), _verdict(told), claim, *_believed(told), _assumes(told)))),
+        details=(*method, *_believed_on(told)),
+        grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
+        notes=notes,
+        warnings=warnings,
+        seed=told.get("seed"),
+    )
 
 
-def audit_lines(found: Audit) -> list[str]:
-    """The label-free estimate, the interval of the labels, the believed one, whether the labels refute the estimate."""
-    lines = [f"Label-free estimate: {_ends(found.headline)}  ({found.headline.method})"]
-    chosen = found.estimate
-    if chosen is None or found.p_value is None:
-        return lines
-    made = f"{percent(chosen.level, None)} {chosen.kind} interval, {chosen.method}"
-    lines += [f"Audited accuracy:    {_ends(chosen)}  ({made})", f"  rests on: {chosen.assumes}"]
-    if found.effective_labels is not None:
-        worth = f"worth {found.effective_labels:.0f} drawn at random and read alone"
-        lines.append(f"  {found.labels} labels of {found.rows} rows, {worth}")
-    lines += believed_lines(found)
-    verdict = "REFUTED: the labels contradict" if found.refuted else "Not refuted: the labels do not contradict"
-    return [*lines, f"{verdict} the label-free interval (p = {found.p_value:.2g})"]
+def _labels(told: Mapping[str, Any], rows: int) -> list[str]:
+    """How many labels there are, how many are right, and as how many random ones they count."""
+    labels, correct, as_many = told["labels"], told.get("correct"), told.get("effective_labels")
+    if labels == rows:
+        return [f"All {rows:,} rows have labels: that is certain"]
+    if told.get("weighted") or correct is None:
+        text = (
+            f"{counted(labels, 'label')} of {rows:,} rows, more of them where the model is unsure, weighed accordingly"
+        )
+    else:
+        text = f"Of {counted(labels, 'randomly drawn row')} of {rows:,} the model got {correct:,} right"
+    return [text, "" if as_many is None else f"As informative as {counted(round(as_many), 'random label')}"]
 
 
-def believed_lines(found: Audit) -> list[str]:
-    """The believed interval, what it rests on and what the labels are worth by it, or why there is none."""
-    believed = found.believed
-    if believed is None:
-        return []
-    one = believed.interval
-    if one is None or believed.effective_labels is None:
-        return [f"Believed accuracy:   none: {believed.why}"]
-    made = f"{percent(one.level, None)} {one.kind} interval, natural shifts and labels"
-    are = "label is" if found.labels == 1 else "labels are"
+def _verdict(told: Mapping[str, Any]) -> str:
+    """Whether the labels refute the label-free interval."""
+    if told.get("p_value") is None:
+        return ""
+    words = "REFUTED: the labels contradict" if told.get("refuted") else "Not refuted: the labels do not contradict"
+    return f"{words} the label-free interval (p = {told['p_value']:.2g})"
+
+
+def _believed(told: Mapping[str, Any]) -> list[str]:
+    """The interval to expect if the shift is like public ones, and as how many labels that counts; or why not."""
+    known = told.get("believed") or {}
+    one = interval_of(known)
+    if one is None or known.get("effective_labels") is None:
+        return [f"If this shift resembles public ones: no interval, {known['why']}"] if known.get("why") else []
+    many = counted(round(known["effective_labels"]), "random label")
+    fell = known.get("fell")
     return [
-        f"Believed accuracy:   {percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]  ({made})",
-        f"  rests on: {believed.assumes}",
-        f"  your {found.labels} {are} worth {believed.effective_labels:.0f}",
-        *([] if believed.fell is None else [f"  {believed.fell.sentence()}"]),
+        f"If this shift resembles public ones: {_with_ends(one)}, {percent(one.level, None)} {one.kind} interval, as "
+        f"informative as {many}",
+        Fall(**fell).sentence() if fell else "",
     ]
 
 
-def summary_of_audit(found: Audit) -> str:
-    """What `audit_lines` says, every interval, and the rows to label next."""
-    lines = audit_lines(found)
-    if found.intervals:
-        rows = [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind] for e in found.intervals]
-        lines.append(aligned(["interval", "accuracy", "lower", "upper", "kind"], rows))
-    if found.suggestion is not None:
-        lines.append(f"{len(found.suggestion.row)} rows to label next; `.suggestion` names them")
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+def _believed_on(told: Mapping[str, Any]) -> list[str]:
+    assumes = (told.get("believed") or {}).get("assumes")
+    return [f"Public shifts: {assumes}"] if assumes else []
+
+
+def _assumes(told: Mapping[str, Any]) -> str:
+    return f"Assumes: {told['assumes']}" if told.get("assumes") else ""
+
+
+def _with_ends(one: Interval) -> str:
+    value, lower, upper = cells_of(one)
+    return f"{value} ({lower} to {upper})"

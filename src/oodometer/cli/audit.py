@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..results import percent
 from . import options, output, places
 
 if TYPE_CHECKING:
-    from ..audits.result import Audit
+    pass
 
 
 def add_to(app: typer.Typer) -> None:
@@ -111,7 +110,11 @@ def audit(
         found = replace(found, argv=output.command_line())
         output.deliver(found.to_dict(), json=json, report=report, found=found, files=save)
     if json != "-":
-        show(found, out)
+        output.show(found)
+        if found.suggestion is not None:
+            output.tell(f"Wrote {len(found.suggestion.row)} rows to label to {out}")
+            if str(out).lower().endswith(".html"):
+                output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
 
 
 def _check_place(report: str) -> None:
@@ -122,24 +125,3 @@ def _check_place(report: str) -> None:
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
         raise UsageError(f"cannot write {report}: {why}; choose a file in a folder that exists")
-
-
-def show(found: Audit, out: str | None) -> None:
-    """The interval, what the labels are worth, the verdict on the label-free headline, all intervals, warnings."""
-    from ..audits.result import audit_lines
-
-    output.tell(*audit_lines(found))
-    if found.intervals and output.verbose():
-        output.print_table(
-            ["interval", "accuracy", "lower", "upper", "kind", "assumes"],
-            [
-                [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes]
-                for e in found.intervals
-            ],
-        )
-    if found.suggestion is not None:
-        output.tell(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
-        if str(out).lower().endswith(".html"):
-            output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
-    output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(seed=found.seed, interval=len(found.intervals))

@@ -27,7 +27,7 @@ def diagnose(given: dict[str, Any], to: Written) -> None:
     with output.progress_bar("diagnosing") as progress:
         found = run(**given, progress=progress)
     if to.deliver(_with_origin(found, given["reference"], given["target"], given["seed"]), found):
-        output.show(found, given["seed"])
+        output.show(found, seed=given["seed"])
 
 
 def _with_origin(found: Diagnosis, reference: str, target: str, seed: int) -> dict[str, Any]:

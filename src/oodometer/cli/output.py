@@ -35,19 +35,24 @@ def tell(*lines: str) -> None:
         say(*terminal.wrapped(visible(line), terminal.width()))
 
 
-def show(found: Any, seed: int | None = None) -> None:
-    """The view of a result on standard output, with -v all of it; how much was left out."""
+def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> None:
+    """The view of a result on standard output, with -v all of it; how much was left out.
+
+    ``asked`` are beginnings of details that were asked for.
+    """
     if quiet():
         return
     from ..results.values import counted
 
     view = found.view() if seed is None else replace(found.view(), seed=seed)
+    notes = [one for one in view.details if one.startswith(tuple(asked))]
+    view = replace(view, notes=(*notes, *view.notes), details=tuple(one for one in view.details if one not in notes))
     lines = terminal.view_lines(view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout))
     _put("".join(f"{line}\n" for line in lines), sys.stdout)
     counts: Counter[str] = Counter()
     for grid in view.grids:
         counts.update(grid.left_out())
-    counts["note"] += len(view.details)
+    counts["note"] += len(view.details) + max(len(view.warnings) - terminal.MOST_WARNINGS, 0)
     some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
     if some and not verbose():
         tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")

@@ -17,6 +17,7 @@ from ..results.view import Grid, View, is_numbers
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
+MOST_WARNINGS = 3  # that are shown before somebody asks for all
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -59,7 +60,9 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
             lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
-    lines += _sentences([f"warning: {one}" for one in view.warnings], across)
+    lines += _sentences(
+        [f"warning: {one}" for one in (view.warnings if full else view.warnings[:MOST_WARNINGS])], across
+    )
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
     return list(map(_coloured, lines)) if colour else lines
 

@@ -10,7 +10,7 @@ from .charts.by_category import chosen_first
 from .charts.curves import expected, halving, today, width_steps
 from .glossary import reference
 from .numbers import best, digits, finite, number, percent, percent_range, points, rows_text
-from .words import capital, fell_sentence
+from .words import capital
 
 MEANINGS = {
     "clopper-pearson": "the labels alone, as if drawn from endless rows",
@@ -38,34 +38,6 @@ def proxy(result: Result) -> str:
 def _count(labels: Any) -> str:
     """A number of labels in words."""
     return f"{number(int(labels))} label{'' if int(labels) == 1 else 's'}"
-
-
-def sentence(result: Result) -> str:
-    """The answer as one would say it aloud.
-
-    >>> result = {"labels": 40, "correct": 37, "target": {"rows": 597}, "level": 0.95,
-    ...           "estimate": {"value": 0.925, "lower": 0.801, "upper": 0.982, "kind": "exact"}}
-    >>> print(sentence(result).replace(chr(160), " "))
-    Of 40 randomly drawn rows the model got 37 right. With 95 % confidence it is right on 80.1–98.2 % of all 597 \
-rows; best guess 92.5 %.
-    """
-    found, labels = best(result.get("estimate")), finite(result.get("labels"))
-    rows = rows_text((result.get("target") or {}).get("rows"))
-    if not found or not labels:
-        text = f"None of these {rows} has a label yet: nothing here is more than a guess."
-        return f"{text} Label the rows that were drawn, and run the audit again."
-    if labels == (result.get("target") or {}).get("rows"):
-        return f"All {rows} have labels: the model is right on {percent(found['value'])} of them, and that is certain."
-    low, high = finite(found.get("lower")), finite(found.get("upper"))
-    level = f"With {percent(result['level'], 0)} confidence it" if finite(result.get("level")) else "It"
-    whole = f"{level} is right on {percent_range(low, high, digits(found))} of all {rows}"
-    whole += f"; best guess {percent(found['value'], digits(found))}."
-    correct = finite(result.get("correct"))
-    if result.get("weighted") or correct is None:
-        start = f"{_count(labels)} were given, more of them where the model is unsure, and weighed accordingly."
-    else:
-        start = f"Of {number(int(labels))} randomly drawn rows the model got {number(int(correct))} right."
-    return f"{start} {whole}"
 
 
 def promise(result: Result) -> str:
@@ -204,11 +176,7 @@ def believed(result: Result) -> dict[str, str] | None:
         return None
     if not found or value is None:
         why = str(known.get("why") or "")
-        return (
-            {"title": "There is no believed interval", "text": capital(why) + ".", "fell": "", "rests": ""}
-            if why
-            else None
-        )
+        return {"title": "There is no believed interval", "text": capital(why) + ".", "rests": ""} if why else None
     level, span = percent(found.get("level"), 0), percent_range(found.get("lower"), found.get("upper"), digits(found))
     text = f"If this shift is like those of public data, the model is right on {span} with {level} confidence; "
     text += f"best guess {percent(found['value'], digits(found))}. That is not the exact interval above, which holds "
@@ -217,8 +185,7 @@ def believed(result: Result) -> dict[str, str] | None:
     return {
         "title": f"With what public shifts teach, your {_count(labels)} {are} worth {number(round(value))}",
         "text": text,
-        "fell": fell_sentence(known),
-        "rests": f"Empirical. This rests on: {known.get('assumes')}.",
+        "rests": f"Empirical. Assumes: {known.get('assumes')}.",
     }
 
 
@@ -265,7 +232,6 @@ def context(result: Result) -> dict[str, Any]:
     return {
         "audited": best(result.get("estimate")),
         "claim": claim,
-        "sentence": sentence(result),
         "promise": promise(result),
         "verdict": verdict(result),
         "power": power(result),

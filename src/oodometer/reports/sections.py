@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..audits.result import audit_view
 from ..results.backtest import backtest_view
+from ..results.estimation import estimation_view
 from ..results.view import View
 from . import alarm as alarms
 from . import audit as audits
@@ -20,7 +22,7 @@ from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains, leader
 from .glossary import STRENGTHS, reference
 from .numbers import best
-from .words import anything_goes, assumed, bands_text, fall_text, fell_sentence, headline_sentence, rests_on
+from .words import assumed, fall_text
 
 FEW_MODELS = 3  # as many have their bands in the large chart
 MOST_OTHERS = 40  # models in a table in short, beyond those in charts
@@ -47,11 +49,6 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
         "alarm": alarms.banner(result),
-        "sentence": headline_sentence(result),
-        "rests_on": rests_on(headline),
-        "anything_goes": anything_goes(headline),
-        "bands": bands_text(headline),
-        "fell": fell_sentence(result),
         "fall_text": fall_text,
         "assumed": assumed(result),
         "strengths": STRENGTHS,
@@ -66,7 +63,7 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The same of the step that is shown in full, and the chart of all steps."""
     inner = result.get("estimate") or {}
     drawn, words = estimate(inner)
-    return [curves.severity(result), *drawn], {"estimate": inner, **words}
+    return [curves.severity(result), *drawn], {"estimate": inner, "inner_view": estimation_view(inner), **words}
 
 
 def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -184,5 +181,9 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
 }
 """Charts and names for the template, by command."""
 
-VIEWS: dict[str, Callable[[Result], View]] = {"backtest": backtest_view}
+VIEWS: dict[str, Callable[[Result], View]] = {
+    "audit": audit_view,
+    "backtest": backtest_view,
+    "estimate": estimation_view,
+}
 """What each result says, from the mapping that JSON holds."""

@@ -19,6 +19,8 @@ WHEN: dict[str, str] = {
     "upper": "the whole interval lies below the bound",
 }
 
+_INTERVAL = ("value", "lower", "upper", "level", "kind")
+
 # Which alarms count, where a store of past runs tells what was raised before.
 ASKED: tuple[Asked, ...] = ("all", "new")
 
@@ -168,6 +170,37 @@ class Alarms:
 
     def _told(self, one: Failing) -> dict[str, Any]:
         return one.to_dict() | ({} if self.asked is None else {"known_since": one.known_since})
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Alarms:
+        """The alarms that `to_dict` wrote.
+
+        >>> rules = (AlarmRule("f1", "below", 0.8),)
+        >>> Alarms.from_dict(Alarms(rules, "value", 3, "chunk", (), ()).to_dict()).summary()
+        'No alarm in 3 chunks: f1 below 0.8'
+        """
+        rules = {(r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"]) for r in told["rules"]}
+
+        def failing(one: Mapping[str, Any]) -> Failing:
+            place = {name: one[name] for name in ("name", "start", "end", "by", "slice") if name in one}
+            interval, truth = (None if x is None else Interval(*(x[n] for n in _INTERVAL)) for x in (one, one["truth"]))
+            assert interval is not None
+            return Failing(
+                rules[one["metric"], one["rule"]],
+                one["bound"],
+                one["reference"],
+                place,
+                one["rows"],
+                interval,
+                one["p"],
+                one["changed"],
+                truth,
+                one.get("known_since"),
+            )
+
+        where, by_chance = (tuple(map(failing, told.get(name) or ())) for name in ("where", "by_chance"))
+        unjudged, asked = tuple(told.get("unjudged") or ()), told.get("asked")
+        return cls(tuple(rules.values()), told["when"], told["judged"], told["of"], where, by_chance, unjudged, asked)
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
 from .alarms import Alarms
-from .diagnosis import Diagnosis, column_sentences
+from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .fall import Fall, points_or_more
 from .shown import Shown
-from .values import Curve, Estimate, Interval, Skipped, WithInterval, aligned, percent, plain
+from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
+from .view import Grid, Point, View, cells_of, interval_of
+
+_EQUAL = 0.0005  # differences below this read as none
+_MOST_PARTS = 30  # slices or chunks in a table at first
+_ENDS = ("value", "lower", "upper")
 
 # What one may believe of the shift, and what it then leaves unchanged.
 ASSUMPTIONS: dict[str, str] = {
@@ -168,8 +173,9 @@ class Estimation(Shown):
             None if known is None else Interval(**{n: known[n] for n in ("value", "lower", "upper", "level", "kind")})
         )
 
-    def __repr__(self) -> str:
-        return summary_of_estimation(self)
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return estimation_view(self.to_dict())
 
     def __getitem__(self, method: str) -> Estimate:
         for estimate in self.estimates:
@@ -229,81 +235,16 @@ def _without(fell: Fall | None) -> dict[str, Any]:
     return {} if fell is None else {"fell_without_labels": fell.to_dict()}
 
 
-def headline_lines(found: Estimation) -> list[str]:
-    """The headline, what it rests on, how far to trust it, the kind of shift, the reference, and the truth if known."""
-    return _lines(found, brief=False)
+def worst_parts(parts: Sequence[Mapping[str, Any]], most: int) -> list[int]:
+    """Of many parts the places of those with an alarm and those of lowest estimated accuracy, in their order.
 
-
-def _lines(found: Estimation, brief: bool) -> list[str]:
-    head, reference = found.headline, found.reference
-    made = f"{percent(head.interval.level, None)} {head.interval.kind} interval"
-    fell = [] if found.fell is None else [f"  {found.fell.sentence()}"]
-    known = [*_truth_lines(found), *fell] if found.by_labels else []
-    lines = [
-        *known,
-        f"Estimated accuracy: {_ends(head)}  ({made if brief else f'{made}, {head.method}'})",
-        f"  rests on: {head.assumes.partition(' (')[0] if brief else head.assumes}",
-        _trust(found),
-    ]
-    if head.bands and not brief:
-        lines.append(f"  {bands_sentence(head)}")
-    lines += [] if known else fell
-    if found.diagnosis is not None:
-        lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
-        lines += [f"  {line}" for line in column_sentences(found.diagnosis.to_dict())]
-    lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
-    return lines if known else [*lines, *_truth_lines(found)]
-
-
-def _truth_lines(found: Estimation) -> list[str]:
-    """The truth, where some of it is known."""
-    truth = found.target["accuracy"]
-    if truth is None:
-        return []
-    ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
-    rows = f"{found.target['labelled']} labelled target rows"
-    return [f"True accuracy:      {percent(truth['value'])}  {ends} on {rows}"]
-
-
-def brief_lines(found: Estimation) -> list[str]:
-    """As `headline_lines`, but no more than a person reads at a glance: bands, cases and methods are left to -v."""
-    return _lines(found, brief=True)
-
-
-def worst_parts(parts: Sequence[Part], most: int) -> tuple[Part, ...]:
-    """Of many parts those with an alarm and those of lowest estimated accuracy, in the order of all of them.
-
-    >>> headlines = [Headline(Interval(a, 0, 1, 0.9, "exact"), "", "", "low", "") for a in (0.9, 0.7, 0.8)]
-    >>> parts = [Part({"value": i}, 10, one, ()) for i, one in enumerate(headlines)]
-    >>> [part.place["value"] for part in worst_parts(parts, 2)]
+    >>> worst_parts([{"headline": {"value": one}} for one in (0.9, 0.7, 0.8)], 2)
     [1, 2]
     """
-    order = sorted(range(len(parts)), key=lambda i: (not _is_alarm(parts[i]), parts[i].headline.value))
-    alarms = sum(map(_is_alarm, parts))
-    return tuple(parts[i] for i in sorted(order[: max(most, alarms)]))
-
-
-def _is_alarm(part: Part) -> bool:
-    return part.fell is not None and bool(part.fell.alarm)
-
-
-def bands_sentence(headline: Headline) -> str:
-    """The three bands in one plain sentence; empty without them.
-
-    >>> ends = {"unchanged": (0.92, 0.94), "half": (0.86, 0.93), "nine_in_ten": (0.75, 0.95)}
-    >>> bands = {name: Interval(0.93, *two, 0.9, "empirical") for name, two in ends.items()}
-    >>> bands_sentence(Headline(bands["half"], "doc", "", "low", "", bands))  # doctest: +ELLIPSIS
-    'if P(y | x) stood still: 92.0 % to 94.0 %; half of such natural shifts ended in 86 % to 93 %, nine in ten in ...'
-    """
-    three = [headline.bands.get(name) for name in ("unchanged", "half", "nine_in_ten")]
-    if None in three:
-        return ""
-    still, half, most = (one for one in three if one is not None)
-    return (
-        f"if P(y | x) stood still: {percent(still.lower)} to {percent(still.upper)}; half of such natural shifts ended "
-        f"in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in {percent(most.lower, 0)} to "
-        f"{percent(most.upper, 0)}"
-    )
+    values = [(part.get("headline") or {}).get("value") for part in parts]
+    ranks = [(not _is_alarm(part), 2.0 if v is None else v) for part, v in zip(parts, values, strict=True)]
+    order = sorted(range(len(parts)), key=ranks.__getitem__)
+    return sorted(order[: max(most, sum(map(_is_alarm, parts)))])
 
 
 def alarm_text(fell: Fall | None) -> str:
@@ -317,61 +258,237 @@ def alarm_text(fell: Fall | None) -> str:
     return "no" if fell.verdict == "holds" else "ALARM" if fell.alarm else "likely, by chance as well"
 
 
-def alarms_sentence(parts: Sequence[Part], title: str) -> str:
-    """How many parts raised an alarm, and what that means; empty where it was not asked."""
-    fell = [p.fell for p in parts if p.fell is not None]
-    if not fell:
-        return ""
-    many = sum(one.alarm for one in fell)
-    some = f"{many} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
-    return f"{some} fell by {points_or_more(fell[0].by_at_least)} (alarm)"
+def estimation_view(told: Mapping[str, Any]) -> View:
+    """What an estimate says, from the mapping that JSON holds, as far as it goes.
 
-
-def _true(part: Part, parts: Sequence[Part]) -> list[str]:
-    """The cell with the truth of a part, where one of them has labels."""
-    if not any(one.truth for one in parts):
-        return []
-    return [""] if part.truth is None else [_ends(part.truth)]
-
-
-def _ends(one: Headline | Estimate | Interval) -> str:
-    return f"{percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]"
-
-
-def _trust(found: Estimation) -> str:
-    """How far to trust the headline and why; the diagnosis, which has a line of its own, is not said twice."""
-    why = found.headline.why
-    if found.diagnosis is not None and found.diagnosis.why:
-        for said in (
-            f": {found.diagnosis.why}",
-            f"; {found.diagnosis.why}",
-            f"{found.diagnosis.why}; ",
-            found.diagnosis.why,
-        ):
-            why = why.replace(said, "")
-    return f"  trust {found.headline.trust}: {why or 'see the kind of shift'}"
-
-
-def summary_of_estimation(found: Estimation) -> str:
-    """Headline, every method, slices or chunks, and how many methods were left out."""
-    lines = headline_lines(found)
-    lines.append(
-        aligned(
-            ["method", "accuracy", "lower", "upper", "assumes"],
-            [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.assumes] for e in found.estimates],
-        )
+    >>> told = {"headline": {"value": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "kind": "backtest"}}
+    >>> view = estimation_view({**told, "reference": {"accuracy": 0.912, "rows": 500}})
+    >>> view.title, view.number, view.sentences[0]
+    ('Estimated accuracy', '80.0 %', '11.2 points below the reference accuracy (91.2 % on 500 rows)')
+    """
+    head, truth = told.get("headline") or {}, _truth(told)
+    estimate = interval_of(head)
+    one = interval_of(truth) if truth.get("decides") else estimate
+    diagnosis, why = told.get("diagnosis") or {}, head.get("why") or ""
+    parts = [(title, told.get(f"{title}s") or []) for title in ("slice", "chunk")]
+    return View(
+        "True accuracy" if truth.get("decides") else "Estimated accuracy",
+        "none" if one is None else percent(one.value),
+        one,
+        trust=None if truth.get("decides") else head.get("trust"),
+        sentences=tuple(filter(None, _sentences(told, one, estimate))),
+        details=tuple(filter(None, (_bands(head), _method(head), *threshold_sentences(told)))),
+        points=tuple(_points(told)),
+        line=(told.get("reference") or {}).get("accuracy"),
+        line_name="reference",
+        grids=(
+            *_metrics_grids(told),
+            *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
+            *(replace(grid, noun="", detail=True, few=None) for grid in columns_grid(diagnosis)),
+            *_method_grids(told),
+        ),
+        alarms=tuple(Alarms.from_dict(told["alarms"]).lines()) if told.get("alarms") else (),
+        warnings=tuple(one for one in told.get("warnings") or () if one != why),  # trust has said it
+        seed=told.get("seed"),
     )
-    for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
-        if parts:
-            rows = [[p.name, str(p.rows), _ends(p.headline), *_true(p, parts), alarm_text(p.fell)] for p in parts]
-            truth = ["truth"] if any(p.truth for p in parts) else []
-            lines.append(aligned([title, "rows", "accuracy", *truth, "fell"], rows))
-            lines.append(alarms_sentence(parts, title))
-    if found.alarms is not None:
-        lines += found.alarms.lines()
-    if found.skipped:
-        lines.append(f"{len(found.skipped)} methods were left out; `.skipped` says why")
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+
+
+def _sentences(told: Mapping[str, Any], one: Interval | None, estimate: Interval | None) -> list[str]:
+    """Against the reference, whether it fell, the truth, how far to trust the number, the shift, the assumption."""
+    head, truth, target = told.get("headline") or {}, _truth(told), told.get("target") or {}
+    reference, fell, diagnosis = told.get("reference") or {}, told.get("fell"), told.get("diagnosis") or {}
+    if one is None:
+        return ["No method could answer on these data; the reasons are listed below."]
+    nothing = head.get("trust") == "none" and one is estimate and one.lower <= 0 and one.upper >= 1
+    lines = ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
+    measured = f"Measured on {counted(truth.get('labelled') or 0, 'labelled row')}"
+    unlabelled = f"On {counted(target['rows'], 'row')} without labels" if target.get("rows") and not truth else ""
+    said = measured if truth.get("decides") else unlabelled
+    if reference.get("accuracy") is not None:
+        rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
+        gap = round(one.value, 3) - round(reference["accuracy"], 3)
+        side = f"{points(gap)} {'below' if gap < 0 else 'above'}" if abs(gap) >= _EQUAL else "the same as"
+        yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
+        said = f"{said}{said and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
+    lines.append(said[:1].upper() + said[1:])
+    lines.append(Fall(**fell).sentence() if fell else "")
+    if truth.get("decides") and estimate is not None:
+        lines.append(f"Estimated without labels: {_with_ends(estimate)}")
+    elif truth and interval_of(truth) is not None:
+        rows = counted(truth.get("labelled") or target.get("labelled") or 0, "labelled target row")
+        lines.append(f"True accuracy: {_with_ends(interval_of(truth))} on {rows}")
+    if head.get("trust"):
+        lines.append(f"Trust {head['trust']}: {_why(head.get('why') or '', diagnosis.get('why') or '')}")
+    if diagnosis.get("kind"):
+        lines += [f"Kind of shift: {diagnosis['kind']}: {diagnosis.get('why')}", *column_sentences(diagnosis)]
+    return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
+
+
+def _truth(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The accuracy by labels, with their number and whether they decide; empty without labels."""
+    truth: Mapping[str, Any] = told.get("truth") or (told.get("target") or {}).get("accuracy") or {}
+    return truth
+
+
+def _why(why: str, diagnosis: str) -> str:
+    """Why a number is trusted so far; the diagnosis, which has a line of its own, is not said twice."""
+    for said in (f": {diagnosis}", f"; {diagnosis}", f"{diagnosis}; ", diagnosis) if diagnosis else ():
+        why = why.replace(said, "")
+    return why or "see the kind of shift"
+
+
+def _with_ends(one: Any) -> str:
+    value, lower, upper = cells_of(one)
+    return f"{value} ({lower} to {upper})"
+
+
+def _bands(head: Mapping[str, Any]) -> str:
+    """The three bands of a headline in a sentence; empty where it has none."""
+    bands = head.get("bands") or {}
+    three = [interval_of(bands.get(name)) for name in ("unchanged", "half", "nine_in_ten")]
+    same, half, most = three
+    if same is None or half is None or most is None:
+        return ""
+    return (
+        f"If P(y | x) is unchanged: {percent(same.lower)} to {percent(same.upper)}; half of public natural shifts like "
+        f"this one ended in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in "
+        f"{percent(most.lower, 0)} to {percent(most.upper, 0)}"
+    )
+
+
+def _method(head: Mapping[str, Any]) -> str:
+    """What the number is made of, and the assumption in full where it was cut short."""
+    assumes = str(head.get("assumes") or "")
+    more = f". It assumes in full: {assumes}" if " (" in assumes else ""
+    return f"Method: {head['method']}{more}" if head.get("method") else ""
+
+
+def _points(told: Mapping[str, Any]) -> list[Point]:
+    """Chunks for the small chart, in the order of time."""
+    some = [(part, interval_of(part.get("headline"))) for part in told.get("chunks") or ()]
+    made = [
+        Point(_name(part), one.value, one.lower, one.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
+        for part, one in some
+        if one is not None
+    ]
+    return made if len(made) > 1 else []
+
+
+def _name(part: Mapping[str, Any]) -> str:
+    """What people call a part: the value of a slice, the month or the rows of a chunk."""
+    return str(part.get("value", part.get("name", part.get("start"))))
+
+
+def _is_alarm(part: Mapping[str, Any]) -> bool:
+    return bool((part.get("fell") or {}).get("alarm"))
+
+
+def _metrics_grids(told: Mapping[str, Any]) -> list[Grid]:
+    """What was asked for besides the accuracy; what each method says of it waits."""
+    metrics = told.get("metrics") or {}
+    if not metrics:
+        return []
+    known = any(one.get("truth") for one in metrics.values())
+    rows, methods = [], []
+    for name, one in metrics.items():
+        own = [one.get("reference"), *([one.get("truth")] if known else [])]
+        cells = [number((other or {}).get("value")) for other in own]
+        rows.append([name, *(number(one[end]) for end in _ENDS), one["trust"], *cells])
+        for e in one.get("estimates") or ():
+            methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
+    columns = ["metric", *_ENDS, "trust", "reference", *(["truth"] if known else [])]
+    heads = ["metric", "method", *_ENDS, "assumes"]
+    return [Grid("metrics", columns, rows), Grid("metrics by each method", heads, methods, noun="", detail=True)]
+
+
+def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
+    rows = []
+    for part in parts:
+        truth, fell = part.get("truth"), part.get("fell")
+        cells = [alarm_text(Fall(**fell) if fell else None), cells_of(truth)[0]]
+        rows.append([_name(part), f"{part['rows']:,}", *cells_of(part.get("headline")), *cells])
+    columns = [title, "rows", "accuracy", "lower", "upper", "fell", "truth"]
+    used = [j for j in range(7) if j < 5 or any(row[j] for row in rows)]
+    few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
+    left = 0 if few is None else len(parts) - len(few)
+    fell = [part["fell"] for part in parts if part.get("fell")]
+    many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
+    grids = [
+        Grid(
+            f"{title}s",
+            [columns[j] for j in used],
+            [[row[j] for j in used] for row in rows],
+            noun=title,
+            few=few,
+            marked=frozenset(i for i, part in enumerate(parts) if _is_alarm(part)),
+            notes=(f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else (),
+            rest=f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else "",
+        )
+    ]
+    names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
+    if names:
+        metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
+        known = any(one.get("truth") for some in metrics for one in some)
+        heads = [title, *(c for name in names for c in ([name, "truth"] if known else [name]))]
+        lines = []
+        for part, some in zip(parts, metrics, strict=True):
+            values = [x.get("value") for one in some for x in ((one, one.get("truth") or {}) if known else (one,))]
+            lines.append([_name(part), *map(number, values)])
+        grids.append(Grid(f"metrics of {title}s", heads, lines, noun=title, few=few))
+    return grids
+
+
+def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
+    """Every method, every assumption about the shift, and the methods that were left out: all wait."""
+    estimates = told.get("estimates") or []
+    kinds = list(dict.fromkeys(one["kind"] for one in estimates))
+    several = len(kinds) > 1
+    rows = [[e["method"], *cells_of(e), *([e["kind"]] if several else []), e["assumes"]] for e in estimates]
+    believed = []
+    for name, one in (told.get("assumptions") or {}).items():
+        against = f"speak against it: {one['refuted']}" if one.get("refuted") else ""
+        against, method = (
+            (against, one["method"].partition(":")[0]) if cells_of(one)[0] else (one["why"] or against, "")
+        )
+        believed.append([ASSUMPTIONS.get(name, name), *cells_of(one), method, against])
+    skipped = [[one["method"], one["why"]] for one in told.get("skipped") or ()]
+    return [
+        Grid(
+            "methods" if several else f"methods, {''.join(kinds)} intervals",
+            ["method", "accuracy", "lower", "upper", *(["kind"] if several else []), "assumes"],
+            rows,
+            noun="method",
+            detail=True,
+        ),
+        Grid(
+            "what you would believe",
+            ["if", "accuracy", "lower", "upper", "method", "the data"],
+            believed,
+            noun="",
+            detail=True,
+        ),
+        Grid("methods that were left out", ["method", "why"], skipped, noun="skipped method", detail=True),
+    ]
+
+
+def threshold_sentences(told: Mapping[str, Any]) -> list[str]:
+    """From which confidence on the estimated accuracy reaches what was asked for."""
+    answers = (told.get("risk_coverage") or {}).get("answers") or []
+    lines = []
+    for one in answers:
+        target = percent(one["accuracy"] or 0)
+        if one["threshold"] is None or one["coverage"] is None:
+            lines.append(f"Threshold: no part of the target reaches an estimated accuracy of {target}")
+            continue
+        text = f"Threshold: at confidence >= {one['threshold']:.4f} ({percent(one['coverage'])} of the rows) "
+        safe = one["safe_threshold"]
+        text += f"estimated accuracy is at least {target}"
+        text += "; nowhere does the band's lower end reach it" if safe is None else ""
+        lines.append(text + ("" if safe is None else f"; the band's lower end reaches it at >= {safe:.4f}"))
+    if lines and (told.get("diagnosis") or {}).get("kind") == "support":
+        lines.append("Do not rely on this threshold: it asks that confidence means what it meant on the reference")
+    return lines
 
 
 def number(value: float | None) -> str:

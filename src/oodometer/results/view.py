@@ -33,7 +33,7 @@ class Grid:
     title, columns, rows : as text. noun : what a row is called where some are left out.
     detail : whether the table waits until somebody asks (-v, a click). few, main : rows and columns that are shown
         before; all by default. bold : cells (row, column) that stand out. marked : rows with an alarm.
-    notes : sentences below it.
+    notes : sentences below it. rest : one more where some rows or columns are left out.
     """
 
     title: str
@@ -46,6 +46,7 @@ class Grid:
     bold: frozenset[tuple[int, int]] = frozenset()
     marked: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    rest: str = ""
 
     @property
     def numeric(self) -> list[bool]:
@@ -60,12 +61,14 @@ class Grid:
         across = range(len(self.columns)) if self.main is None else self.main
         bold = frozenset((i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold)
         rows = [[self.rows[i][j] for j in across] for i in lines]
-        return Grid(self.title, [self.columns[j] for j in across], rows, self.noun, bold=bold, notes=self.notes)
+        return Grid(
+            self.title, [self.columns[j] for j in across], rows, self.noun, bold=bold, notes=(*self.notes, self.rest)
+        )
 
     def left_out(self) -> dict[str, int]:
         """How many of what are not shown at first."""
         if self.detail:
-            return {self.noun: 1 if self.noun == "table" else len(self.rows)}
+            return {} if not self.noun else {self.noun: 1 if self.noun == "table" else len(self.rows)}
         rows = {} if self.few is None else {self.noun: len(self.rows) - len(self.few)}
         return rows | ({} if self.main is None else {"metric": len(self.columns) - len(self.main)})
 

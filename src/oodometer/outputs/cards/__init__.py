@@ -9,9 +9,7 @@ from ...errors import UsageError
 from ...results.view import View
 
 _HOMES = {
-    "Audit": "others.audit",
     "Comparison": "others.comparison",
-    "Estimation": "estimation",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
     "FewShotRanking": "others.ranking",

@@ -8,7 +8,6 @@ from ...results import percent
 from ...results.view import Grid, View, cells_of, interval_of
 
 if TYPE_CHECKING:
-    from ...audits.result import Audit
     from ...results.comparison import Comparison
     from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
@@ -17,30 +16,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
 _MOST = 8
-
-
-def audit(found: Audit) -> View:
-    """The audited accuracy, the label-free one beside it; without labels that stands alone."""
-    from ...audits.result import audit_lines
-
-    chosen = found.estimate
-    lines = audit_lines(found)
-    rows = [[e.method, *cells_of(e), e.kind, e.assumes] for e in found.intervals]
-    columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
-    grids = [Grid("intervals", columns, rows)] if rows else []
-    if found.suggestion is not None:
-        lines.append(f"{len(found.suggestion.row):,} rows to label next; `.suggestion` names them")
-    shown = found.headline if chosen is None else chosen
-    return View(
-        title="Estimated accuracy, not audited: no labels" if chosen is None else "Audited accuracy",
-        number=percent(shown.value),
-        interval=interval_of(shown),
-        trust=found.headline.trust if chosen is None else None,
-        sentences=tuple(line.strip() for line in lines),
-        grids=tuple(grids),
-        warnings=tuple(found.warnings),
-        seed=found.seed,
-    )
 
 
 def comparison(found: Comparison) -> View:
