@@ -92,7 +92,7 @@ def test_the_page_says_what_the_result_says(found: dict[str, Any]) -> None:
     text = text_of(page)
     for words in (
         "Of 40 randomly drawn rows of 5,970 the model got 37 right. As informative as 61 random labels.",
-        "80.0–98.0 % 95 % exact interval",
+        "95 % exact interval, ppi-betting",
         "The labels do not refute the estimate that was made without them",
         "What is not refuted is not proved. With 40 labels this test refutes 9 times in 10 only where the truth lies "
         "below 66.8 %.",

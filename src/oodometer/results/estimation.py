@@ -288,7 +288,7 @@ def estimation_view(told: Mapping[str, Any]) -> View:
             *_method_grids(told),
         ),
         alarms=tuple(Alarms.from_dict(told["alarms"]).lines()) if told.get("alarms") else (),
-        warnings=tuple(one for one in told.get("warnings") or () if one != why),  # trust has said it
+        warnings=tuple(one for one in told.get("warnings") or () if one != why or head.get("trust") != "none"),
         seed=told.get("seed"),
     )
 
@@ -320,7 +320,8 @@ def _sentences(told: Mapping[str, Any], one: Interval | None, estimate: Interval
     if head.get("trust"):
         lines.append(f"Trust {head['trust']}: {_why(head.get('why') or '', diagnosis.get('why') or '')}")
     if diagnosis.get("kind"):
-        lines += [f"Kind of shift: {diagnosis['kind']}: {diagnosis.get('why')}", *column_sentences(diagnosis)]
+        because = f": {diagnosis['why']}" if diagnosis.get("why") else ""
+        lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]
     return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
 
 
