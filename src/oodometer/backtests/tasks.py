@@ -66,13 +66,7 @@ class TrialWork:
         """These trials; families that failed and methods that cannot be fitted are added where they are not yet."""
 
         def fit(part: Predictions) -> EstimationPlan:
-            plan, left_out = fit_plan(
-                part,
-                self.methods,
-                level=self.level,
-                seed=self.seed,
-                calibrator=self.calibrator,
-            )
+            plan, left_out = fit_plan(part, self.methods, level=self.level, seed=self.seed, calibrator=self.calibrator)
             for one in left_out:
                 unfitted.setdefault(one.method, one)
             return plan.lighter()

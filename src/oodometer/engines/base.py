@@ -46,10 +46,7 @@ def check_workers(workers: int | None) -> int | None:
 
 
 def fold_states(
-    states: Iterable[S],
-    parts: Sequence[Any],
-    merge: Callable[[S, S], S],
-    on_done: Callable[[Any], None] | None = None,
+    states: Iterable[S], parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None = None
 ) -> S:
     """One state of the states of all parts, which come in the order of the parts; `UsageError` where there is none.
 

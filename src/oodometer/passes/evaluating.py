@@ -204,11 +204,7 @@ def ids_repeat(plan: EvaluationPlan, state: State) -> bool:
 
 
 def finish_evaluation(
-    source: Source,
-    plan: EvaluationPlan,
-    state: State,
-    skipped: Sequence[Skipped],
-    options: EvaluationOptions,
+    source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped], options: EvaluationOptions
 ) -> Evaluation:
     """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
     skipped, level, seed = list(skipped), options.level, options.seed

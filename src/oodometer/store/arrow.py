@@ -121,10 +121,7 @@ class MemoryReader(TableReader):
     form = "table"
 
     def __init__(
-        self,
-        table: Any,
-        classes: ClassNames | None = None,
-        names: Mapping[str, tuple[str, ...]] | None = None,
+        self, table: Any, classes: ClassNames | None = None, names: Mapping[str, tuple[str, ...]] | None = None
     ) -> None:
         self.table = table
         self.file = None

@@ -86,11 +86,7 @@ class Feed:
     def ordered(self, order: Sequence[int]) -> Feed:
         """The same wide columns in another order."""
         suffixes = self.suffixes or ()
-        return replace(
-            self,
-            columns=tuple(self.columns[i] for i in order),
-            suffixes=tuple(suffixes[i] for i in order),
-        )
+        return replace(self, columns=tuple(self.columns[i] for i in order), suffixes=tuple(suffixes[i] for i in order))
 
     def counted(self) -> Feed:
         """The same; wide columns that count from 0 in any order are put into theirs, as the entries of a list are.
@@ -144,12 +140,7 @@ class Layout:
                     remedy="drop the one that is not meant",
                     column=found[0][0],
                 )
-            feed = Feed(
-                field,
-                FIELDS[field].cell,
-                tuple(raw for raw, _ in found),
-                tuple(suffix for _, suffix in found),
-            )
+            feed = Feed(field, FIELDS[field].cell, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found))
             feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]

@@ -180,10 +180,7 @@ class NpzReader(TableReader):
         if kind == "ragged":
             return self._ragged(raw, held, name, start, stop)
         return column_of(
-            self._range(raw, held, name, sample_axis(kind), start, stop),
-            kind,
-            name,
-            "" not in (self.classes or ()),
+            self._range(raw, held, name, sample_axis(kind), start, stop), kind, name, "" not in (self.classes or ())
         )
 
     def _range(self, raw: Any, held: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:

@@ -147,11 +147,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
 
 
 def _of_cluster(
-    data: Any,
-    wanted: Axes | None,
-    mapping: Mapping[str, str] | None,
-    extra: Iterable[str],
-    where: Sequence[Condition],
+    data: Any, wanted: Axes | None, mapping: Mapping[str, str] | None, extra: Iterable[str], where: Sequence[Condition]
 ) -> Source:
     from .cluster_frames import ClusterFrame
 

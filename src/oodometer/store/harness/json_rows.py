@@ -55,10 +55,6 @@ def _lines(file: str) -> Iterator[bytes]:
 def _object(found: Any, file: str, row: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(
-            "a JSON object",
-            got=type(found).__name__,
-            file=file,
-            row=row,
-            remedy="check what wrote the log",
+            "a JSON object", got=type(found).__name__, file=file, row=row, remedy="check what wrote the log"
         )
     return found

@@ -350,10 +350,7 @@ def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[lis
     if metric not in ("acc_norm", "acc_bytes"):
         return [plain]
     ways = []
-    for stripped in (
-        True,
-        False,
-    ):  # the blank before an option is not counted, where the harness put it there
+    for stripped in (True, False):  # the blank before an option is not counted, where the harness put it there
         lengths = [
             _lengths(one, len(s), stripped, metric == "acc_bytes") for one, s in zip(choices, plain, strict=True)
         ]
