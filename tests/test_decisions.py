@@ -13,7 +13,7 @@ from oodometer import InputError, Predictions
 from oodometer.errors import UsageError
 from oodometer.scores import Margin, MaxProbability
 from oodometer.store import RecordSource
-from oodometer.store.decided import DecidedSource
+from oodometer.store.memory import DecidedSource
 
 THRESHOLD = 0.7
 

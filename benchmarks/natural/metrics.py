@@ -31,7 +31,7 @@ from oodometer.headline.metric_headline import START, MetricEvidence, metric_sig
 from oodometer.headline.natural_headline import doubt_of
 from oodometer.headline.natural_shifts import NaturalShifts
 from oodometer.headline.with_labels import signs_of_result
-from oodometer.passes.fitting import quick_methods
+from oodometer.passes.plan import quick_methods
 
 __all__ = ["main"]
 

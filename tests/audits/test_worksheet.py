@@ -14,7 +14,7 @@ from oodometer import audit
 from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source
-from oodometer.store.spreadsheets import guarded, same_cell, unguarded
+from oodometer.store.write import guarded, same_cell, unguarded
 from oodometer.testing import example_record
 
 REFERENCE, TARGET = example_record(300, seed=1), example_record(200, seed=2, difficulty=1.5)

@@ -20,7 +20,7 @@ from typing import Any
 from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fit
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.reports.page import render
 
 

@@ -23,7 +23,7 @@ from oodometer import estimate
 from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, SparkEngine, create_engine
 from oodometer.engines.remote import Order, order_of, received, run_part, why_lost
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.registry import names
 
 SCRIPT = Path(__file__).with_name("everything.py")

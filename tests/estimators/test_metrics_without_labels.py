@@ -14,8 +14,8 @@ from oodometer.estimators.class_metrics import CLASS_METRICS, class_metric, clas
 from oodometer.estimators.class_order import class_order
 from oodometer.estimators.expected_classes import count_classes, known_classes
 from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
-from oodometer.passes.fitting import choose, fit_plan
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
+from oodometer.passes.plan import choose, fit_plan
 
 NAMES = [name for name in CLASS_METRICS if name != "expected_value"]
 

@@ -13,7 +13,7 @@ from oodometer import Predictions, estimate, registry
 from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators.threshold import ScoreThreshold, find_threshold, total_credit
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.registry import create
 from oodometer.scores import NegativeEntropy, NeighborDistance
 from oodometer.testing import example_record

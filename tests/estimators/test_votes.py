@@ -13,7 +13,7 @@ from oodometer import Predictions, estimate
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.estimators import MaxProb, VotingBounds, max_prob_oracle
 from oodometer.intervals import clopper_pearson, wilson
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.registry import create, names
 
 # Five outputs that 4, 3, 2, 1 and 0 of four judges accept.

@@ -14,7 +14,7 @@ import oodometer
 from oodometer import Estimation
 from oodometer.errors import InputError
 from oodometer.histories import open_store
-from oodometer.histories.reading import kept_result
+from oodometer.histories.recording import kept_result
 from oodometer.histories.sqlite import SqliteStore
 
 Night = Callable[..., Estimation]

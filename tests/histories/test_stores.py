@@ -17,8 +17,8 @@ import pytest
 import oodometer
 from oodometer import Estimation
 from oodometer.errors import InputError, NotStoredError, UsageError
-from oodometer.histories import Store, base, open_store, recording, schema
-from oodometer.histories.reading import kept_result
+from oodometer.histories import Store, base, open_store, recording
+from oodometer.histories.recording import kept_result
 
 Night = Callable[..., Estimation]
 
@@ -121,7 +121,7 @@ def test_an_older_store_is_brought_up_to_date_by_the_next_run(
 ) -> None:
     night({"2026-01": 0.7})
     more = "ALTER TABLE oodometer_runs ADD COLUMN weather TEXT"
-    monkeypatch.setattr(base, "MIGRATIONS", (*schema.MIGRATIONS, (more,)))
+    monkeypatch.setattr(base, "MIGRATIONS", (*base.MIGRATIONS, (more,)))
     monkeypatch.setattr(base, "VERSION", 2)
     with pytest.raises(InputError, match="expected a store of schema 2, got schema 1; the next `oodometer estimate"):
         oodometer.history(place)
@@ -173,7 +173,7 @@ def locked(place: str) -> Iterator[None]:
 WRITER = """
 import sys
 from oodometer.histories import base, open_store
-from oodometer.histories.record import PartRow, RunRecord
+from oodometer.histories.base import PartRow, RunRecord
 base.WAIT = 60.0
 place, name, many, parts = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 words = dict.fromkeys(("verb", "version", "cut", "answer"), "x") | {"job": name, "at": "2026-01-01T00:00:00+00:00"}

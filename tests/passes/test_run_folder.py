@@ -166,7 +166,7 @@ def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: 
 
 def test_a_second_run_opens_no_file_for_its_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the first batch, by which methods are chosen."""
-    from oodometer.store.reader_part import ReaderPart
+    from oodometer.store.reader_source import ReaderPart
 
     asked(folder)
     read: list[int] = []

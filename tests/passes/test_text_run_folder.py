@@ -12,7 +12,7 @@ import pytest
 from oodometer import estimate
 from oodometer.passes.run_folder import FACTS, read_manifest
 from oodometer.predictions import Predictions
-from oodometer.store import files, known_files, write_predictions
+from oodometer.store import files, write_predictions
 from oodometer.store import reader as text_reader
 from oodometer.store.files import Stamp
 
@@ -133,12 +133,12 @@ def test_a_type_that_a_new_file_widens_is_read_again_everywhere(tmp_path: Path) 
 
 def test_nothing_is_kept_outside_of_a_run_folder(tmp_path: Path) -> None:
     stamp = Stamp(1, 2)
-    known_files.known_files().put("a.csv", stamp, "index", [1])
-    assert known_files.known_files().get("a.csv", stamp, "index") is None
-    with known_files.knowing(tmp_path / "f.json") as known:
-        known_files.known_files().put("a.csv", stamp, "index", [1])
+    files.known_files().put("a.csv", stamp, "index", [1])
+    assert files.known_files().get("a.csv", stamp, "index") is None
+    with files.knowing(tmp_path / "f.json") as known:
+        files.known_files().put("a.csv", stamp, "index", [1])
         assert known.get("a.csv", stamp, "index") == [1]
-    with known_files.knowing(tmp_path / "f.json") as known:
+    with files.knowing(tmp_path / "f.json") as known:
         assert known.get("a.csv", stamp, "index") == [1]
         assert known.get("b.csv", stamp, "index") is None
     assert text_reader.known_files().get("a.csv", stamp, "index") is None

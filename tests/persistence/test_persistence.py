@@ -24,9 +24,9 @@ from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators import Estimator
 from oodometer.examples import example_candidates, example_record
 from oodometer.inference.method import Sums
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.persistence import Archive, Damaged, Encoder, NotKept, decoded, write_archive
-from oodometer.persistence.classes import FLOORS
+from oodometer.persistence.archive import FLOORS
 from oodometer.predictions import Predictions
 from oodometer.registry import create, names, register, unregister
 from oodometer.results import Skipped

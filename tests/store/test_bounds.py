@@ -130,7 +130,7 @@ def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_n
     content[12:16] = (2**31 - 8).to_bytes(4, "little")
     path.write_bytes(content)
     code = (
-        "import resource, sys; from oodometer.store.arrow_sizes import check_messages; "
+        "import resource, sys; from oodometer.store.arrow import check_messages; "
         ""
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); check_messages(sys.argv[1])"
     )

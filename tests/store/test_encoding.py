@@ -12,8 +12,7 @@ import pytest
 from oodometer import Predictions, read
 from oodometer.errors import InputError, UsageError
 from oodometer.store import as_source
-from oodometer.store.encoding import FeatureEncoding
-from oodometer.store.raw_cells import raw_numbers
+from oodometer.store.encoding import FeatureEncoding, raw_numbers
 from oodometer.verbs.features import with_features
 
 ROWS = 40

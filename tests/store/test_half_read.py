@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
 
-from oodometer.store.opening import open_reader
+from oodometer.store.source import open_reader
 
 PACKED: dict[str, Any] = {".gz": gzip.compress, ".xz": lambda data: lzma.compress(data, preset=0), ".bz2": bz2.compress}
 HALF_READ = """
 import builtins, sys
-from oodometer.store.opening import open_reader
+from oodometer.store.source import open_reader
 reader, _ = open_reader(sys.argv[1], [])
 builtins.kept = reader.tables({reader.columns[0]: "text"}, 1000)
 print(next(builtins.kept).num_rows)

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 
 from oodometer.arrays import Array, Ragged
-from oodometer.backtests.trial_store import fingerprint
+from oodometer.backtests.trials import fingerprint
 from oodometer.checks import check_finite
 from oodometer.errors import InputError
 from oodometer.fields import FIELDS, Field
 from oodometer.predictions import Predictions
-from oodometer.store import InPlace, as_source, axes, columns, open_predictions, reader_part, write_predictions
+from oodometer.store import InPlace, as_source, axes, columns, open_predictions, reader_source, write_predictions
 
 from .test_round_trip import FORMATS, assert_same
 
@@ -58,7 +58,7 @@ def _wider(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setitem(columns.WIDE, field.prefix, name)
             monkeypatch.setitem(columns.AXES, name, field.axis)
             monkeypatch.setitem(axes._FIELD, field.axis, name)
-    monkeypatch.setattr(reader_part, "Predictions", Wider)
+    monkeypatch.setattr(reader_source, "Predictions", Wider)
 
 
 def made(rows: int = ROWS) -> Wider:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from oodometer import estimate
 from oodometer.errors import InputError, OodometerError
 from oodometer.predictions import Predictions
-from oodometer.store import as_source, text_index, write_predictions
+from oodometer.store import as_source, reader, write_predictions
 from oodometer.store import reader as text_reader
 from oodometer.store.csv_file import CsvReader
 from oodometer.store.jsonl import JsonlReader
 from oodometer.store.picked_rows import pick_rows
-from oodometer.store.text_index import filled_lines, index_cells
+from oodometer.store.reader import filled_lines, index_cells
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def fine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a few rows are cut, too."""
     from oodometer.store import jsonl
 
-    monkeypatch.setattr(text_index, "_STEP", 256)
+    monkeypatch.setattr(reader, "_STEP", 256)
     monkeypatch.setattr(jsonl, "_MARKED", 256)
     monkeypatch.setattr(text_reader, "_SMALL", 0)
 
@@ -67,11 +67,11 @@ TEXT = st.text('x,"\n\r', max_size=40) | LINES.map(lambda rows: "\n".join(map(",
 def test_an_index_is_right_or_absent(text: str, step: int) -> None:
     content = b"a,b\n" + text.encode()
     whole = cells(content)
-    before, text_index._STEP = text_index._STEP, step
+    before, reader._STEP = reader._STEP, step
     try:
         index = index_cells(io.BytesIO(content), ",")
     finally:
-        text_index._STEP = before
+        reader._STEP = before
     if whole is None or index is None:
         return
     assert index.rows == len(whole)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer import Predictions
 from oodometer.cli import main
-from oodometer.passes.below_chance import below_chance, confusion, label_warnings
+from oodometer.passes.reference import below_chance, confusion, label_warnings
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -89,7 +89,7 @@ def test_labels_of_other_rows_are_not_explained_by_a_renaming() -> None:
 
 
 def test_the_spread_under_shuffling_is_that_of_shuffled_labels() -> None:
-    from oodometer.passes.below_chance import _shuffled
+    from oodometer.passes.reference import _shuffled
 
     record = made(4, 0.4, rows=60)
     counts = confusion(record)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from oodometer import estimate
 from oodometer.errors import UsageError
-from oodometer.passes.chunking import CALENDAR, CalendarChunks, RowChunks, parse_chunks
-from oodometer.passes.slicing import in_natural_order
+from oodometer.passes.slicing import CALENDAR, CalendarChunks, RowChunks, in_natural_order, parse_chunks
 from oodometer.testing import example_record
 
 REFERENCE = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}

@@ -15,7 +15,7 @@ import oodometer
 from oodometer import Estimation, Predictions, estimate
 from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable, UsageError
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.registry import create
 from oodometer.store import Part, Source, write_predictions
 from oodometer.store.memory import RecordSource

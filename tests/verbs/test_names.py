@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer.errors import InputError, UsageError
-from oodometer.passes.fitting import default_methods
+from oodometer.passes.plan import default_methods
 from oodometer.predictions import Predictions
 
 from ..store.forms import AXES, CLASSES, FORMS, in_order, made, named_record

@@ -19,11 +19,9 @@ from oodometer.diagnoses import Diagnostician
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.headline.headline import Evidence, make_headline
-from oodometer.passes.base import merge_states
-from oodometer.passes.chunking import DurationChunks, parse_chunks
-from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts
+from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, merge_states
 from oodometer.passes.reference import read_reference
-from oodometer.passes.slicing import WHOLE, column_of
+from oodometer.passes.slicing import WHOLE, DurationChunks, column_of, parse_chunks
 from oodometer.registry import create
 from oodometer.results import Estimate
 from oodometer.scores import natural_confidence

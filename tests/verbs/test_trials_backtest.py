@@ -19,16 +19,13 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions
-from oodometer.backtests import trial_store
-from oodometer.backtests.run import BacktestOptions, run_backtest
-from oodometer.backtests.tasks import tasks_of
-from oodometer.backtests.trial_store import TrialStore, cache_folder, fingerprint
-from oodometer.backtests.trials import Key, Trial, run_trials, trial_keys
+from oodometer.backtests import trials
+from oodometer.backtests.run import BacktestOptions, run_backtest, tasks_of
+from oodometer.backtests.trials import Key, Trial, TrialStore, cache_folder, fingerprint, run_trials, trial_keys
 from oodometer.engines import LocalEngine
 from oodometer.errors import InputError, UsageError
-from oodometer.passes.fitting import fit_plan
 from oodometer.passes.folding import Execution
-from oodometer.passes.plan import EstimationPlan
+from oodometer.passes.plan import EstimationPlan, fit_plan
 from oodometer.registry import create, register, unregister
 from oodometer.results import Skipped
 from oodometer.results.backtest import Backtest
@@ -196,7 +193,7 @@ def test_fingerprints_tell_rows_and_options_apart(monkeypatch: pytest.MonkeyPatc
     assert len(set(prints)) == len(prints)
     assert fingerprint(example_record(300, difficulty=1.3)) == prints[0]
     assert fingerprint(RECORD.slice(0, 300)) == prints[0]
-    monkeypatch.setattr(trial_store, "__version__", "0.0.0.other")
+    monkeypatch.setattr(trials, "__version__", "0.0.0.other")
     assert fingerprint(RECORD) != prints[0], "another version may compute otherwise"
 
 

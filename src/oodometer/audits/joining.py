@@ -13,7 +13,7 @@ from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import Axes, LabelledSource, Source, as_source
-from ..store.spreadsheets import same_cell
+from ..store.write import same_cell
 from .keys import KEY, Key, check_places, key_of
 
 __all__ = [

@@ -13,8 +13,7 @@ from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
 from ..store import Source
 from ..store.cells import plain
-from ..store.columns import INDEX
-from ..store.likely import likely_columns
+from ..store.columns import INDEX, likely_columns
 
 KEY = "id"
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)

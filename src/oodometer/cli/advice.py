@@ -13,8 +13,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from ..arrays import Array
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
-from ..store.columns import WIDE
-from ..store.likely import as_options, likely_columns
+from ..store.columns import WIDE, as_options, likely_columns
 
 _TRUTH = ("label", "correct")
 _OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
@@ -66,7 +65,7 @@ def _files(
     given: Mapping[str, Any], places: Mapping[str, tuple[str, str]], parameters: Sequence[str]
 ) -> list[tuple[str, tuple[str, ...]]]:
     """The files of these parameters that are read, in this order: path and columns."""
-    from ..store.tables import open_table
+    from ..store.source import open_table
 
     out = []
     for parameter in parameters:
@@ -164,7 +163,7 @@ def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequenc
 
 def _read(path: str, truth: str, wide: Sequence[str]) -> tuple[Array, Array]:
     """Labels that are known, as texts, and numbers of the columns beside them, of the first rows of a file."""
-    from ..store.tables import open_table
+    from ..store.source import open_table
 
     kinds: dict[str, Any] = dict.fromkeys((truth, *wide), "any")
     for batch in open_table(path).batches(kinds, 10_000):

@@ -47,7 +47,7 @@ def backtest(
     out: options.Out = None,
 ) -> None:
     """Try every method on shifts simulated from a labelled reference."""
-    from ..backtests.trial_store import cache_folder
+    from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
 
     output.check_files(report, out)

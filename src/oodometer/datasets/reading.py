@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError, UsageError
 from ..store.artifact_cache import content_of
-from ..store.tables import RawTable, open_table
+from ..store.source import RawTable, open_table
 from .base import Dataset, Dialogue, Modality, Table
 from .dialogues import TURNS, Replies, exchange, is_context, said, with_replies
 from .files import hub_rows

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from ..registry import create
-from .base import Engine
-from .choice import task_engine
-from .local import LocalEngine
+from .base import Engine, LocalEngine, run_tasks, task_engine
 from .processes import ProcessEngine
 from .ray import RayEngine
 from .spark import SparkEngine
-from .tasks import run_tasks
 
 __all__ = [
     "Engine",

@@ -17,8 +17,7 @@ from weakref import ref
 from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, check_workers, fold_states
-from .local import fold_in
+from .base import Engine, check_workers, fold_in, fold_states
 from .remote import Order, order_of, work_of
 
 S = TypeVar("S")

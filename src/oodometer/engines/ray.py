@@ -14,8 +14,7 @@ from ..errors import MissingExtraError, UsageError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
-from .remote import order_of, received, run_part, why_lost
-from .session import Session, check_listens, join
+from .remote import Session, check_listens, join, order_of, received, run_part, why_lost
 
 S = TypeVar("S")
 _RETRIES = 3  # of a part whose worker died

@@ -21,8 +21,7 @@ from ..errors import MissingExtraError, UsageError, WorkError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
-from .remote import Order, order_of, received, run_part, why_lost
-from .session import Session, check_listens, join, signals_waiting
+from .remote import Order, Session, check_listens, join, order_of, received, run_part, signals_waiting, why_lost
 
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")

@@ -3,14 +3,163 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from ..errors import InputError, NotStoredError, WorkError
-from .record import Cell, RunRecord
-from .schema import INSERTS, MIGRATIONS, VERSION
+
+Cell = str | int | float | bool | None
+
+Verdict = tuple[str, str, str, str, float]
+"""What an alarm is known by: kind and key of the part, metric, rule, amount."""
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A number of the target, a chunk or a slice: ``kind`` and ``part`` say of which, ``metric`` which number.
+
+    ``part`` is a key that stays from run to run while the name changes: a last month that is short is told as "2026-10
+    to 2026-11", and a last chunk of rows grows.
+    """
+
+    kind: str
+    part: str
+    name: str
+    metric: str
+    rows: int | None
+    begins: str | None
+    ends: str | None
+    value: float | None
+    lower: float | None
+    upper: float | None
+    level: float | None
+    interval_kind: str | None
+    method: str | None
+    trust: str | None
+    why: str | None
+    truth: float | None
+    truth_lower: float | None
+    truth_upper: float | None
+    fell: str | None
+    fell_p: float | None
+
+    def cells(self, run: int, place: int) -> tuple[Cell, ...]:
+        """The row of the table of parts."""
+        numbers = (self.value, self.lower, self.upper, self.level)
+        words = (self.interval_kind, self.method, self.trust, self.why)
+        truth = (self.truth, self.truth_lower, self.truth_upper)
+        head = (run, place, self.kind, self.part, self.name, self.begins, self.ends, self.rows, self.metric)
+        return (*head, *numbers, *words, *truth, self.fell, self.fell_p)
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """What a rule said of a part: ``verdict`` is "raised", "by chance" or "holds"; ``since`` when it was first raised,
+    without an end in between.
+    """
+
+    kind: str
+    part: str
+    name: str
+    metric: str
+    rule: str
+    amount: float
+    bound: float | None
+    value: float | None
+    p: float | None
+    verdict: str
+    since: str | None = None
+
+    @property
+    def key(self) -> Verdict:
+        """What the alarm is known by."""
+        return (self.kind, self.part, self.metric, self.rule, self.amount)
+
+    def cells(self, run: int) -> tuple[Cell, ...]:
+        """The row of the table of alarms."""
+        head = (run, self.kind, self.part, self.name, self.metric, self.rule, self.amount)
+        return (*head, self.bound, self.value, self.p, self.verdict, self.since)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run: ``about`` are the columns of the table of runs by name, without ``id`` and ``repeats``."""
+
+    about: Mapping[str, Cell]
+    parts: tuple[PartRow, ...]
+    verdicts: tuple[VerdictRow, ...]
+
+
+def now() -> str:
+    """The time in UTC, in ISO form."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def moment(value: Any) -> str | None:
+    """A time out of a store, text or `datetime`, as ISO text in UTC.
+
+    >>> moment("2026-11-24T20:00:00.000+00:00"), moment(None)
+    ('2026-11-24T20:00:00+00:00', None)
+    """
+    if value is None:
+        return None
+    when = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    return when.isoformat(timespec="seconds")
+
+
+# Names of types are PostgreSQL's: SQLite takes any, and keeps whole numbers, numbers and texts as what they are.
+_FIRST = (
+    "CREATE TABLE oodometer_store (version BIGINT NOT NULL)",
+    """CREATE TABLE oodometer_runs (
+        id BIGINT PRIMARY KEY, at TIMESTAMPTZ NOT NULL, job TEXT NOT NULL, verb TEXT NOT NULL, version TEXT NOT NULL,
+        reference TEXT, target TEXT, rows BIGINT, reference_accuracy DOUBLE PRECISION,
+        value DOUBLE PRECISION, lower DOUBLE PRECISION, upper DOUBLE PRECISION, level DOUBLE PRECISION,
+        kind TEXT, method TEXT, trust TEXT, why TEXT, truth DOUBLE PRECISION, diagnosis TEXT,
+        alarms BIGINT NOT NULL, new_alarms BIGINT NOT NULL, exit_code BIGINT NOT NULL,
+        cut TEXT NOT NULL, answer TEXT NOT NULL, repeats BIGINT, options JSON NOT NULL, result JSON NOT NULL)""",
+    "CREATE INDEX oodometer_runs_of_job ON oodometer_runs (job, id)",
+    """CREATE TABLE oodometer_parts (
+        run BIGINT NOT NULL REFERENCES oodometer_runs (id) ON DELETE CASCADE, place BIGINT NOT NULL,
+        kind TEXT NOT NULL, part TEXT NOT NULL, name TEXT NOT NULL, begins TEXT, ends TEXT, rows BIGINT,
+        metric TEXT NOT NULL, value DOUBLE PRECISION, lower DOUBLE PRECISION, upper DOUBLE PRECISION,
+        level DOUBLE PRECISION, interval_kind TEXT, method TEXT, trust TEXT, why TEXT,
+        truth DOUBLE PRECISION, truth_lower DOUBLE PRECISION, truth_upper DOUBLE PRECISION, fell TEXT,
+        fell_p DOUBLE PRECISION, PRIMARY KEY (run, kind, part, metric))""",
+    """CREATE TABLE oodometer_alarms (
+        run BIGINT NOT NULL REFERENCES oodometer_runs (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL, part TEXT NOT NULL, name TEXT NOT NULL, metric TEXT NOT NULL, rule TEXT NOT NULL,
+        amount DOUBLE PRECISION NOT NULL, bound DOUBLE PRECISION, value DOUBLE PRECISION, p DOUBLE PRECISION,
+        verdict TEXT NOT NULL, since TIMESTAMPTZ, PRIMARY KEY (run, kind, part, metric, rule, amount))""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""Statements that lead from version 0 (no tables) to 1, from 1 to 2 and so on; all in one transaction."""
+
+VERSION = len(MIGRATIONS)
+"""The schema that this release reads and writes."""
+
+TABLES = ("oodometer_store", "oodometer_runs", "oodometer_parts", "oodometer_alarms")
+
+# Columns that are written, in the order of the values.
+_COLUMNS = {
+    "oodometer_runs": "id at job verb version reference target rows reference_accuracy value lower upper level kind "
+    "method trust why truth diagnosis alarms new_alarms exit_code cut answer repeats options result",
+    "oodometer_parts": "run place kind part name begins ends rows metric value lower upper level interval_kind method "
+    "trust why truth truth_lower truth_upper fell fell_p",
+    "oodometer_alarms": "run kind part name metric rule amount bound value p verdict since",
+}
+
+INSERTS = {
+    table: f"INSERT INTO {table} ({', '.join(names.split())}) VALUES ({', '.join(['%s'] * len(names.split()))})"
+    for table, names in _COLUMNS.items()
+}
+"""Statement that adds a row, by table."""
+
 
 WAIT = 10.0  # seconds that a store may be locked, or a server be silent, before that is said
 _RUN = tuple(INSERTS["oodometer_runs"].partition("(")[2].partition(")")[0].split(", "))

@@ -10,9 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from ..errors import InputError, MissingExtraError, UsageError, without_passwords
 from . import base
-from .base import Session, Store
-from .record import Cell
-from .schema import TABLES
+from .base import TABLES, Cell, Session, Store
 
 _TURN = 0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
 

@@ -13,9 +13,7 @@ from urllib.parse import quote
 from ..errors import InputError
 from ..store.atomic import refuse_links_of_others
 from . import base
-from .base import Session, Store
-from .record import Cell
-from .schema import TABLES
+from .base import TABLES, Cell, Session, Store
 
 # by the type of a column: what no cell of it may be
 _NOT = {

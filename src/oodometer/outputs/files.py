@@ -113,7 +113,7 @@ def _write_table(form: str, table: Any, file: Any) -> None:
         import pyarrow as pa
         from pyarrow import csv
 
-        from ..store.spreadsheets import guarded
+        from ..store.write import guarded
 
         def safe(column: Any) -> Any:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

@@ -21,7 +21,7 @@ from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
 from ..registry import create, those
 from ..results import Estimate, Interval, Skipped
-from .guarding import Failed, guarded, unless_failed
+from .slicing import Failed, guarded, unless_failed
 
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread

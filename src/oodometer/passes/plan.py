@@ -2,31 +2,206 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..arrays import Array
-from ..calibrators import Choice
+from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
-from ..kernels import equal_bin, tally
+from ..estimators.base import NOT_ARGMAX
+from ..fields import FIELDS
+from ..kernels import equal_bin, side_by_side, tally
 from ..predictions import Predictions
-from ..results import Skipped
-from ..scores import Score
-from .base import Pass, State
-from .chunking import Chunks, Earliest
-from .decisions import check_rule
+from ..registry import create, find, known, names, those
+from ..results import Skipped, percent
+from ..scores import Score, natural_confidence
 from .folding import Execution
-from .guarding import Failed, guarded
-from .metrics import MetricPlan
+from .metrics import MetricPlan, MetricsAsked, fit_metrics
 from .reference import can_be_judged
-from .slicing import WHOLE, Key, column_of, rows_by_value
+from .slicing import WHOLE, Chunks, Earliest, Failed, Key, check_slices, column_of, guarded, merged, rows_by_value
+
+# What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
+# made of, and is always read.
+SPARED = frozenset(("members", "member_probabilities", "views", "votes", "features", "time", "group"))
+
+
+def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
+    """Names of the fields that a plan reads, None for all where a method of another package may look at any.
+
+    ``beginning`` is the target's first batch: where it holds no other prediction, the first of the members is it.
+
+    >>> from oodometer.calibrators import Choice
+    >>> from oodometer.estimators import AverageConfidence
+    >>> from oodometer.passes.plan import EstimationPlan
+    >>> record = Predictions.from_probabilities([[0.9, 0.1]] * 40, label=[0] * 40, features=[[1.0]] * 40)
+    >>> plan = EstimationPlan(Choice(None, "", {}), {"ac": AverageConfidence().fit(record)})
+    >>> found = needed_fields(plan, record)
+    >>> [name in found for name in ("probabilities", "members", "features", "time")]
+    [True, True, False, False]
+    """
+    methods = [*plan.methods.values(), *(() if plan.metrics is None else plan.metrics.methods.values())]
+    if any(map(plugins.is_foreign, methods)):
+        return None
+    named = {name for method in methods for need in _needs(method) for name in need.split("|")}
+    named |= {name for one in (*methods, plan.diagnostician) if one is not None for name in one.also_reads}
+    if beginning.prediction is None and beginning.probabilities is None:
+        named.add("members")
+    if plan.every is not None and plan.every.timed:
+        named.add("time")
+    named |= {plan.by} if plan.by is not None else set()
+    return tuple(name for name, known in FIELDS.items() if not known.on_request and name not in SPARED - named)
+
+
+def _needs(method: Any) -> Iterator[str]:
+    """The fields of a method, and of the scores that it was given."""
+    yield from method.needs
+    for value in vars(method).values():
+        if isinstance(value, Score):
+            yield from _needs(value)
+
+
+def rows_decided(record: Predictions) -> int:
+    """Rows whose prediction is not the class of highest probability.
+
+    >>> rows_decided(Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0]))
+    1
+    """
+    return 0 if record.is_argmax else int(np.sum(record.own_probability < record.top.first - 1e-6))
+
+
+def decided_warning(share: float, whose: str) -> str:
+    """What is to be said where predictions are decisions in a share of the rows."""
+    text = f"in {percent(share)} of {whose} rows `prediction` is not the class of highest probability: "
+    return text + "accuracy is computed from `prediction`"
+
+
+def check_rule(batch: Predictions, is_argmax: bool) -> None:
+    """Raise `InputError` where a target follows another rule than its reference: decisions there, the argmax here.
+
+    >>> decided = Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0])
+    >>> check_rule(decided, is_argmax=False)
+    >>> check_rule(decided, is_argmax=True)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 9: column prediction: expected the class of highest probability, as in the ...
+    """
+    if batch.probabilities is None:
+        return
+    if not is_argmax and batch.prediction is None:
+        raise InputError(
+            "`prediction` as in the reference, whose predictions are decisions, not the class of highest probability",
+            got="probabilities alone",
+            file=batch.source,
+            remedy="add the column to the target, or leave it out of the reference to judge the argmax of both",
+        )
+    if is_argmax and not batch.is_argmax:
+        row = int(np.argmax(batch.own_probability < batch.top.first - 1e-6))
+        raise InputError(
+            "the class of highest probability, as in the reference",
+            got=f"a decision for one of {batch.own_probability[row]:.4g}",
+            file=batch.source,
+            row=batch.first_row + row + 1,
+            column="prediction",
+            remedy="give the decisions of the reference, too, or leave `prediction` out to judge the argmax of both",
+        )
+
+
+def decisions_said(record: Predictions, whose: str) -> list[str]:
+    """What is to be said of a record whose predictions are decisions: how many, and the threshold that explains them.
+
+    >>> p = [[0.7, 0.3], [0.45, 0.55], [0.2, 0.8]]
+    >>> print(*decisions_said(Predictions.from_probabilities(p, prediction=[0, 0, 1]), "reference"))
+    in 33.3 % of the reference's rows `prediction` is not the class of highest probability: accuracy is computed \
+from `prediction`; a threshold of 0.55 to 0.8 on the probability of class 1 explains it
+    """
+    if record.is_argmax or record.probabilities is None or record.prediction is None:
+        return []
+    text = decided_warning(rows_decided(record) / len(record), f"the {whose}'s")
+    if record.num_classes == 2:
+        p, yes = record.probabilities[:, 1], record.prediction == 1
+        low, high = (float(p[~yes].max()) if not yes.all() else 0.0), (float(p[yes].min()) if yes.any() else 1.0)
+        name = (record.classes or (0, 1))[1]
+        if low < high:
+            text += f"; a threshold of {low:.3g} to {high:.3g} on the probability of class {name} explains it"
+        else:
+            text += f"; no threshold on the probability of class {name} explains it"
+    return [text]
+
+
+State = dict[Key, dict[str, Any]]
+
+
+def merge_states(a: State, b: State, methods: Mapping[str, Any] | None = None) -> State:
+    """Two states as one, slice by slice and name by name; ``methods`` merge their own, all else is added.
+
+    >>> merge_states({WHOLE: {"rows": 1}}, {WHOLE: {"rows": 2, "read": 1}})
+    {('whole', None): {'rows': 3, 'read': 1}}
+    """
+    out = dict(a)
+    for key, states in b.items():
+        mine = dict(out.get(key, {}))
+        for name, state in states.items():
+            method = (methods or {}).get(name)
+            if name not in mine:
+                mine[name] = state
+            elif method is None:
+                mine[name] = mine[name] + state
+            else:
+                mine[name] = merged(method.name, method, method.merge, mine[name], state)
+        out[key] = mine
+    return out
+
+
+class Pass(ABC):
+    """What is read of every batch; small, picklable, and the same for all of them.
+
+    A subclass is a frozen dataclass. It has ``rows`` (of a batch), ``fields`` (to be read; None: all), ``by`` (a column
+    to slice by, or None) and ``makers`` (name of a state -> the method that merges it).
+    """
+
+    rows: int
+    by: str | None
+    fields: Sequence[str] | None
+
+    @property
+    @abstractmethod
+    def makers(self) -> Mapping[str, Any]:
+        """The methods that merge their own states."""
+
+    @abstractmethod
+    def summarize(self, batch: Predictions) -> State:
+        """The state of one batch: the whole of it, and each slice or chunk."""
+
+    def __call__(self, part: Any) -> State:
+        """The state of one part, read batch by batch."""
+        total: State = {}
+        for batch in part.batches(fields=self.fields, rows=self.rows):
+            total = self.merge(total, self.summarize(batch))
+        return total
+
+    def merge(self, a: State, b: State) -> State:
+        """Two states as one; `UsageError` where that makes too many slices or chunks."""
+        out = merge_states(a, b, self.makers)
+        self.check_slices([key for key in out if key[0] not in (WHOLE[0], "cluster")])
+        return out
+
+    def check_slices(self, keys: Collection[Key]) -> None:
+        """A bounded number of slices or chunks."""
+        if self.by is not None:
+            check_slices(keys, self.by)
+
+    def fold(self, parts: Sequence[Any], execution: Execution) -> State:
+        """The state of all parts, wherever they are read."""
+        return execution.fold(self, parts, self.merge)
+
 
 MOST_CHUNKS = 1000
 CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
@@ -276,3 +451,121 @@ def _truth(batch: Predictions) -> Sums:
     verdicts = batch.verdicts
     new = 0 if batch.label is None else int(np.sum(batch.label < -1))  # of classes that the model does not know
     return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
+
+
+_LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
+
+
+_THREADED_ROWS = 50_000  # below this, threads cost more than they bring
+
+
+def default_methods() -> list[str]:
+    """Names of the methods that `estimate` runs when none is asked for, in the order that they state.
+
+    Every method that the data can feed is run; those of plugins come last where they state no order.
+    """
+    names("estimator")  # with the plugins
+    found = [(name, known("estimator", name)) for name in those("estimator", lambda cls: True)]
+    return [one for name, cls in found for one in ((name,) if cls.runs_as is None else cls.runs_as)]
+
+
+def quick_methods(methods: Sequence[str] | None) -> list[str]:
+    """Those of the methods (all by default) that are quick enough for a hundred simulated targets.
+
+    Of a method that runs under several names the first is.
+
+    >>> quick_methods(["doc", "cot"])
+    ['doc']
+    """
+    out = []
+    for name in those("estimator", lambda cls: cls.cost == "quick"):
+        runs_as = known("estimator", name).runs_as
+        out += [name] if runs_as is None else list(runs_as[:1])
+    return [name for name in out if methods is None or name in methods]
+
+
+def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
+    """The calibrator: "auto" by cross-validation, "none", or one by name."""
+    if calibrator == "none":
+        return Choice(None, "it was switched off", {})
+    if calibrator == "auto":
+        return choose_calibrator(record, seed=seed)
+    made = create("calibrator", calibrator)
+    return Choice(plugins.answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
+
+
+def fit_plan(
+    record: Predictions,
+    methods: Sequence[str] | None = None,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    target_accuracies: Sequence[float] | None = None,
+    calibrator: str = "auto",
+    diagnostician: Diagnostician | None = None,
+    metrics: MetricsAsked | None = None,
+) -> tuple[EstimationPlan, list[Skipped]]:
+    """A plan fitted on a labelled record, and the methods that do not apply to it.
+
+    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. A ``diagnostician`` is fitted
+    with the shift statistics; ``metrics`` are what is asked for besides the accuracy.
+    """
+    choice = choose(record, calibrator, seed)
+    calibrated = choice.apply(record)
+    # worked out once, before several threads ask for them
+    _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
+    names_wanted = list(methods or default_methods())
+    names_asked = list(dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())]))
+    curve = None
+    if target_accuracies is not None:
+        curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
+    jobs: list[Callable[[], Any]] = [partial(_fit_curve, record, curve)]
+    decided = not record.is_argmax
+    jobs += [partial(_fit_one, name, calibrated, level, seed, decided) for name in names_asked]
+    threads = len(record) >= _THREADED_ROWS
+    # the long ones first, so that no core waits for one that began last
+    order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
+    done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
+    fitted_curve, *found = (done[i] for i in range(len(jobs)))
+    fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
+    skipped = [f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Skipped) and n in names_wanted]
+    metric_plan = None
+    if metrics is not None:
+        metric_plan = fit_metrics(metrics, fitted, calibrated, record, level=level, seed=seed)
+        fitted |= {n: m for n, m in metric_plan.methods.items() if n in fitted}
+    fitted = {n: m for n, m in fitted.items() if n in names_wanted}
+    confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
+    plan = EstimationPlan(
+        choice,
+        fitted,
+        fitted_curve,
+        confidence,
+        rows=batch_rows(record.num_classes),
+        shift_statistics=None if diagnostician is None else ShiftStatistics().fit(calibrated),
+        diagnostician=None if diagnostician is None else diagnostician.fit(calibrated),
+        metrics=metric_plan,
+    )
+    return plan, skipped
+
+
+def _fit_one(name: str, reference: Predictions, level: float, seed: int, decided: bool) -> Estimator | Skipped:
+    made: Any = find("estimator", name)
+    try:
+        made = create("estimator", name, level=level, seed=seed)
+        if decided and getattr(made, "argmax_only", False):
+            return Skipped(name, NOT_ARGMAX)
+        fitted = made.fit(reference)
+        if not isinstance(fitted, Estimator):
+            raise TypeError(f"fit gave no estimator but {type(fitted).__name__}")
+    except plugins.FAILURES as error:
+        return Skipped(name, plugins.why_failed(name, made, error))
+    return fitted
+
+
+def _fit_curve(reference: Predictions, curve: RiskCoverage | None) -> RiskCoverage | None:
+    if curve is None:
+        return None
+    try:
+        return curve.fit(reference)
+    except NotApplicable:
+        return None  # no confidence, no curve: the report leaves the section out

@@ -19,8 +19,8 @@ from ..predictions import Predictions
 from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
-from ..store.known_files import KnownFiles, knowing
-from ..store.labelled import checksum_of_truth
+from ..store.files import KnownFiles, knowing
+from ..store.memory import checksum_of_truth
 from ..version import __version__
 
 PARTS = "parts"

@@ -2,17 +2,103 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Collection, Iterator
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import plugins
 from ..arrays import Array
 from ..classes import is_null
-from ..errors import UsageError
+from ..errors import UnknownColumnError, UsageError
 from ..predictions import Predictions
+from ..results import Estimate, Interval, plain
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Stands for the state of a method that failed on a batch; whatever it is merged with has failed, too."""
+
+    why: str
+
+    def __add__(self, other: Any) -> Failed:
+        return self
+
+    def __radd__(self, other: Any) -> Failed:
+        return self
+
+
+def guarded(name: str, method: Any, work: Callable[[], Any], kind: type = object) -> Any:
+    """What ``work`` gives, a `Failed` where it raises or gives something that is not of the kind.
+
+    >>> guarded("odd", Failed("a method"), lambda: 1 / 0).why
+    'odd failed: ZeroDivisionError: division by zero; report it'
+    """
+    try:
+        found = work()
+        if not isinstance(found, kind):
+            raise TypeError(f"expected a {kind.__name__}, got {type(found).__name__}")
+    except plugins.FAILURES as error:
+        return Failed(plugins.why_failed(name, method, error))
+    return found
+
+
+def merged(name: str, method: Any, merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Two states as one."""
+    if isinstance(a, Failed) or isinstance(b, Failed):
+        return a if isinstance(a, Failed) else b
+    return guarded(name, method, lambda: merge(a, b))
+
+
+def unless_failed(state: Any) -> Any:
+    """The state; `PluginError` with the reason where the method has failed before."""
+    if isinstance(state, Failed):
+        raise plugins.PluginError(state.why)
+    return state
+
+
+def checked_estimate(method: Any, found: Any) -> Estimate:
+    """An estimate that may be shown: numbers in [0, 1], in order, texts that are texts; `ValueError` otherwise."""
+    if not isinstance(found, Estimate):
+        raise TypeError(f"expected an Estimate, got {type(found).__name__}")
+    _check_order(found, (0.0, 1.0))
+    if plugins.is_foreign(method):
+        texts: list[Any] = [found.assumes, found.citation, found.method]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
+        _check_json(found.to_dict())
+    return found
+
+
+def checked_metric(method: Any, found: Any) -> Any:
+    """What a metric of someone else gives, once it is known to be a number in bounds, a curve or a table."""
+    if not plugins.is_foreign(method):
+        return found
+    if method.gives == "number":
+        if not isinstance(found, Interval):
+            raise TypeError(f"expected an Interval, got {type(found).__name__}")
+        _check_order(found, method.bounds)
+    _check_json(plain(found))
+    return found
+
+
+def _check_order(found: Estimate | Interval, bounds: tuple[float, float]) -> None:
+    numbers = [float(one) for one in (found.lower, found.value, found.upper)]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"gave {found.value} in [{found.lower}, {found.upper}]")
+    low, value, high = numbers
+    if not bounds[0] <= low <= value <= high <= bounds[1]:
+        raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
+
+
+def _check_json(told: Mapping[str, Any] | Any) -> None:
+    json.dumps(told, allow_nan=False)
+
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 
@@ -109,3 +195,219 @@ def check_slices(keys: Collection[Key], by: str) -> None:
         raise UsageError(
             f"the column {by!r} has more than {MOST_SLICES} distinct values; slice by one with fewer, or bin it first"
         )
+
+
+CALENDAR = ("day", "week", "month", "quarter", "year")
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+_LONGEST = 100 * 366 * 86_400  # a century
+
+
+_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
+
+
+_DAY = 86_400
+
+
+_MOST_ROWS = 10**12
+
+
+SO_FAR = " (so far)"
+
+
+@dataclass(frozen=True)
+class Earliest:
+    """The time of the first row of a chunk; two parts of it keep the earlier one.
+
+    >>> (Earliest(np.datetime64("2026-02-03")) + Earliest(np.datetime64("2026-02-01"))).time
+    np.datetime64('2026-02-01')
+    """
+
+    time: np.datetime64
+
+    def __add__(self, other: Earliest) -> Earliest:
+        return self if self.time <= other.time else other
+
+
+class Chunks(ABC):
+    """A way to cut rows into chunks; every row's chunk is told by its number alone, so that parts can be merged."""
+
+    timed: ClassVar[bool] = True
+
+    @abstractmethod
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row, shape (sample,); ``first_row`` is the target's own first row."""
+
+    @abstractmethod
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
+        """``name``, ``start`` and ``end`` of the chunk of this number; one that is ``unfinished`` is ``open``.
+
+        ``start`` is the first row's: its time, or its number from 0. Every row of the chunk lies before ``end``.
+        """
+
+
+class _TimeChunks(Chunks):
+    """Chunks along the column `time`, read as UTC."""
+
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row; `UsageError` without times."""
+        if batch.time is None:
+            raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
+        return self.at(batch.time)
+
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
+        """Named by the calendar, or by the time of the first row; "(so far)" where it is not finished."""
+        start = self.begins(number) if earliest is None else earliest
+        ends = {"start": iso(start, self.days), "end": iso(self.begins(number + 1), self.days)}
+        name = self.name(number, start)
+        return {"name": f"{name}{SO_FAR}", **ends, "open": True} if unfinished else {"name": name, **ends}
+
+    @property
+    def days(self) -> bool:
+        """Whether chunks are whole days."""
+        return True
+
+    @abstractmethod
+    def at(self, time: Array) -> Array:
+        """The number of the chunk at each time."""
+
+    @abstractmethod
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+
+    @abstractmethod
+    def name(self, number: int, start: np.datetime64) -> str:
+        """What people call it."""
+
+
+@dataclass(frozen=True)
+class DurationChunks(_TimeChunks):
+    """Chunks of so many seconds, on a fixed grid that has a Monday in it."""
+
+    seconds: int
+
+    @property
+    def days(self) -> bool:
+        """Whether chunks are whole days."""
+        return self.seconds % _DAY == 0
+
+    def at(self, time: Array) -> Array:
+        """The number of the chunk at each time."""
+        out: Array = (time - _FIRST_MONDAY).astype(np.int64) // (self.seconds * 1_000_000)
+        return out
+
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+        return _FIRST_MONDAY + np.timedelta64(number * self.seconds, "s")
+
+    def name(self, number: int, start: np.datetime64) -> str:
+        """The time of the first row: its day where chunks are whole days, else to the minute or second."""
+        unit = "D" if self.days else "m" if self.seconds % 60 == 0 else "s"
+        return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
+
+
+@dataclass(frozen=True)
+class CalendarChunks(_TimeChunks):
+    """Days, weeks (from Monday), months, quarters or years of the calendar.
+
+    >>> months = CalendarChunks("month")
+    >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
+    >>> months.at(times).tolist(), months.place(588, 1, times[1])
+    ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
+    """
+
+    unit: str
+
+    def at(self, time: Array) -> Array:
+        """Days, months or years since 1970; weeks since the first Monday of it."""
+        if self.unit == "week":
+            weeks: Array = (time - _FIRST_MONDAY).astype(np.int64) // (7 * _DAY * 1_000_000)
+            return weeks
+        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
+        counted = time.astype(f"datetime64[{code}]").astype(np.int64)
+        return counted // 3 if self.unit == "quarter" else counted
+
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+        if self.unit == "week":
+            return _FIRST_MONDAY + np.timedelta64(7 * number, "D")
+        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
+        steps = 3 * number if self.unit == "quarter" else number
+        begin: np.datetime64 = np.array([steps], f"datetime64[{code}]").astype("datetime64[us]")[0]
+        return begin
+
+    def name(self, number: int, start: np.datetime64) -> str:
+        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019."""
+        day = self.begins(number).astype("datetime64[D]").item()
+        if self.unit == "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        if self.unit == "quarter":
+            return f"{day.year:04d}-Q{(day.month + 2) // 3}"
+        return str(day.isoformat()[: {"day": 10, "month": 7, "year": 4}[self.unit]])
+
+
+@dataclass(frozen=True)
+class RowChunks(Chunks):
+    """Chunks of so many rows, in the order of the file.
+
+    >>> RowChunks(1000).place(1, 1000, None)
+    {'name': 'rows 1001 to 2000', 'start': 1000, 'end': 2000}
+    """
+
+    count: int
+    timed: ClassVar[bool] = False
+
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row."""
+        start = batch.first_row - first_row
+        out: Array = np.arange(start, start + len(batch), dtype=np.int64) // self.count
+        return out
+
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
+        """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
+        start = number * self.count
+        place = {"name": f"rows {start + 1} to {start + rows}", "start": start, "end": start + rows}
+        return place | ({"open": True} if rows < self.count else {})
+
+
+def parse_chunks(text: str) -> Chunks:
+    """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else.
+
+    >>> parse_chunks("7d"), parse_chunks("month"), parse_chunks("1000 rows")
+    (DurationChunks(seconds=604800), CalendarChunks(unit='month'), RowChunks(count=1000))
+    """
+    asked = text.strip()
+    if asked.lower() in CALENDAR:
+        return CalendarChunks(asked.lower())
+    match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked)  # 1M is a month elsewhere, and no minute here
+    if match is not None:
+        count, unit = int(match[1]), match[2].lower()
+        if unit.startswith("row") and 0 < count <= _MOST_ROWS:
+            return RowChunks(count)
+        if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
+            return DurationChunks(count * _SECONDS[unit])
+    raise UsageError(
+        f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows, got {text!r} "
+        "(m is a minute; month is a month of the calendar)"
+    )
+
+
+def iso(time: np.datetime64, days: bool) -> str:
+    """A time in ISO 8601, without fractions that are zero; a date alone at midnight, where chunks are whole ``days``.
+
+    >>> iso(np.datetime64("2018-10-30T18:00", "us"), True), iso(np.datetime64("2018-11-01", "us"), True)
+    ('2018-10-30T18:00:00', '2018-11-01')
+    """
+    text = str(time.astype("datetime64[us]")).removesuffix(".000000")
+    text = text.removesuffix("T00:00:00") if days else text
+    return text.rstrip("0") if "." in text else text

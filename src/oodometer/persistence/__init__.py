@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from .archive import ENDING, FORMAT, Archive, archive_of, write_archive
-from .classes import NotKept
-from .decoding import Damaged, decoded
-from .encoding import Encoder
+from .archive import ENDING, FORMAT, Archive, Damaged, Encoder, NotKept, archive_of, decoded, write_archive
 
 __all__ = ["ENDING", "FORMAT", "Archive", "Damaged", "Encoder", "NotKept", "archive_of", "decoded", "write_archive"]

@@ -2,19 +2,179 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import math
+import re
+import tokenize
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache, cached_property
 from hashlib import blake2b
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
+from .. import registry
+from ..arrays import Array
 from ..errors import InputError
 from ..store.atomic import write_result
 from ..version import __version__
-from .decoding import Damaged
+
+_FAULTS = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    SyntaxError,
+    tokenize.TokenError,  # numpy reads a damaged header of an array as one that Python 2 wrote
+)
+
+
+_MOST_BLANK = 1 << 16
+_TIMES, _MORE = 16, 64 << 20  # arrays that are alike are kept once: bytes that may be made of those that are there
+
+
+class Damaged(ValueError):
+    """What a file holds is not what `Encoder` writes."""
+
+
+def decoded(tree: Any, arrays: Sequence[bytes]) -> Any:
+    """The object that a tree of `Encoder` stands for; `Damaged` for anything else.
+
+    Instances are made without their constructors, and get the attributes that are told; those of a dataclass must be
+    exactly its own. Classes are found by `class_named`, so that a file can name none but a few floors' own.
+
+    >>> decoded({"a": {"~": "tuple", "v": [1, 2]}}, [])
+    {'a': (1, 2)}
+    >>> decoded({"~": "object", "c": "subprocess:Popen", "v": {}}, [])
+    Traceback (most recent call last):
+    oodometer.persistence.archive.Damaged: LookupError: subprocess:Popen
+    """
+    try:
+        return _Decoder(arrays).of(tree)
+    except Damaged:
+        raise
+    except _FAULTS as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def read_array(content: bytes) -> Array:
+    """The array of a `.npy` file of version 1.0; `ValueError` where its length or kind is another."""
+    file = BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise Damaged("an array of another version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in KINDS or dtype.names is not None or dtype.subdtype is not None:
+        raise Damaged(f"an array of {dtype}")
+    start, size = file.tell(), math.prod(shape)
+    if min(shape, default=0) < 0 or size * dtype.itemsize != len(content) - start:
+        raise Damaged("an array of another length")
+    if not dtype.itemsize and size > _MOST_BLANK:  # empty texts, of which numpy makes some with a letter each
+        raise Damaged(f"an array of {size} empty texts")
+    flat = np.frombuffer(content, dtype, size, start) if size * dtype.itemsize else np.empty(size, dtype)
+    return flat.copy().reshape(shape, order="F" if fortran else "C")
+
+
+class _Decoder:
+    def __init__(self, arrays: Sequence[bytes]) -> None:
+        self._arrays = arrays
+        self._seen: list[Any] = []
+        self._left = _MORE + _TIMES * sum(map(len, arrays))
+        self._made: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "tuple": lambda told: tuple(self._entries(told)),
+            "set": lambda told: set(self._entries(told)),
+            "frozenset": lambda told: frozenset(self._entries(told)),
+            "float": _odd,
+            "map": lambda told: {self.of(key): self.of(one) for key, one in told["v"]},
+            "scalar": lambda told: self._array(told)[()],
+            "named": self._named,
+            "same": lambda told: self._seen[_place(told["v"])],
+            "array": lambda told: self._noted(self._array(told)),
+            "objects": self._objects,
+            "object": self._object,
+        }
+
+    def of(self, told: Any) -> Any:
+        """The value of one piece of JSON."""
+        if type(told) is list:
+            return [self.of(one) for one in told]
+        if type(told) is not dict:
+            return told
+        if TAG in told:
+            return self._made[told[TAG]](told)
+        return {key: self.of(one) for key, one in told.items()}
+
+    def _entries(self, told: dict[str, Any]) -> list[Any]:
+        if type(told["v"]) is not list:
+            raise Damaged("no list")
+        return [self.of(one) for one in told["v"]]
+
+    def _noted(self, value: Any) -> Any:
+        self._seen.append(value)
+        return value
+
+    def _array(self, told: dict[str, Any]) -> Array:
+        place = _place(told["v"])
+        self._left -= len(self._arrays[place])
+        if self._left < 0:  # one array that is named a thousand times would fill the memory
+            raise Damaged(f"array {place} too often")
+        return read_array(self._arrays[place])
+
+    def _objects(self, told: dict[str, Any]) -> Any:
+        size = math.prod(map(_place, told["s"]))
+        if type(told["v"]) is not list or len(told["v"]) != size:
+            raise Damaged(f"{size} objects, of which there are others")
+        out = np.empty(size, dtype=object)
+        self._seen.append(None)
+        number = len(self._seen) - 1
+        out[:] = self._entries(told)
+        self._seen[number] = out = out.reshape(told["s"])
+        return out
+
+    def _named(self, told: dict[str, Any]) -> Any:
+        cls: Any = class_named(told["c"])
+        if not is_named_tuple(cls):
+            raise Damaged(f"{told['c']} is no named tuple")
+        return cls._make(self._entries(told))
+
+    def _object(self, told: dict[str, Any]) -> Any:
+        cls: Any = class_named(told["c"])
+        if issubclass(cls, tuple):
+            raise Damaged(f"{told['c']} is a tuple")
+        made: Any = dict.__new__(cls) if issubclass(cls, dict) else blank(cls)
+        self._seen.append(made)
+        state = told["v"]
+        own = attributes_of(cls)
+        if type(state) is not dict or (own is not None and tuple(state) != own):
+            raise Damaged(f"other attributes of {told['c']}")
+        for name, one in state.items():
+            if name.startswith("__"):
+                raise Damaged(f"an attribute {name}")
+            object.__setattr__(made, name, self.of(one))
+        if own is not None and "_cache" in cls.__dataclass_fields__:
+            object.__setattr__(made, "_cache", {})
+        if isinstance(made, dict):
+            made.update((self.of(key), self.of(one)) for key, one in told["d"])
+        return made
+
+
+def _odd(told: dict[str, Any]) -> float:
+    return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[told["v"]]
+
+
+def _place(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise Damaged(f"no place: {value!r}")
+    return value
+
 
 ENDING = ".oodo"
 FORMAT = 2  # raise it when a file of before can no longer be read, or what it holds means something else
@@ -145,3 +305,224 @@ class Archive:
                 file=self.name,
             )
         return header
+
+
+TAG = "~"  # of a JSON object that stands for something else than a mapping of texts
+KINDS = "biufcSUmM"  # of arrays that are kept as they lie in memory
+_PLAIN = (type(None), bool, int, str)
+_ODD = {math.inf: "inf", -math.inf: "-inf"}
+
+
+class Encoder:
+    """Turns objects into JSON; their arrays, each once, gather in `arrays`.
+
+    Kept are numbers, texts, lists, tuples, sets, mappings, numpy arrays and numbers, and instances of the classes that
+    `name_of` can name. An instance or array that is met again is told by reference, so that what was shared stays so.
+    Values that are worked out on demand are left out. Raises `NotKept`, which names the place, for anything else.
+
+    >>> encoder = Encoder()
+    >>> encoder.encode({"a": (1, float("nan")), 2: np.arange(3)})
+    {'~': 'map', 'v': [['a', {'~': 'tuple', 'v': [1, {'~': 'float', 'v': 'nan'}]}], [2, {'~': 'array', 'v': 0}]]}
+    >>> len(encoder.arrays)
+    1
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[bytes] = []
+        self._places: dict[bytes, int] = {}  # content of an array -> its place in the file
+        self._seen: dict[int, tuple[Any, int]] = {}  # holds what it has seen, so that no id is given twice
+        self._way: list[str] = []
+
+    def encode(self, value: Any, name: str = "") -> Any:
+        """The value as JSON; ``name`` is said in errors."""
+        self._way = [name] if name else []
+        self._seen = {}  # each value is decoded by itself
+        try:
+            return self._of(value)
+        except NotKept as error:
+            raise NotKept(f"{'.'.join(self._way) or 'it'} holds {error}") from None
+
+    def _of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {TAG: "float", "v": _ODD.get(value, "nan")}
+        if kind is list:
+            return self._entries(value)
+        if kind is tuple:
+            return {TAG: "tuple", "v": self._entries(value)}
+        if kind in (set, frozenset):
+            return {TAG: kind.__name__, "v": self._entries(sorted(value, key=lambda one: (str(type(one)), one)))}
+        if kind is dict:
+            return self._mapping(value)
+        if isinstance(value, np.generic):
+            return {TAG: "scalar", "v": self._array(np.asarray(value))}
+        if is_named_tuple(kind):
+            return {TAG: "named", "c": name_of(kind), "v": self._entries(value)}
+        return self._known(value)
+
+    def _entries(self, values: Any) -> list[Any]:
+        return [self._under(str(i), one) for i, one in enumerate(values)]
+
+    def _under(self, name: str, value: Any) -> Any:
+        self._way.append(name)
+        made = self._of(value)
+        self._way.pop()  # not on an error, which tells the way
+        return made
+
+    def _mapping(self, value: Mapping[Any, Any]) -> Any:
+        if all(type(key) is str for key in value) and TAG not in value:
+            return {key: self._under(key, one) for key, one in value.items()}
+        return {TAG: "map", "v": [[self._of(key), self._under(str(key), one)] for key, one in value.items()]}
+
+    def _known(self, value: Any) -> Any:
+        """An array or an instance: the first time what it is, then which one it was."""
+        if id(value) in self._seen:
+            return {TAG: "same", "v": self._seen[id(value)][1]}
+        number = len(self._seen)
+        self._seen[id(value)] = (value, number)
+        if type(value) is np.ndarray:
+            if value.dtype.kind == "O":
+                return {TAG: "objects", "s": list(value.shape), "v": self._entries(value.ravel().tolist())}
+            return {TAG: "array", "v": self._array(value)}
+        return self._instance(value)
+
+    def _instance(self, value: Any) -> Any:
+        cls: Any = type(value)
+        out: dict[str, Any] = {TAG: "object", "c": name_of(cls)}
+        own = attributes_of(cls)
+        if own is None:
+            if not isinstance(getattr(value, "__dict__", None), dict):
+                raise NotKept(f"a {cls.__qualname__} without attributes of its own")
+            own = tuple(name for name in value.__dict__ if not is_worked_out(cls, name))
+        out["v"] = {name: self._under(name, getattr(value, name)) for name in own}
+        if isinstance(value, dict):
+            out["d"] = [[self._of(key), self._under(str(key), one)] for key, one in value.items()]
+        elif isinstance(value, (list, tuple, set, str, int, float)):
+            raise NotKept(f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time")
+        return out
+
+    def _array(self, value: Array) -> int:
+        """The place of an array's content among `arrays`; equal contents have one place."""
+        if value.dtype.kind not in KINDS or value.dtype.names is not None:
+            raise NotKept(f"an array of {value.dtype}")
+        file = BytesIO()
+        np.lib.format.write_array(file, value, version=(1, 0), allow_pickle=False)
+        content = file.getvalue()
+        place = self._places.setdefault(content, len(self.arrays))
+        if place == len(self.arrays):
+            self.arrays.append(content)
+        return place
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+# Floors of values and of arithmetic: no class there opens a file, a process or a connection.
+FLOORS = (
+    "arrays",
+    "audits.proxy",
+    "calibrators",
+    "diagnoses",
+    "estimators",
+    "headline.natural_shifts",
+    "inference",
+    "metrics",
+    "passes.evaluating",
+    "passes.metrics",
+    "passes.plan",
+    "passes.slicing",
+    "predictions",
+    "results",
+    "scores",
+    "store.axes",
+    "store.encoding",
+    "verbs.estimate.reference_figures",
+)
+_OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
+_PLUGIN = "plugin"  # plugin:<kind>:<name>, found in the registry
+
+
+class NotKept(TypeError):
+    """Something that a fitted file cannot hold; the message says what and where."""
+
+
+def name_of(cls: type) -> str:
+    """How a file names a class; `NotKept` for one that no file may name.
+
+    >>> from oodometer.arrays import Ragged
+    >>> name_of(Ragged)
+    'arrays:Ragged'
+    >>> name_of(re.Pattern)
+    Traceback (most recent call last):
+    oodometer.persistence.archive.NotKept: a Pattern (re), which no fitted file may hold
+    """
+    package, _, module = cls.__module__.partition(".")
+    name = f"{module}:{cls.__qualname__}"
+    if package == _PACKAGE and _on_floor(module) and _OWN.fullmatch(name):
+        return name
+    kind = _kind_of(cls)
+    if kind is not None:
+        return f"{_PLUGIN}:{kind}:{cls.name}"  # type: ignore[attr-defined]
+    raise NotKept(f"a {cls.__qualname__} ({cls.__module__}), which no fitted file may hold")
+
+
+def _kind_of(cls: type) -> str | None:
+    """The kind under which a class of another package is registered, None where it is not."""
+    own: Iterable[registry.MethodKind] = registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
+    return next((kind for kind in own if registry.holds(kind, cls)), None)
+
+
+@cache
+def class_named(name: str) -> type:
+    """The class of a name that `name_of` gave; `LookupError` for any other, before anything is imported.
+
+    >>> class_named("arrays:Ragged").__name__
+    'Ragged'
+    >>> class_named("os:system")
+    Traceback (most recent call last):
+    LookupError: os:system
+    """
+    if name.startswith(f"{_PLUGIN}:"):
+        _, kind, method = name.split(":", 2)
+        if kind not in registry.METHOD_KINDS:
+            raise LookupError(name)
+        found: type = registry.find(kind, method)
+        if found.__module__.partition(".")[0] == _PACKAGE or ":" in method:
+            raise LookupError(name)
+        return found
+    module, _, member = name.partition(":")
+    if not _OWN.fullmatch(name) or not _on_floor(module):
+        raise LookupError(name)
+    try:
+        cls = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), member, None)
+    except ImportError:
+        cls = None
+    if not isinstance(cls, type) or cls.__module__ != f"{_PACKAGE}.{module}" or issubclass(cls, BaseException):
+        raise LookupError(name)
+    return cls
+
+
+def _on_floor(module: str) -> bool:
+    return any(module == floor or module.startswith(f"{floor}.") for floor in FLOORS)
+
+
+@cache
+def attributes_of(cls: Any) -> tuple[str, ...] | None:
+    """The fields of a dataclass but for its `_cache`; None for other classes, whose instances hold what they hold."""
+    return tuple(f.name for f in fields(cls) if f.name != "_cache") if is_dataclass(cls) else None
+
+
+def is_worked_out(cls: type, name: str) -> bool:
+    """Whether an attribute is a `cached_property`: it is worked out again, not kept."""
+    return isinstance(getattr(cls, name, None), cached_property)
+
+
+def is_named_tuple(cls: type) -> bool:
+    """Whether a class is a `NamedTuple`."""
+    return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+
+
+def blank(cls: type) -> Any:
+    """An instance whose attributes are yet to be set; nothing of the class is run."""
+    return object.__new__(cls)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..inference.clusters import Clusters
-from ..passes.clustering import clusters_said
+from ..passes.evaluating import clusters_said
 from ..results import Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted

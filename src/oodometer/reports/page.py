@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from markupsafe import Markup, escape
 
 from ..arguments import checked
-from ..backtests.trial_store import cache_folder
+from ..backtests.trials import cache_folder
 from ..errors import MissingExtraError, UsageError
 from ..results import Interval
 from ..results.view import View

@@ -2,19 +2,220 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import OodometerError, UsageError, WorkError
-from ..store.atomic import when_written
+from ..errors import InputError, OodometerError, UsageError, WorkError
+from ..store.atomic import open_unfollowed, when_written, write_atomic
 from ..store.places import is_remote
-from .locking import Lock
-from .manifest import LOCK, MANIFEST, Manifest
+from ..version import __version__
+
+
+class Lock:
+    """Held from entering to leaving; `UsageError` where another holder is in ``home``.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> with Lock(home / "lock", home):
+    ...     is_locked(home / "lock")
+    True
+    >>> is_locked(home / "lock")
+    False
+    """
+
+    def __init__(self, path: Path, home: Path) -> None:
+        self.path, self.home = path, home
+        self._file: Any = None
+
+    def __enter__(self) -> Lock:
+        if not self.take():
+            try:
+                holder = self.path.read_bytes()[:100].decode(errors="replace").strip()
+            except OSError:  # gone meanwhile
+                holder = ""
+            raise UsageError(
+                f"{self.home} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
+                "give this one a folder of its own"
+            )
+        return self
+
+    def take(self) -> bool:
+        """Whether nobody held the lock, so that it is held from here on; `UsageError` where it cannot be written."""
+        try:
+            taken = self._opened()
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # truncated, it would be another's file
+                raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
+            said = error.strerror or error
+            raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
+        if not taken:
+            self._file.close()
+            return False
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n".encode())
+        self._file.flush()
+        return True
+
+    def release(self, *, remove: bool = False) -> None:
+        """Let go of it; with ``remove`` its file goes, too."""
+        if remove:  # while it is held: whoever opened the file before sees that it is gone, and opens a new one
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        self._file.close()
+
+    def _opened(self) -> bool:
+        """Open the file and take its lock; one that was removed meanwhile keeps nobody out and is opened anew."""
+        while True:
+            self._file = open(self.path, "a+b", opener=open_unfollowed)  # noqa: SIM115
+            if not _take(self._file):
+                return False
+            mine = os.fstat(self._file.fileno())
+            with suppress(FileNotFoundError):
+                there = os.stat(self.path)
+                if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                    return True
+            self._file.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock now."""
+    try:
+        with path.open("r+b") as file:
+            return not _take(file)
+    except OSError:
+        return False
+
+
+def _take(file: Any) -> bool:
+    """Take the lock of a file without waiting."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        file.seek(1 << 30)  # past what is written, which others may read
+        with suppress(OSError):  # it does not tell a lock that is taken from one that cannot be
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            return True
+        return False
+    with suppress(BlockingIOError, PermissionError):  # any other error is a disk without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+MANIFEST = "run.json"
+LOCK = "lock"
+_FORMAT = 1
+_PAUSE = 1.0  # seconds between two notes of how far a run is
+
+
+class Manifest:
+    """What a run in the folder ``home`` notes of itself; ``about`` says what the run is (texts by name, verb first).
+
+    >>> import tempfile
+    >>> run = Manifest(Path(tempfile.mkdtemp()), {"verb": "predict", "data": "a.csv"})
+    >>> run.begin()
+    >>> run.tell(done=3, parts=7, worked=1)
+    >>> run.end("finished")
+    >>> told = read_manifest(run.home)
+    >>> told["status"], told["done"], told["parts"], told["read"]
+    ('finished', 3, 7, 1)
+    """
+
+    def __init__(self, home: Path, about: Mapping[str, str]) -> None:
+        self.home, self.about = home, dict(about)
+        self._told: dict[str, Any] = {}
+        self._noted = 0.0
+
+    def begin(self) -> None:
+        """Note that the run begins."""
+        self._told = {
+            "format": _FORMAT,
+            "oodometer": __version__,
+            "about": self.about,
+            "status": "running",
+            "began": _now(),
+            "ended": None,
+            "why": None,
+            "parts": 0,
+            "done": 0,
+            "read": 0,
+        }
+        self._write()
+
+    def tell(self, done: int, parts: int, worked: int = 0) -> None:
+        """How many parts are done and how many there are, 0 where nobody knows; ``worked`` of them were just done."""
+        before = self._told
+        self._told = {**before, "done": done, "parts": parts, "read": before["read"] + worked}
+        self._note(not before["parts"])
+
+    def end(self, status: str, why: str | None = None) -> None:
+        """Note how the run ended."""
+        self._told |= {"status": status, "why": why, "ended": _now()}
+        self._write()
+
+    def _note(self, at_once: bool = False) -> None:
+        """Write what is known, but not at every part."""
+        if at_once or time.monotonic() - self._noted > _PAUSE:
+            self._write()
+
+    def _write(self) -> None:
+        self._noted = time.monotonic()
+        write_atomic(self.home / MANIFEST, json.dumps(self._told, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_manifest(home: Path) -> dict[str, Any] | None:
+    """What a folder says of its run, None where there is none; `InputError` for a damaged or foreign manifest."""
+    path = home / MANIFEST
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError("a folder, pipe or device")
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            "the manifest of a run", got=" ".join(str(error).split())[:160], remedy="remove the folder", file=str(path)
+        ) from None
+    if not isinstance(told, dict) or told.get("format") != _FORMAT or not isinstance(told.get("about"), dict):
+        got = f"format {told.get('format')}" if isinstance(told, dict) else "something else"
+        raise InputError(
+            f"the manifest of a run (format {_FORMAT})",
+            got=got,
+            remedy=f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})",
+            file=str(path),
+        )
+    return told
+
+
+def cleared(home: Path) -> Path:
+    """The folder without what an earlier job left in it; the manifest and the lock of the run that is in it stay."""
+    for one in home.iterdir():
+        if one.name not in (LOCK, MANIFEST):
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    one.unlink()
+    return home
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
 
 M = TypeVar("M", bound=Manifest)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from .atomic import refuse_clashes, together, when_written, whole_folder, write_atomic, write_result
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
-from .decided import DecidedSource, check_threshold
 from .in_place import InPlace
-from .labelled import LabelledSource
-from .memory import RecordSource
+from .memory import DecidedSource, LabelledSource, RecordSource, check_threshold
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
 

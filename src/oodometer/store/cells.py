@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from ..arrays import Array
+from ..arrays import Array, Coded, Ragged
+from ..binary import both_classes
+from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, truth_values
 from ..errors import InputError
+from ..fields import FIELDS
+from .columns import Feed, Kind
+
+__all__ = ["extra", "field", "plain", "positions", "seen", "widths"]
 
 
 def plain(array: Any) -> Any:
@@ -158,3 +166,326 @@ def _parsed(array: Any, column: str) -> Any:
                 column=column,
             ) from None
     return array  # not reached: some cell did not parse
+
+
+_HOW_LISTS = "give every row a list of the same length"
+
+
+def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> tuple[Any, int]:
+    """The values of a list column, end to end, and the one length that its lists have."""
+    if pt.is_list_view(array.type) or pt.is_large_list_view(array.type):
+        array = array.cast(pa.large_list(array.type.value_type))
+    lists = pt.is_list(array.type) or pt.is_large_list(array.type) or pt.is_fixed_size_list(array.type)
+    if not lists and not pt.is_null(array.type):
+        raise wrong_type(array, column, "a list a row", "write lists, or one wide column for each entry")
+    check_no_null(array, column, "a list", per_row)
+    if not len(array):
+        return pa.array([], pa.float64()), width or 0
+    # the values themselves, cut to the slice: `flatten` would load Arrow's compute functions first
+    if pt.is_fixed_size_list(array.type):
+        lengths = np.full(len(array), array.type.list_size)
+        values = array.values.slice(array.offset * array.type.list_size, len(array) * array.type.list_size)
+    else:
+        offsets = numbers_of(array.offsets)
+        lengths = np.diff(offsets)
+        values = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+    size = int(lengths[0]) if width is None else width
+    if (lengths != size).any():
+        at = first_true(lengths != size)
+        raise InputError(
+            f"a list of {size} entries, as in the rows before" if at or per_row > 1 else f"a list of {size} entries",
+            got=f"{lengths[at]} entries",
+            remedy=_HOW_LISTS,
+            row=at // per_row + 1,
+            column=column,
+        )
+    return plain(values), size
+
+
+def number_lists(array: Any, column: str, classes: Any, text: bool, width: int | None) -> Array:
+    """Lists of numbers, shape (sample, entry)."""
+    values, size = flat_list(array, column, width)
+    return number_cells(values, column, per_row=max(size, 1)).reshape(len(array), size)
+
+
+def nested_lists(array: Any, column: str, classes: ClassNames | None, text: bool, width: int | None) -> Array:
+    """Lists of lists of numbers, shape (outer, sample, inner)."""
+    inner, models = flat_list(array, column, width)
+    values, size = flat_list(inner, column, None if classes is None else len(classes), per_row=max(models, 1))
+    flat = number_cells(values, column, per_row=max(models * size, 1))
+    return flat.reshape(len(array), models, size).transpose(1, 0, 2)
+
+
+def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
+    """Lists of any length."""
+    if not (pt.is_list(array.type) or pt.is_large_list(array.type)):
+        flat = number_lists(array, column, None, False, None)
+        return Ragged(flat.ravel(), np.arange(len(array) + 1) * flat.shape[1])
+    check_no_null(array, column, "a list")
+    offsets = numbers_of(array.offsets).astype(np.int64)
+    offsets = offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64)
+    first = int(array.offsets[0].as_py()) if len(array) else 0
+    values = plain(array.values.slice(first, int(offsets[-1])))
+    if values.null_count:
+        at = first_true(values.is_null().to_numpy(zero_copy_only=False))
+        raise InputError(
+            "a number",
+            got="null",
+            remedy="drop the row",
+            column=column,
+            row=int(np.searchsorted(offsets, at, side="right")),
+        )
+    return Ragged(number_cells(values, column), offsets)
+
+
+# How text files write "unknown"; in typed files only a null is unknown.
+UNKNOWN = frozenset({"", "nan", "null"})
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+
+
+def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1) -> Coded:
+    """A class column as codes and distinct values, -1 where unknown; ``names`` are the classes known by now."""
+    if pt.is_null(array.type):
+        return Coded(np.full(len(array), -1), [])
+    if not pt.is_dictionary(array.type):
+        if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
+            raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
+        array = array.dictionary_encode()
+    places = array.indices.cast(pa.int64())
+    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
+        places = places.fill_null(-1)
+    codes = numbers_of(places)
+    found = array.dictionary.to_pylist()
+    values = [_class_of(value, text, names) for value in found]
+    unknown = [position for position, value in enumerate(values) if value is None]
+    if unknown:
+        codes = np.where(np.isin(codes, unknown), -1, codes)
+    for position, value in enumerate(values):
+        if isinstance(value, float) and (codes == position).any():
+            raise InputError(
+                "a class (an integer or a string)",
+                got=f"{value:g}",
+                column=column,
+                remedy="give class numbers or names, not scores",
+                row=first_true(codes == position) // per_row + 1,
+            )
+    return Coded(codes, values)
+
+
+def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
+    """What a distinct value of a class column stands for: an integer, a string, or None for unknown."""
+    if isinstance(value, bool):
+        return class_of_truth(value, names) if names else int(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return None if value != value else int(value) if value.is_integer() else value
+    if not text or not isinstance(value, str) or value in names:
+        return value
+    bare = value.strip()
+    if bare not in names and bare.lower() in UNKNOWN:
+        return None
+    if bare not in names and bare.lower() in ("true", "false"):
+        truth = class_of_truth(bare.lower() == "true", names)
+        return truth if truth in names else bare
+    whole = _WHOLE.fullmatch(bare)
+    return whole[1] if whole and bare not in names else bare
+
+
+def class_cells(
+    array: Any,
+    column: str,
+    classes: ClassNames | None,
+    text: bool,
+    width: int | None,
+    per_row: int = 1,
+    field: str = "",
+    others: bool = False,
+) -> Coded:
+    """Classes as positions among those known, those of a ``field``; with ``others`` labels may be of further ones."""
+    names: ClassNames = classes or ()
+    noted: dict[str, int] = {}
+    if pt.is_integer(array.type) and not array.null_count and not others:
+        values: Any = numbers_of(array)
+    else:
+        values = dictionary(array, column, text, frozenset(map(str, names)), per_row)
+    if field == "label" and isinstance(values, Coded):
+        values, noted = label_codes(values, names, others)
+    try:
+        return Coded(encode(values, names, column, field), names, noted)
+    except InputError as error:
+        if error.row is not None:
+            error.row = (error.row - 1) // per_row + 1
+        raise error.at() from None
+
+
+def class_lists(array: Any, column: str, classes: ClassNames | None, text: bool, width: int | None) -> Coded:
+    """Lists of classes, shape (entry, sample)."""
+    values, size = flat_list(array, column, width)
+    coded = class_cells(values, column, classes, text, None, max(size, 1))
+    return Coded(coded.codes.reshape(len(array), size).T, coded.values)
+
+
+def truth_cells(
+    array: Any, column: str, classes: Any = None, text: bool = False, width: Any = None, per_row: int = 1
+) -> Array:
+    """Verdicts as 1, 0 and NaN for unknown, which is what `truth_values` takes."""
+    if pt.is_null(array.type):
+        return np.full(len(array), np.nan)
+    if not pt.is_dictionary(array.type):
+        if pt.is_nested(array.type):
+            raise wrong_type(array, column, "true or false (or 1, 0, null)", "give one verdict a cell")
+        array = array.dictionary_encode()
+    places = array.indices.cast(pa.int64())
+    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
+        places = places.fill_null(-1)
+    codes = numbers_of(places)
+    table = np.full(len(array.dictionary) + 1, np.nan)  # the last entry is what code -1 picks
+    for position, value in enumerate(array.dictionary.to_pylist()):
+        if value is None or value != value or (isinstance(value, str) and value.strip().lower() in UNKNOWN):
+            continue
+        if (codes == position).any():
+            try:
+                held = value.strip() if isinstance(value, str) else value
+                table[position] = truth_values(np.array([held]), column)[0]
+            except InputError as error:
+                error.row, error.got = first_true(codes == position) // per_row + 1, repr(value)
+                raise error.at() from None
+    out: Array = table[codes]
+    return out
+
+
+def truth_lists(array: Any, column: str, classes: Any, text: bool, width: int | None) -> Array:
+    """Lists of verdicts, shape (entry, sample)."""
+    values, size = flat_list(array, column, width)
+    return truth_cells(values, column, per_row=max(size, 1)).reshape(len(array), size).T
+
+
+_CELLS: dict[Kind, Any] = {
+    "number": number_cells,
+    "numbers": number_lists,
+    "ragged": ragged_lists,
+    "nested": nested_lists,
+    "class": class_cells,
+    "classes": class_lists,
+    "truth": truth_cells,
+    "truths": truth_lists,
+    "text": text_cells,
+    "time": time_cells,
+    "any": any_cells,
+}
+
+
+def field(
+    batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None, others: bool = False
+) -> Any:
+    """One field's array from a record batch; rows in errors count from the batch's start. ``others``: labels may be of
+    classes that are none of the known ones.
+    """
+    columns = [plain(batch.column(name)) for name in feed.columns]
+    if FIELDS[feed.field].truths:
+        columns = [_without_truth(array) for array in columns]
+    if feed.kind == "class" and not feed.wide:
+        name, others = feed.columns[0], others and feed.field == "label"
+        return class_cells(columns[0], name, classes, text, width, field=feed.field, others=others)
+    if not feed.wide:
+        return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
+    cells = [_CELLS[feed.kind](a, c, classes, text, None) for a, c in zip(columns, feed.columns, strict=True)]
+    if feed.positive is not None:
+        return both_classes(cells[0], feed.field, feed.columns[0], feed.positive)
+    if feed.kind == "class":
+        return Coded(np.stack([cell.codes for cell in cells]), classes or ())
+    return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+
+
+def _without_truth(array: Any) -> Any:
+    """Features may be of 1 bit, such as black and white or an indicator: true counts as 1."""
+    inner = getattr(array.type, "value_type", array.type)
+    if not pt.is_boolean(inner):
+        return array
+    return array.cast(pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8()))
+
+
+def widths(column: Any, feed: Feed) -> dict[str, int]:
+    """Lengths of the lists in a list column's one row; for member probabilities also that of the inner lists."""
+    values, size = flat_list(column, feed.columns[0], None)
+    out = {feed.field: size}
+    if feed.kind == "nested":
+        out["classes"] = flat_list(values, feed.columns[0], None)[1] if size else 0
+    return out
+
+
+def seen(column: Any, feed: Feed, name: str, text: bool) -> Coded:
+    """A class column's codes, shape (sample,) or (entry, sample), before the classes are known."""
+    column = plain(column)
+    if feed.kind == "class":
+        return dictionary(column, name, text)
+    values, size = flat_list(column, name, None)
+    coded = dictionary(values, name, text, per_row=max(size, 1))
+    return Coded(coded.codes.reshape(len(column), size).T, coded.values)
+
+
+def positions(batch: Any, feed: Feed, text: bool) -> Coded:
+    """A class column whose cells are positions among the candidates of their row."""
+    out = []
+    for name in feed.columns:
+        column = batch.column(name)
+        inner = getattr(column.type, "value_type", column.type)
+        if pt.is_boolean(inner):
+            raise wrong_type(
+                plain(column),
+                name,
+                "the position of a candidate (0, 1, ...)",
+                "true and false are verdicts: call the column `correct`",
+            )
+        out.append(encode_positions(seen(column, feed, name, text), name))
+    places = np.stack(out) if feed.wide else out[0]
+    distinct, codes = np.unique(places, return_inverse=True)
+    unknown = int(np.count_nonzero(distinct < 0))  # -1, if any, comes first
+    return Coded(codes.reshape(places.shape) - unknown, distinct[unknown:].tolist())
+
+
+def extra(batch: Any, column: str) -> Array:
+    """A further column as it is: numbers, times or objects."""
+    return any_cells(plain(batch.column(column)), column, None, False, None)
+
+
+_EXPECTED, _REMEDY = "an id (a string or an integer)", "write one id a row"
+
+
+def key_cells(array: Any, column: str) -> Any:
+    """A column of strings, integers, whole floats (as pandas keeps integers beside nulls) or times, as strings.
+
+    >>> key_cells(pa.array([7.0, None]), "id").to_pylist()
+    ['7', None]
+    """
+    array = plain(array)
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_nested(array.type) or pt.is_boolean(array.type) or pt.is_binary(array.type):
+        raise wrong_type(array, column, _EXPECTED, _REMEDY)
+    if pt.is_floating(array.type):
+        array = pa.array(array.to_numpy(zero_copy_only=False), from_pandas=True)
+        try:
+            array = array.cast(pa.int64())
+        except pa.ArrowInvalid:
+            cells = array.to_pylist()
+            at = next(i for i, cell in enumerate(cells) if cell is not None and not float(cell).is_integer())
+            raise InputError(_EXPECTED, got=f"{cells[at]:g}", row=at + 1, column=column, remedy=_REMEDY) from None
+    return array.cast(pa.large_string())
+
+
+def key_array(values: Array, column: str, file: str | None) -> Any:
+    """The same of a record's column."""
+    try:
+        cells = pa.array(values.tolist() if values.dtype.kind in "OU" else values, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError):
+        raise InputError(
+            _EXPECTED, got="cells of several types", file=file, column=column, remedy="make them one type"
+        ) from None
+    return key_cells(cells, column)
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Batches of keys as one array."""
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())

@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..errors import InputError
-from .bounds import check_row, most_row
 from .cells import holds_truth
 from .columns import Kind, says_truth
-from .files import is_packed, opened, opened_head, opened_natively, translated
-from .reader import TextReader
-from .text_index import TextIndex, index_cells
+from .files import check_row, is_packed, most_row, opened, opened_head, opened_natively, translated
+from .reader import TextIndex, TextReader, index_cells
 
 
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:

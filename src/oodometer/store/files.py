@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import os
 import stat
@@ -12,13 +13,68 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, OodometerError
-from .bounds import check_unpacked
+from ..errors import InputError, OodometerError, UsageError
+from ..version import __version__
+from .artifact_cache import checksum, content_of
+from .atomic import write_atomic
 from .places import is_remote, local_copy, look_at, open_remote, split_query
+
+ROW, _ROW_MB = "OODOMETER_MAX_ROW_MB", 64
+UNPACKED, _UNPACKED_MB = "OODOMETER_MAX_UNPACKED_MB", 1024
+_TIMES = 100  # numbers that a model gave are packed to a half or a tenth, not to less than a hundredth
+
+
+def most_row() -> int:
+    """Bytes that one row of CSV or JSONL may have: 64 MB, or what OODOMETER_MAX_ROW_MB says."""
+    return _megabytes(ROW, _ROW_MB)
+
+
+def check_row(length: int, file: str, line: int | None = None, row: int | None = None) -> None:
+    """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
+    most = most_row()
+    if length > most:
+        which = "" if line is None else f" (line {line})"
+        raise InputError(
+            f"rows of at most {most >> 20} MB",
+            got=f"a longer one{which}",
+            file=file,
+            row=row,
+            remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
+        )
+
+
+def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = None) -> None:
+    """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb.
+
+    >>> check_unpacked(10**9, 2 * 10**9, "a.npz")
+    >>> check_unpacked(10**6, 2 * 10**9, "a.npz", "features")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: a.npz: column features: expected at most 1024 MB when unpacked, got ...
+    """
+    most = _megabytes(UNPACKED, _UNPACKED_MB)
+    if unpacked > most and unpacked > _TIMES * packed:
+        raise InputError(
+            f"at most {most >> 20} MB when unpacked",
+            got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
+            file=file,
+            column=column,
+            remedy=f"check what the file is; {UNPACKED}=N allows N MB",
+        )
+
+
+def _megabytes(name: str, usual: int) -> int:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return usual << 20
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"{name} is a number of megabytes such as {usual}, got {text!r}")
+    return int(text) << 20
+
 
 ENDINGS = {
     ".parquet": "parquet",
@@ -331,3 +387,116 @@ def translated(file: str | None, form: str) -> Iterator[None]:
             remedy="it may be cut off or damaged: write it again",
             file=file,
         ) from error
+
+
+_SMALL = 8 << 20  # bytes of a file that is hashed whole
+
+
+class KnownFiles:
+    """Facts about files, plain values by name, in one file of JSON; those of another version count as unknown.
+
+    >>> known, stamp = KnownFiles(), Stamp(10, 99)
+    >>> known.put("a.csv", stamp, "rows", 7)
+    >>> known.get("a.csv", stamp, "rows"), known.get("a.csv", Stamp(10, 100), "rows")
+    (7, None)
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._before: dict[str, dict[str, Any]] = {} if path is None else _read(path)
+        self._now: dict[str, dict[str, Any]] = {}
+        self._marks: dict[str, str] = {}
+        self._changed = False
+
+    def mark(self, path: str, stamp: Stamp | None) -> str:
+        """What tells a file's content from another of the same name, size and time of change; empty outside of a run
+        folder, and for an object store, which gives each content a time of its own.
+
+        A hash of the whole where it is small, worked out again when the system's own time of change is another, which
+        no copy can keep; that time itself where it is large.
+        """
+        if self._path is None or stamp is None or is_remote(path):
+            return ""
+        key = _key(path, stamp)
+        if key not in self._marks:
+            before = self._before.get(key, {})
+            try:
+                changed = mark = str(os.stat(path).st_ctime_ns)
+                if stamp.size <= _SMALL:
+                    unread = before.get("changed") != changed or os.name != "posix"
+                    mark = content_of(path) if unread else before["mark"]
+            except OSError:  # told by whoever reads it
+                return ""
+            if before.get("mark") != mark:
+                self._before.pop(key, None)
+            self._marks[key] = mark
+            self._changed |= before.get("changed") != changed
+            self._now.setdefault(key, {}).update(changed=changed, mark=mark)
+        return self._marks[key]
+
+    def get(self, path: str, stamp: Stamp | None, name: str) -> Any:
+        """What is known; None where nothing is."""
+        if stamp is None:
+            return None
+        key, _ = _key(path, stamp), self.mark(path, stamp)
+        found = self._now.get(key, {}).get(name)
+        if found is None:
+            found = self._before.get(key, {}).get(name)
+            if found is not None:
+                self._now.setdefault(key, {})[name] = found
+        return found
+
+    def put(self, path: str, stamp: Stamp | None, name: str, value: Any) -> None:
+        """Remember a plain value."""
+        if stamp is not None:
+            self.mark(path, stamp)
+            self._now.setdefault(_key(path, stamp), {})[name] = value
+            self._changed = True
+
+    def save(self) -> None:
+        """Write what was used or found since the beginning; what was not is forgotten."""
+        if self._path is not None and (self._changed or self._now.keys() != self._before.keys()):
+            told = {"oodometer": __version__, "sum": _sum(self._now), "files": self._now}
+            write_atomic(self._path, json.dumps(told, ensure_ascii=False) + "\n")
+            self._changed = False
+
+
+_CURRENT: ContextVar[KnownFiles | None] = ContextVar("known files", default=None)
+
+
+def known_files() -> KnownFiles:
+    """Those of the run folder in use; elsewhere nothing is known, and nothing kept."""
+    return _CURRENT.get() or KnownFiles()
+
+
+@contextmanager
+def knowing(path: Path) -> Iterator[KnownFiles]:
+    """Inside, facts about files are kept at this path; they are written by `KnownFiles.save` and at the end."""
+    known = KnownFiles(path)
+    token = _CURRENT.set(known)
+    try:
+        yield known
+        known.save()
+    finally:
+        _CURRENT.reset(token)
+
+
+def _key(path: str, stamp: Stamp) -> str:
+    place = path if is_remote(path) else os.path.abspath(path)
+    return f"{place}\n{stamp.size} {stamp.changed}"
+
+
+def _sum(files: dict[str, dict[str, Any]]) -> str:
+    return checksum(json.dumps(files, sort_keys=True))
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The facts in a file; none where it is absent, damaged or of another version: they are found out again."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is a folder, pipe or device; remove it")
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        files = told["files"]
+        return files if told["oodometer"] == __version__ and told["sum"] == _sum(files) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

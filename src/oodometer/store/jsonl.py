@@ -13,12 +13,10 @@ import pyarrow.json as pajson
 
 from ..errors import InputError
 from ..fields import FIELDS
-from .bounds import check_row
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
-from .files import is_packed, opened, translated
-from .reader import TextReader
-from .text_index import TextIndex, filled_lines
+from .files import check_row, is_packed, opened, translated
+from .reader import TextIndex, TextReader, filled_lines
 
 _BLOCK = 8 << 20
 _HEAD = 1 << 20

@@ -15,11 +15,21 @@ from ..arrays import Array
 from ..errors import InputError
 from ..kernels import mix
 from ..results.columns import UserColumn
-from .array_table import column_of
 from .base import Source
 from .cells import plain
-from .encoding import ColumnEncoding, FeatureEncoding, ValueKind
-from .raw_cells import TEXT_FIGURES, TRUTHS, NotANumber, category_name, distinct_cells, raw_numbers, text_figures
+from .encoding import (
+    TEXT_FIGURES,
+    TRUTHS,
+    ColumnEncoding,
+    FeatureEncoding,
+    NotANumber,
+    ValueKind,
+    category_name,
+    distinct_cells,
+    raw_numbers,
+    text_figures,
+)
+from .npz import column_of
 
 _MOST_ROWS = 50_000  # of the reference that the encoding is learnt on
 _MOST_FEATURES = 50  # numbers that all categories together may take; more columns a domain classifier would reduce

@@ -3,22 +3,182 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..classes import ClassNames, NewClassError, encode_positions
+from ..classes import ClassNames
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
-from .axes import Axes, check_kind, listed_classes, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
+from .artifact_cache import checksum
+from .axes import Axes
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
+
+from typing import TYPE_CHECKING
+
+from ..arrays import Array
+from ..classes import NewClassError, encode_positions
+from .axes import check_kind, listed_classes, order_along, order_of
+from .base import no_column, no_rows
 from .columns import AXES
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+
+
+def check_threshold(threshold: float) -> float:
+    """A probability; `UsageError` for anything else."""
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"expected a threshold between 0 and 1 such as 0.6, got {threshold:g}; divide percents by 100")
+    return threshold
+
+
+def decided(record: Predictions, threshold: float, positive: int | str | None = None) -> Predictions:
+    """The record with the decision for the positive class, by default the second of two, where p >= threshold.
+
+    Raises `InputError` without the probabilities of two classes, and where there is a `prediction` already.
+
+    >>> p = Predictions.from_probabilities([[0.45, 0.55], [0.3, 0.7]], label=[0, 1])
+    >>> decided(p, 0.6).predicted.tolist(), decided(p, 0.6).accuracy
+    ([0, 1], 1.0)
+    """
+    if record.probabilities is None:
+        raise InputError(
+            "probabilities beside a threshold",
+            got=", ".join(record.fields),
+            file=record.source,
+            remedy="name the column of the positive class with --positive, or leave --threshold out",
+        )
+    if record.num_classes != 2 or record.classes is None:
+        raise InputError(
+            "two classes beside a threshold", got=str(record.num_classes), file=record.source, remedy="leave it out"
+        )
+    if record.prediction is not None:
+        raise InputError(
+            "no `prediction` beside a threshold",
+            got="both",
+            file=record.source,
+            column="prediction",
+            remedy="leave --threshold out: the column is judged as it is",
+        )
+    at = 1 if positive is None else [str(one) for one in record.classes].index(str(positive))
+    chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
+    return record.with_prediction(chosen)
+
+
+def _decides(fields: Iterable[str] | None) -> bool:
+    """Whether what is read has to do with the decision; ids and labels alone are read as they are."""
+    return fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields)
+
+
+@dataclass(frozen=True)
+class DecidedPart(Part):
+    """Rows of a part, decided."""
+
+    part: Part
+    threshold: float
+    positive: int | str | None
+
+    def identity(self) -> str | None:
+        """The part within, and the decision."""
+        told = self.part.identity()
+        return None if told is None else checksum(told, repr((self.threshold, self.positive)))
+
+    def span(self) -> tuple[int, int] | None:
+        """Those of the part within."""
+        return self.part.span()
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """The part's batches, decided."""
+        for batch in self.part.batches(fields, rows):
+            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
+
+
+class DecidedSource(Source):
+    """A source of a binary model, decided by a threshold; everything else is that of the source within."""
+
+    def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
+        self.inner, self.threshold = source, check_threshold(threshold)
+        self.positive = self.lone_class if positive is None else positive
+        self.path, self.name, self.columns = source.path, source.name, source.columns
+        self.encoding, self.where = source.encoding, source.where
+        self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the source, and the decision."""
+        return tuple(dict.fromkeys((*self.inner.fields, "prediction")))
+
+    @property
+    def classes(self) -> ClassNames | None:
+        """Classes of the source."""
+        return self.inner.classes
+
+    @property
+    def lone_class(self) -> int | str | None:
+        """The class that the one column of a binary model is about, as in the source."""
+        found: int | str | None = getattr(self.inner, "lone_class", None)
+        return found
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the source."""
+        return self.inner.rows
+
+    def holds(self, column: str) -> bool:
+        """Whether the source holds the column."""
+        return self.inner.holds(column)
+
+    def keys(self, column: str) -> Any:
+        """Ids of the source."""
+        return self.inner.keys(column)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the source that are no field."""
+        return self.inner.own_columns
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Columns of the source as they are."""
+        return self.inner.raw(columns)
+
+    def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
+        """The source with features of its own columns, decided by the same threshold."""
+        return DecidedSource(self.inner.encoded(encoding), self.threshold, self.positive)
+
+    @property
+    def axes(self) -> Axes:
+        """Axes of the source."""
+        return self.inner.axes
+
+    def aligned(self, axes: Axes | None) -> DecidedSource:
+        """The source aligned, decided by the same threshold."""
+        return DecidedSource(self.inner.aligned(axes), self.threshold, self.positive)
+
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """Parts of the source, decided."""
+        return [DecidedPart(part, self.threshold, self.positive) for part in self.inner.parts(target_rows, each)]
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Batches of the source, decided."""
+        for batch in self.inner.batches(fields, rows):
+            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
+
+    def read(self, fields: Iterable[str] | None = None) -> Predictions:
+        """All rows, decided."""
+        record = self.inner.read(fields)
+        return decided(record, self.threshold, self.positive) if _decides(fields) else record
 
 
 @dataclass(frozen=True)
@@ -76,7 +236,7 @@ class RecordSource(Source):
 
     def keys(self, column: str) -> Any:
         """A column, or a field with one value a row, as strings."""
-        from .keys import key_array
+        from .cells import key_array
 
         record = self.record
         values = record.columns[column] if column in record.columns else getattr(record, column)
@@ -91,7 +251,7 @@ class RecordSource(Source):
         """Columns of the record, or fields with one value a row, as one Arrow record batch."""
         import pyarrow as pa
 
-        from .array_table import column_of
+        from .npz import column_of
 
         record = self.record
         held = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}
@@ -229,3 +389,140 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
                 row=record.first_row + int(at[-1]) + 1,
             )
     return replace(record, classes=classes, _cache={}, **changes)
+
+
+_TRUTH = ("label", "correct")
+
+
+def with_truth(batch: Predictions, truth: Predictions, first_row: int = 0) -> Predictions:
+    """A batch with the truth of its rows, whatever truth it had; ``truth`` begins with the row ``first_row``.
+
+    >>> batch = Predictions.from_classes([1, 1], label=[0, 0])
+    >>> with_truth(batch, Predictions.from_arrays(label=[0, 1])).label.tolist()
+    [0, 1]
+    """
+    start = batch.first_row - first_row
+    rows = truth.slice(start, start + len(batch))
+    return replace(batch, label=rows.label, correct=rows.correct, _cache={})
+
+
+def checksum_of_truth(truth: Predictions) -> str:
+    """What tells these labels from others.
+
+    >>> one = Predictions.from_arrays(label=[0, 1], classes=[0, 1])
+    >>> checksum_of_truth(one) == checksum_of_truth(one.slice(0, 1))
+    False
+    """
+    arrays = [one for one in (truth.label, truth.correct) if one is not None]
+    return checksum(repr(truth.classes), str(len(truth)), *(one.tobytes() for one in arrays))
+
+
+@dataclass(frozen=True)
+class LabelledPart(Part):
+    """Rows of a part with their truth."""
+
+    part: Part
+    truth: Predictions
+    fields: tuple[str, ...]
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """The part's batches with their truth."""
+        for batch in self.part.batches(_others(fields, self.fields), rows):
+            yield with_truth(batch, self.truth)
+
+    def identity(self) -> str | None:
+        """The part within, and the truth of its rows."""
+        told, rows = self.part.identity(), self.span()
+        own = self.truth if rows is None else self.truth.slice(*rows)
+        return None if told is None else checksum(told, checksum_of_truth(own))
+
+    def span(self) -> tuple[int, int] | None:
+        """Those of the part within."""
+        return self.part.span()
+
+
+class LabelledSource(Source):
+    """A source and the truth of its rows: ``truth`` holds `label` or `correct` of every one, -1 where unknown.
+
+    >>> from oodometer.store.memory import RecordSource
+    >>> source = RecordSource(Predictions.from_classes([1, 0, 1]))
+    >>> LabelledSource(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
+    0.6666666666666666
+    """
+
+    def __init__(self, source: Source, truth: Predictions) -> None:
+        self.inner, self.truth = source, truth
+        self.path, self.name, self.columns = source.path, source.name, source.columns
+        self.encoding, self.where = source.encoding, source.where
+        self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
+        self._given = tuple(name for name in _TRUTH if getattr(truth, name) is not None)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the source, and those of the truth."""
+        own = (name for name in self.inner.fields if name not in _TRUTH)
+        return (*own, *self._given)
+
+    @property
+    def classes(self) -> ClassNames | None:
+        """Classes of the source."""
+        return self.inner.classes
+
+    @property
+    def lone_class(self) -> int | str | None:
+        """The class that the one column of a binary model is about, as in the source."""
+        found: int | str | None = getattr(self.inner, "lone_class", None)
+        return found
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the source."""
+        return self.inner.rows
+
+    def holds(self, column: str) -> bool:
+        """Whether the source holds the column."""
+        return self.inner.holds(column)
+
+    def keys(self, column: str) -> Any:
+        """Ids of the source."""
+        return self.inner.keys(column)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the source that are no field."""
+        return self.inner.own_columns
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Columns of the source as they are."""
+        return self.inner.raw(columns)
+
+    def encoded(self, encoding: FeatureEncoding) -> LabelledSource:
+        """The source with features of its own columns, and its truth."""
+        return LabelledSource(self.inner.encoded(encoding), self.truth)
+
+    @property
+    def axes(self) -> Axes:
+        """Axes of the source."""
+        return self.inner.axes
+
+    def aligned(self, axes: Axes | None) -> LabelledSource:
+        """The source aligned, and its truth by the names of its classes."""
+        truth = self.truth if axes is None else realigned(self.truth, axes)
+        return LabelledSource(self.inner.aligned(axes), truth)
+
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """Parts of the source with their truth."""
+        own = self.inner.fields
+        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows, each)]
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Batches of the source with their truth."""
+        for batch in self.inner.batches(_others(fields, self.inner.fields), rows):
+            yield with_truth(batch, self.truth)
+
+
+def _others(fields: Iterable[str] | None, own: tuple[str, ...]) -> tuple[str, ...]:
+    """Fields to read of the source itself; one of them where the truth alone was asked for, since rows count."""
+    others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
+    readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
+    return others if readable & set(others) else (*others, *own[:1])

@@ -13,13 +13,11 @@ import pyarrow.types as pt
 from ..classes import ClassNames
 from ..errors import OodometerError
 from .base import rows_of_a_part
-from .bounds import check_unpacked
 from .columns import Kind
-from .files import Stamp, translated
-from .held import cells_held
+from .files import Stamp, check_unpacked, translated
 from .places import is_remote, open_remote
 from .reader import Piece, TableReader
-from .where import Condition
+from .where import Condition, cells_held
 
 GROUP_ROWS = 131_072
 META = b"oodometer.classes"

@@ -12,8 +12,7 @@ from ..arrays import Array
 from ..errors import InputError
 from .base import BATCH_ROWS, Source
 from .columns import Kind, Layout
-from .decided import DecidedSource
-from .labelled import LabelledSource
+from .memory import DecidedSource, LabelledSource
 from .reader_source import ReaderSource
 
 
@@ -99,7 +98,7 @@ def _kinds(columns: Iterable[str], layout: Layout, text: bool, arrays: bool) -> 
 
 
 def _of_record(source: Source) -> Iterator[tuple[int, Any]]:
-    from .record_table import table_of_record
+    from .write import table_of_record
 
     before = 0
     for batch in table_of_record(source.read(), text=False, lists=True)[1]:

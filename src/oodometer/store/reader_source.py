@@ -2,25 +2,293 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from ..classes import ClassNames
-from ..errors import InputError
+from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
+from .artifact_cache import checksum
 from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
 from .columns import AXES, INDEX, Kind, Layout
-from .files import Stamp
-from .reader import Piece, Plan, Reader, in_reader, seen_classes, two_classes
-from .reader_part import ChainedParts, ReaderPart, in_order
-from .where import Condition, bound, none_left, said
+from .files import Stamp, known_files, translated
+from .places import is_remote
+from .reader import PLACE, Piece, Plan, Reader, TableReader, TextReader, in_reader, seen_classes, two_classes
+from .where import Condition, bound, cells_held, none_left, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+
+
+_ROWS = 65_536
+_FEWEST = 1024
+
+
+@dataclass(frozen=True)
+class FilteredReader(TableReader):
+    """Rows of ``inner`` for which all conditions of ``where`` hold; ``rows`` is their number once it was counted."""
+
+    inner: Reader
+    where: tuple[Condition, ...]
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("form", "file", "columns", "text", "comma", "classes", "binding"):
+            object.__setattr__(self, name, getattr(self.inner, name))
+        object.__setattr__(self, "stated_names", dict(self.inner.stated_names))
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Batches of the rows that are left, with their places in what ``inner`` reads as a further column; what cannot
+        hold such rows is not read.
+        """
+        read = {**{one.column: one.kind or "any" for one in self.where}, **kinds}
+        pieces = self.inner.narrowed(self.where, self.inner.rows or 1)
+        for piece in [Piece(self.inner, 0, 0)] if pieces is None else pieces:
+            done = piece.in_file
+            # of a few rows that are asked for, the first may stand far down
+            for batch in piece.reader.tables(read, max(rows, _FEWEST)):
+                places = self._places(batch, done)
+                for at in range(0, len(places), rows):
+                    yield _taken(batch, kinds, places[at : at + rows], done)
+                done += batch.num_rows
+
+    def _places(self, batch: Any, done: int) -> Any:
+        """The places in a batch of the rows that are left."""
+        held = np.ones(batch.num_rows, dtype=bool)
+        try:
+            with translated(self.file, self.form):
+                for one in self.where:
+                    held &= self._held(batch, one)
+        except InputError as error:
+            raise error.at(row_offset=done) from None
+        except UsageError as error:
+            raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
+        return np.flatnonzero(held)
+
+    def _held(self, batch: Any, one: Condition) -> Any:
+        loose = self.inner.text_file
+        written_as = None if loose is None or not self.text or one.kind != "any" else loose.cell_type(one.column)
+        return cells_held(batch.column(one.column), one, self.text, written_as, self.comma)
+
+    def bound(self, layout: Layout) -> Reader:
+        """The same of the reader within."""
+        return replace(self, inner=self.inner.bound(layout))
+
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return self.inner.holds_cells(column)
+
+    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
+        """The reader within, counted; the rows that are left are counted by `left_of`."""
+        return replace(self, inner=self.inner.counted(each, columns, stamp))
+
+    @property
+    def cast(self) -> str:
+        """The conditions, and the rows among which they are asked."""
+        return repr((self.inner.cast, self.inner.rows, self.where))
+
+    @property
+    def text_file(self) -> TextReader | None:
+        """That of the reader within."""
+        return self.inner.text_file
+
+    def with_text_file(self, reader: TextReader) -> Reader:
+        """The same of another text file."""
+        return replace(self, inner=self.inner.with_text_file(reader))
+
+    def split(self, target_rows: int) -> list[Piece]:
+        """The pieces of the reader within; row groups that cannot hold such rows are left out."""
+        found = self.inner.narrowed(self.where, target_rows)
+        return self._wrapped(self.inner.split(target_rows) if found is None else found)
+
+    def files_whole(self) -> list[Piece]:
+        """The whole of each file."""
+        return self._wrapped(self.inner.files_whole())
+
+    def _wrapped(self, pieces: Sequence[Piece]) -> list[Piece]:
+        return [one._replace(reader=replace(self, inner=one.reader)) for one in pieces]
+
+
+def _taken(batch: Any, kinds: Mapping[str, Kind], places: Any, done: int) -> Any:
+    """The rows of a batch at these places, and the places among all."""
+    kept = [batch.column(name) for name in kinds]
+    if len(places) < batch.num_rows:
+        kept = [cells.take(pa.array(places)) for cells in kept]
+    return pa.record_batch([*kept, pa.array(places + done)], names=[*kinds, PLACE])
+
+
+def filtered(where: Sequence[Condition], reader: Reader) -> Reader | None:
+    """The rows of a file for which all conditions hold; None where its folders say that there are none."""
+    rest = reader.unsettled(where)
+    return None if rest is None else FilteredReader(reader, tuple(rest)) if rest else reader
+
+
+def left_of(pieces: Sequence[Piece], each: Each, stamp: Stamp | None) -> list[Piece]:
+    """Pieces that know how many rows are left in them and before them; those without any are left out.
+
+    ``each`` counts them; what is known of a piece of a file (`known_files`) is not counted again.
+    """
+    known = known_files()
+    names = [f"left {checksum(str(one.in_file), one.reader.cast)}" for one in pieces]
+    stamps = [one.stamp or stamp for one in pieces]
+    files = [str(one.reader.file) for one in pieces]
+    counts = [
+        known.get(file, at, name) if isinstance(one.reader, FilteredReader) else one.reader.rows
+        for one, name, at, file in zip(pieces, names, stamps, files, strict=True)
+    ]
+    lacking = [i for i, count in enumerate(counts) if count is None]
+    for i, count in zip(lacking, each(_count, [pieces[i]._replace(stamp=stamps[i]) for i in lacking]), strict=True):
+        counts[i] = count
+        if pieces[i].reader.file is not None:
+            known.put(files[i], stamps[i], names[i], count)
+    out, before = [], 0
+    for piece, count in zip(pieces, counts, strict=True):
+        reader = replace(piece.reader, rows=count) if isinstance(piece.reader, FilteredReader) else piece.reader
+        if count:
+            out.append(piece._replace(reader=reader, before=before))
+        before += count or 0
+    return out
+
+
+def _count(piece: Piece) -> int:
+    """Rows of a piece that are left."""
+    reader = piece.reader
+    kinds: dict[str, Kind] = {} if isinstance(reader, FilteredReader) else {reader.columns[0]: "any"}
+    try:
+        return sum(batch.num_rows for batch in reader.tables(kinds, _ROWS))
+    except InputError as error:
+        if piece.stamp is not None and reader.file is not None:
+            piece.stamp.verify(reader.file)  # a file that changed meanwhile is the better explanation
+        raise error.at(file=reader.file, row_offset=piece.in_file) from None
+
+
+@dataclass(frozen=True)
+class ReaderPart(Part):
+    """Consecutive rows of a file: the reader of a range, and how its columns become fields."""
+
+    reader: Reader
+    plan: Plan
+    name: str | None
+    first_row: int = 0
+    stamp: Stamp | None = None
+    in_file: int = 0  # rows of the same file before the first
+    where: tuple[Condition, ...] = ()  # what holds of its rows, which are those that are left
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Read, decode and check batch after batch; rows in errors count from the file's start."""
+        layout, file, done = self.plan.layout, self.reader.file, 0
+        plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
+        self._verify()
+        chunks = self.reader.chunks(plan) if plan.feeds else iter(())
+        while True:
+            try:
+                arrays = next(chunks, None)
+                if arrays is None:
+                    break
+            except OodometerError as error:
+                self._verify()  # a file that changed meanwhile is the better explanation
+                if isinstance(error, InputError):
+                    raise error.at(file=file, row_offset=self.in_file) from None
+                raise
+            places = arrays.pop("places", None)
+            try:
+                record = Predictions.from_arrays(
+                    classes=plan.classes,
+                    names=plan.names,
+                    source=file,
+                    first_row=self.in_file + done,
+                    positions=self.plan.positions,
+                    **arrays,
+                )
+            except InputError as error:
+                if places is not None and error.row is not None:
+                    error.row = self.in_file + int(places[error.row - self.in_file - done - 1]) + 1
+                raise layout.placed(error) from None
+            if self.where:  # errors that come later count the rows that are left
+                record = replace(record, source=f"{self.name or self.reader.form} where {said(self.where)}")
+            elif file != self.name or self.in_file != self.first_row:  # of several files
+                record = replace(record, source=self.name)
+            if self.in_file != self.first_row:
+                record = replace(record, first_row=self.first_row + done)
+            done += record.rows
+            yield record
+        self._verify()
+        if not plan.feeds:
+            raise InputError(
+                f"one of the fields {', '.join(fields or ())}",
+                got=", ".join(layout.columns[:12]),
+                file=file,
+                remedy="add the column, or rename one with --map theirs=ours",
+            )
+        if not done and not self.first_row and file == self.name and not self.where:
+            raise no_rows(file)
+        if self.reader.rows is not None and plan.feeds and done != self.reader.rows:
+            raise InputError(
+                f"{self.reader.rows} rows, as they were counted before",
+                got=f"{done}",
+                file=file,
+                remedy="check what wrote it, and report it to oodometer: the file is not read",
+            )
+
+    def identity(self) -> str | None:
+        """The file as it is, the rows in it, and how its columns are understood."""
+        if self.stamp is None or self.reader.file is None:
+            return None
+        file = self.reader.file if is_remote(self.reader.file) else os.path.abspath(self.reader.file)
+        pieces = (self.reader.form, self.reader.rows, self.first_row, self.in_file, self.stamp.size, self.stamp.changed)
+        content = known_files().mark(self.reader.file, self.stamp)
+        return checksum(file, content, repr(pieces), repr(self.plan), self.reader.cast)
+
+    def span(self) -> tuple[int, int] | None:
+        """As the reader counts them."""
+        return None if self.reader.rows is None else (self.first_row, self.first_row + self.reader.rows)
+
+    def _verify(self) -> None:
+        if self.stamp is not None and self.reader.file is not None:
+            self.stamp.verify(self.reader.file)
+
+
+@dataclass(frozen=True)
+class ChainedParts(Part):
+    """Parts of which only a pass tells how many rows they have, read one after another."""
+
+    parts: tuple[ReaderPart, ...]
+    name: str | None
+
+    def identity(self) -> str | None:
+        """All files as they are."""
+        told = [part.identity() for part in self.parts]
+        return None if None in told else checksum(*map(str, told))
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Part after part; ``first_row`` counts through all."""
+        return in_order(self.parts, self.name, fields, rows)
+
+
+def in_order(
+    parts: Sequence[ReaderPart],
+    name: str | None,
+    fields: Iterable[str] | None,
+    rows: int,
+    where: Sequence[Condition] = (),
+) -> Iterator[Predictions]:
+    """The batches of parts that follow one another, however long they are; `InputError` where they have no row."""
+    done = 0
+    wanted = None if fields is None else tuple(fields)
+    for part in parts:
+        for record in replace(part, first_row=done).batches(wanted, rows):
+            done += record.rows
+            yield record
+    if not done:
+        raise none_left(where, name) if where else no_rows(name)
 
 
 class ReaderSource(Source):
@@ -98,7 +366,7 @@ class ReaderSource(Source):
 
     def keys(self, column: str) -> Any:
         """One pass over the column."""
-        from .keys import joined, key_cells
+        from .cells import joined, key_cells
 
         theirs = self.layout.where[column]
         found = list(self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs)))
@@ -196,8 +464,6 @@ class ReaderSource(Source):
         """Readers of consecutive rows, and how many rows are before each; `InputError` where no row is left."""
         pieces = self.counted(each).split(max(1, target_rows))
         if self.where:
-            from .filtered import left_of
-
             pieces = left_of(pieces, each, self.stamp)
             if not pieces:
                 raise none_left(self.where, self.path)
@@ -350,8 +616,6 @@ class ReaderSource(Source):
 
 def _filtered(reader: Reader, where: tuple[Condition, ...]) -> Reader:
     """The rows for which the conditions hold; `InputError` where the names of folders say that there are none."""
-    from .filtered import filtered
-
     left = reader.each_file(partial(filtered, where))
     if left is None:
         raise none_left(where, reader.file)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,87 @@ from ..classes import named_classes
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
+from .artifact_cache import content_of
 from .axes import Axes
-from .base import Source
+from .base import BATCH_ROWS, Source
+from .columns import Kind
+from .files import KnownFiles, Stamp, check_file, known_files
+from .many_files import files_of, partition_of, read_once
 from .memory import RecordSource, realigned
-from .opening import open_all
+from .places import is_remote, path_of
+from .reader import Reader
 from .reader_source import ReaderSource
 from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
+_OPENERS = {
+    "parquet": ("parquet", "ParquetReader.open"),
+    "csv": ("csv_file", "CsvReader.open"),
+    "jsonl": ("jsonl", "JsonlReader.open"),
+    "arrow": ("arrow", "open_arrow"),
+    "npz": ("npz", "NpzReader.open"),
+}
+
+
+def open_all(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    names: Collection[str],
+    format: str | None = None,
+    where: Sequence[Condition] = (),
+) -> tuple[Reader, Stamp | None]:
+    """The reader of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
+
+    As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
+    as `files_of` and `open_files` do.
+    """
+    if isinstance(path, (str, os.PathLike)):
+        name = path_of(os.fspath(path))
+        files = files_of(name)
+    else:
+        given = [path_of(os.fspath(one)) for one in path]
+        files = read_once([file for one in given for file in files_of(one) or [one]])
+        if not files:
+            raise UsageError("expected at least one path, got an empty list")
+        name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
+    if files is None:
+        return open_reader(name, names, format)
+    from .many_files import open_files
+
+    known = known_files()  # here: threads that open files are in no run folder
+    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where), None
+
+
+def open_reader(
+    path: str | Path, names: Collection[str], format: str | None = None, known: KnownFiles | None = None
+) -> tuple[Reader, Stamp]:
+    """The reader of a file, and what tells the file from a later one in its place.
+
+    ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a
+    file that is missing, of an unknown kind or damaged.
+    """
+    form, stamp = check_file(path, format)
+    module, name = _OPENERS[form]
+    opener: Any = importlib.import_module(f"{__package__}.{module}")
+    for part in name.split("."):
+        kind, opener = opener, getattr(opener, part)
+    if form not in ("csv", "jsonl"):
+        return opener(str(path)), stamp
+    kept = known_files() if known is None else known
+
+    def recalled(what: str, find: Callable[[], Any]) -> Any:
+        """What is known of the file by this name, or else is found now."""
+        told = kept.get(str(path), stamp, what)
+        if told is not None:
+            return kind.recalled(str(path), told)
+        found = find()
+        kept.put(str(path), stamp, what, found.told())
+        return found
+
+    reader = recalled("head", lambda: opener(str(path)))
+    missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
+    if missing and form == "jsonl":
+        reader = recalled(f"head with {missing}", lambda: reader.with_columns(missing))
+    return reader, stamp
 
 
 def open_predictions(
@@ -62,7 +137,7 @@ def open_predictions(
         reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
         return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
     except InputError:
-        from .harness.open import refuse_logs  # only here: reading of logs is not loaded for every file
+        from .harness.join import refuse_logs
 
         refuse_logs(path)
         raise
@@ -128,7 +203,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
         return record
     import pyarrow as pa
 
-    from .held import cells_held
+    from .where import cells_held
 
     source, held = RecordSource(record), np.ones(len(record), dtype=bool)
     for one in where:
@@ -149,7 +224,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
 def _of_cluster(
     data: Any, wanted: Axes | None, mapping: Mapping[str, str] | None, extra: Iterable[str], where: Sequence[Condition]
 ) -> Source:
-    from .cluster_frames import ClusterFrame
+    from .frames import ClusterFrame
 
     held = ClusterFrame(data)
     source = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra, where=where)
@@ -160,3 +235,75 @@ def _of_cluster(
 def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
     """The axes to follow: another source's, else classes that a user named."""
     return axes if classes is None or axes is not None else Axes.given(named_classes(classes))
+
+
+class RawTable:
+    """A file, or a table in memory, whose columns are read as they are."""
+
+    def __init__(self, reader: Reader, stamp: Stamp | None) -> None:
+        self._reader, self._stamp = reader, stamp
+        self.name = reader.file or reader.form
+        self.file = reader.file
+        self.columns = reader.columns
+        self.rows = reader.rows
+        self.text = reader.text
+
+    @property
+    def stamp(self) -> Any:
+        """What tells this file from a later one in its place: name and content; None in memory."""
+        if self._stamp is None or self.file is None:
+            return None
+        if is_remote(self.file):  # an object store gives each content a time of its own
+            return [self.file, self._stamp.size, self._stamp.changed]
+        return [os.path.realpath(self.file), content_of(self.file)]
+
+    def batches(self, kinds: dict[str, Kind], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """Arrow record batches of at most ``rows`` rows with the columns of ``kinds``; `InputError` names a bad row."""
+        for batch in self._reader.tables(kinds, rows):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows).select(list(kinds))
+        if self._stamp is not None and self.file is not None:
+            self._stamp.verify(self.file)
+
+    def missing(self, wanted: Iterable[str]) -> list[str]:
+        """Which of some columns are not there."""
+        return [name for name in wanted if name not in self.columns]
+
+
+def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
+    """Open a file (Parquet, CSV, JSONL, Arrow), a frame, a Hugging Face data set or a mapping of columns.
+
+    ``names`` are columns that will be asked for: in JSONL they may come first far down. Raises `InputError` naming file
+    and place.
+
+    >>> open_table({"text": ["a", "b"]}).columns
+    ('text',)
+    """
+    if not isinstance(data, (str, os.PathLike)):
+        from .frames import reader_of
+
+        return RawTable(reader_of(_columns(data) if isinstance(data, Mapping) else data, None), None)
+    reader, stamp = open_reader(Path(data), set(names))
+    if reader.form == "npz":
+        raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
+    return RawTable(reader, stamp)
+
+
+def _columns(data: Mapping[str, Any]) -> Any:
+    """A mapping of columns as a table, in its order."""
+    import pyarrow as pa
+
+    bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
+    if bare or not data:
+        raise InputError(
+            "columns: lists or arrays",
+            got=f"{bare[0]} without rows" if bare else "none",
+            remedy="give each column one entry a row",
+        )
+    lengths = {name: len(values) for name, values in data.items()}
+    if len(set(lengths.values())) != 1:
+        raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
+    try:
+        return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error

@@ -14,9 +14,8 @@ from ..backtests.trials import LEAST_REFERENCE
 from ..engines import Engine
 from ..errors import InputError
 from ..kernels import limited_to
-from ..passes.below_chance import label_warnings
 from ..passes.folding import Execution
-from ..passes.reference import read_reference
+from ..passes.reference import label_warnings, read_reference
 from ..passes.run_folder import run_folder as in_run_folder
 from ..results.backtest import Backtest
 from ..runs import places_of_run

@@ -16,7 +16,7 @@ from ..diagnoses import ShiftStatistics
 from ..errors import UnknownColumnError, UsageError, near_names
 from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share
 from ..intervals import normal_quantile
-from ..passes.clustering import widened
+from ..passes.evaluating import widened
 from ..predictions import Predictions
 from ..results import Estimate, Interval
 from ..results.estimation import Headline

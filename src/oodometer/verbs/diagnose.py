@@ -9,8 +9,7 @@ from ..audits.joining import wrong_where_unseen
 from ..classes import NewLabelError, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
 from ..options import verb
-from ..passes.fitting import choose
-from ..passes.plan import EstimationPlan, batch_rows
+from ..passes.plan import EstimationPlan, batch_rows, choose
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
 from .features import about_features, with_features

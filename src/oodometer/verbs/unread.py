@@ -12,10 +12,9 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, OodometerError
 from ..store import Source
-from ..store.cells import plain
-from ..store.codes import dictionary
-from ..store.likely import likely_columns, looks_like_probability
-from ..store.raw_cells import raw_numbers
+from ..store.cells import dictionary, plain
+from ..store.columns import likely_columns, looks_like_probability
+from ..store.encoding import raw_numbers
 
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 _READ = ("probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "member_probabilities", "votes")

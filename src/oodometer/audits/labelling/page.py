@@ -15,7 +15,7 @@ from typing import Any
 
 from ...fields import FIELDS
 from ...store import write_result, write_table
-from ...store.spreadsheets import guarded, write_sheet
+from ...store.write import guarded, write_sheet
 from ...version import __version__
 from ..worksheet import Worksheet
 

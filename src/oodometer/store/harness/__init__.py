@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .base import LogOptions
-from .join import LogRecord, read_logs
-from .open import log_kind, read_command
+from .join import LogRecord, log_kind, read_command, read_logs
 
 __all__ = ["LogOptions", "LogRecord", "log_kind", "read_command", "read_logs"]

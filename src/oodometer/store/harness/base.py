@@ -2,8 +2,270 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from ...errors import InputError
+from ...intervals import wilson_from_variance
+from ..files import check_row, most_row, opened, translated
+
+_WORDS = {
+    **dict.fromkeys(("c", "correct", "true", "yes"), 1.0),
+    "p": 0.5,
+    **dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0),
+}
+_AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)")
+
+
+class Metric:
+    """One metric of a log.
+
+    name : its name there. least : the score from which on an answer counts as right; None where it is 0 or 1 anyway.
+
+    >>> Metric("acc").verdict(1.0), Metric("match").verdict("I"), Metric("f1", 0.5).verdict(0.7), str(Metric("f1", 0.5))
+    (True, False, True, 'f1>=0.5')
+    """
+
+    def __init__(self, name: str, least: float | None = None) -> None:
+        self.name, self.least = name, least
+
+    def __str__(self) -> str:
+        return self.name if self.least is None else f"{self.name}>={self.least:g}"
+
+    def verdict(self, value: Any) -> bool | None:
+        """Whether the answer is right; None where the value tells neither."""
+        score = _score(value)
+        if score is None:
+            return None
+        if self.least is not None:
+            return score >= self.least
+        return bool(score) if score in (0.0, 1.0) else None
+
+    def verdicts(self, metrics: Mapping[str, Sequence[Any]], rows: Sequence[int], file: str) -> list[bool]:
+        """Whether each answer is right; ``rows`` are their numbers in the file.
+
+        Raises `InputError` naming the first row whose value is neither, and a threshold that lies outside of the scale.
+        The message gives the mean, since that is what a harness reports of such a metric.
+
+        >>> Metric("judge", 0.5).verdicts({"judge": [1, 5, 4]}, [1, 2, 3], "a.eval")
+        Traceback (most recent call last):
+        oodometer.errors.InputError: a.eval: column judge: expected a threshold within the scale, 1 to 5, got 0.5; ...
+        """
+        values = metrics[self.name]
+        verdicts = [self.verdict(value) for value in values]
+        scores = [score for value in values if (score := _score(value)) is not None]
+        low, high, _ = _scale(scores)
+        others = [name for name, column in metrics.items() if name != self.name and _is_plain(column)]
+        another = f"name another: `--metric {shlex.quote(others[0])}`" if others else ""
+        if None not in verdicts:
+            if self.least is not None and low < high and not low < self.least <= high:
+                raise InputError(
+                    f"a threshold within the scale, {low:g} to {high:g}",
+                    got=f"{self.least:g}",
+                    file=file,
+                    column=self.name,
+                    remedy=f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
+                    f"{_option(self.name, values)}",
+                )
+            return [bool(one) for one in verdicts]
+        at = verdicts.index(None)
+        got = repr(values[at])[:60]
+        if len(scores) == len(values):
+            got += f" ({_mean(scores)})"
+            remedy = "no row is right or wrong by it: say from where on it counts as right, "
+            remedy += f"{_option(self.name, values)}" + (another and f", or {another}")
+        elif all(isinstance(value, (list, dict)) for value in values):
+            remedy = f"the harness works {self.name} out over all rows at once, and no row is right or wrong by it"
+            if each := _verdicts_in_lists(values):
+                got += f" (mean {sum(each) / len(each):.4g} of the {len(each)} entries of all rows)"
+                remedy = "a row with several verdicts is neither right nor wrong"
+            remedy += f"; {another or 'give the task a metric that is a number for each row, and run it again'}"
+        else:
+            remedy = "find out what the scorer meant, or score the log again" + (another and f", or {another}")
+        raise InputError(
+            "a metric that is 0 or 1" if self.least is None else "a number",
+            got=got,
+            remedy=remedy,
+            file=file,
+            row=rows[at],
+            column=self.name,
+        )
+
+
+def _score(value: Any) -> float | None:
+    """A score as a number, None where it is none."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in _WORDS:
+            return _WORDS[word]
+        try:
+            value = float(word)
+        except ValueError:
+            return None
+    if not isinstance(value, (bool, int, float)) or math.isnan(value):
+        return None
+    return float(value)
+
+
+def _verdicts_in_lists(values: Sequence[Any]) -> list[Any]:
+    """All entries of lists of true and false; none where some value is another, such as a pair (right, predicted)."""
+    entries = [one for value in values for one in (value if isinstance(value, list) else [None])]
+    return entries if all(isinstance(one, bool) for one in entries) else []
+
+
+def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
+    """Lowest and highest score that is possible, as far as is known, and the least one of the upper half."""
+    if not scores or (min(scores) >= 0 and max(scores) <= 1):  # a share: whatever part of it was seen
+        return 0.0, 1.0, 0.5
+    low, high = min(scores), max(scores)
+    return low, high, min(score for score in scores if score > (low + high) / 2 or score == high)
+
+
+def _is_plain(values: Sequence[Any]) -> bool:
+    """Whether every value is 0 or 1."""
+    return all(Metric("").verdict(value) is not None for value in values)
+
+
+def _mean(scores: Sequence[float]) -> str:
+    """The mean as a harness would report it: with an interval of a share, with its standard error on other scales."""
+    n, mean = len(scores), math.fsum(scores) / len(scores)
+    variance = math.fsum((one - mean) ** 2 for one in scores) / max(n - 1, 1) / n
+    if min(scores) >= 0 and max(scores) <= 1:
+        lower, upper = wilson_from_variance(mean, variance, n, 0.95)
+        return f"mean {mean:.4g}, 95 % interval {lower:.3g} to {upper:.3g}"
+    return f"{min(scores):g} to {max(scores):g}, mean {mean:.4g}, standard error {math.sqrt(variance):.3g}"
+
+
+def described(metrics: Mapping[str, Sequence[Any]]) -> str:
+    """Metrics by their names and what they hold.
+
+    >>> described({"acc": [1, 0], "f1": [["a", ["b"]], ["c", ["c"]]]})
+    'acc (0 or 1, mean 0.5), f1 (no number a row)'
+    """
+    out = []
+    for name, values in metrics.items():
+        scores = [_score(value) for value in values if value is not None]
+        known = [one for one in scores if one is not None]
+        if each := _verdicts_in_lists(values):
+            about = f"lists, mean {sum(each) / len(each):.4g} of all entries"
+        elif not known or len(known) < len(scores):
+            about = "no number a row"
+        else:
+            about = f"0 or 1, mean {sum(known) / len(known):.4g}" if _is_plain(known) else _mean(known)
+        out.append(f"{name} ({about})")
+    return ", ".join(out) or "none"
+
+
+def choose_metric(
+    columns: Mapping[str, Sequence[Any]], wanted: str | None, file: str, usual: Sequence[str] = ()
+) -> Metric:
+    """The metric that was asked for, the first usual one, or the only one.
+
+    ``columns`` are name -> values. Raises `InputError` where there is none, or more than one: which of several means
+    "right" nobody but the user can say, and the one that happens to be 0 or 1 may be a check of the format.
+
+    >>> choose_metric({"exact_match": [0.0, 1.0]}, None, "a.jsonl").name
+    'exact_match'
+    >>> choose_metric({"quality": [0.3, 1.0], "format_ok": [1, 1]}, None, "a.eval")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: a.eval: expected one metric, got quality (mean 0.65, ...
+    """
+    several = described(columns)
+    if wanted is not None:
+        match = _AT_LEAST.fullmatch(wanted)
+        name = wanted if match is None or wanted in columns else match["name"]
+        if name not in columns:
+            raise InputError(
+                "a metric of this log",
+                got=f"{name!r}; there are {several}",
+                file=file,
+                remedy=f"name one of them: {_options(columns)}" if columns else "score the log first",
+            )
+        try:
+            return Metric(name, None if name == wanted or match is None else float(match["least"]))
+        except ValueError:
+            raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
+    first = next((name for name in usual if name in columns), None)
+    if first is None and len(columns) != 1:
+        raise InputError(
+            "one metric",
+            got=several,
+            file=file,
+            remedy=f"name the one that says what is right: {_options(columns)}"
+            if columns
+            else "run the task with a metric, or score the log first",
+        )
+    return Metric(first or next(iter(columns)))
+
+
+def _options(columns: Mapping[str, Sequence[Any]]) -> str:
+    """The options of all metrics that can be taken, as they are typed."""
+    return " or ".join(filter(None, (_option(name, values) for name, values in columns.items()))) or "none can be taken"
+
+
+def _option(name: str, values: Sequence[Any]) -> str | None:
+    """The option that takes a metric, with a threshold where it needs one; None where no row has a number."""
+    if _is_plain(values):
+        return f"`--metric {shlex.quote(name)}`"
+    scores = [_score(value) for value in values]
+    known = [one for one in scores if one is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return f"`--metric {shlex.quote(f'{name}>={_scale(known)[2]:g}')}`"
+
+
+def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects with their row, from 1; blank lines are passed over. Raises `InputError` naming the row that is none."""
+    with translated(file, "JSONL"), opened(file) as stream:
+        head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if head.startswith("["):  # as releases up to 0.4.2 wrote them
+        for row, one in enumerate(read_json(file), 1):
+            yield row, _object(one, file, row)
+        return
+    for row, line in enumerate(_lines(file), 1):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            raise InputError(
+                "one JSON object a line",
+                got=repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else ""),
+                file=file,
+                row=row,
+                remedy="the log may be cut off: copy it again, or remove that line",
+            ) from None
+        yield row, _object(found, file, row)
+
+
+def read_json(file: str) -> Any:
+    """A whole file of JSON."""
+    with translated(file, "JSON"), opened(file) as stream:
+        return json.loads(stream.read())
+
+
+def _lines(file: str) -> Iterator[bytes]:
+    """Lines that are not blank, without a byte order mark."""
+    most, held = most_row(), b""
+    with translated(file, "JSONL"), opened(file) as stream:
+        while data := stream.read(1 << 20):
+            *whole, held = (held + data).split(b"\n")
+            yield from (line for one in whole if (line := one.strip().removeprefix(b"\xef\xbb\xbf")))
+            if len(held) > most:
+                check_row(len(held), file)
+    if line := held.strip().removeprefix(b"\xef\xbb\xbf"):
+        yield line
+
+
+def _object(found: Any, file: str, row: int) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise InputError(
+            "a JSON object", got=type(found).__name__, file=file, row=row, remedy="check what wrote the log"
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from ...errors import InputError
-from ..bounds import check_unpacked
-from ..files import translated
-from .base import Answers, LogOptions
-from .json_rows import read_json
-from .metric import choose_metric
+from ..files import check_unpacked, translated
+from .base import Answers, LogOptions, choose_metric, read_json
 
 _ATTACHED = "attachment://"
 

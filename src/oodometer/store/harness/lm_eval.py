@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .base import Answers, LogOptions
-from .json_rows import json_rows
-from .metric import Metric, choose_metric, described
+from .base import Answers, LogOptions, Metric, choose_metric, described, json_rows
 
 # samples_<task>_<date>T<time>.jsonl
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")

@@ -32,9 +32,8 @@ from ...headline.falls import check_margin
 from ...headline.with_labels import with_labels
 from ...intervals import check_level
 from ...kernels import limited_to
-from ...passes.below_chance import label_warnings
 from ...passes.folding import Execution
-from ...passes.reference import read_reference
+from ...passes.reference import label_warnings, read_reference
 from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import Predictions
 from ...results.estimation import Headline

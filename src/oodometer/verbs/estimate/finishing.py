@@ -23,10 +23,8 @@ from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
 from ...kernels import one_thread, side_by_side
-from ...passes.base import State
-from ...passes.guarding import checked_estimate, unless_failed
-from ...passes.plan import EstimationPlan
-from ...passes.slicing import WHOLE, in_natural_order
+from ...passes.plan import EstimationPlan, State
+from ...passes.slicing import WHOLE, checked_estimate, in_natural_order, unless_failed
 from ...results import Estimate, Interval, Skipped
 from ...results.alarms import Alarms
 from ...results.estimation import Assumed, Estimation, Headline, MetricEstimation, Part

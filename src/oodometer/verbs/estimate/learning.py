@@ -14,13 +14,9 @@ from ...classes import said_of_classes
 from ...diagnoses import Diagnostician
 from ...estimators import SourceAccuracy
 from ...kernels import cores, pool
-from ...passes.below_chance import check_classes, label_warnings
-from ...passes.decisions import decisions_said
-from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution, enter_phase, hearing_phases
-from ...passes.needed_fields import SPARED
-from ...passes.plan import EstimationPlan, batch_rows, rounding
-from ...passes.reference import FEW_ROWS, Reference, gather_reference, width
+from ...passes.plan import SPARED, EstimationPlan, batch_rows, decisions_said, fit_plan, quick_methods, rounding
+from ...passes.reference import FEW_ROWS, Reference, check_classes, gather_reference, label_warnings, width
 from ...predictions import Predictions
 from ...registry import broken
 from ...results import Skipped

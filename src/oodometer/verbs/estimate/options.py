@@ -17,8 +17,8 @@ from ...headline.alarms import alarm_rules, check_when
 from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
-from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
+from ...passes.slicing import Chunks, parse_chunks
 from ...predictions import FIELDS
 from ...registry import find
 from ...results.alarms import ASKED, AlarmRule, FailWhen

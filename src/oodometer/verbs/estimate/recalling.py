@@ -8,8 +8,7 @@ from typing import Any
 
 from ...errors import UsageError
 from ...estimators.class_metrics import metric_name
-from ...passes.fitting import quick_methods
-from ...passes.plan import EstimationPlan
+from ...passes.plan import EstimationPlan, quick_methods
 from ...results.backtest import Backtest
 from ..fitted import Contents, Fitted
 from .learning import LEAST_CANDIDATES

@@ -17,12 +17,9 @@ from ...classes import said_of_classes
 from ...engines import Engine
 from ...errors import InputError
 from ...kernels import later, limited_to
-from ...passes.base import State
-from ...passes.below_chance import FIELDS_NEEDED, label_warnings
-from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
-from ...passes.needed_fields import needed_fields
-from ...passes.plan import EstimationPlan, batch_rows, rounding
+from ...passes.plan import EstimationPlan, State, batch_rows, check_rule, needed_fields, rounding
+from ...passes.reference import FIELDS_NEEDED, label_warnings
 from ...passes.run_folder import run_folder as in_run_folder
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions

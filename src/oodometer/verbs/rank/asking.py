@@ -25,7 +25,7 @@ from ...rankings.answered import Answered, clusters_of, shown
 from ...rankings.asking import AT_ONCE, ask_all
 from ...rankings.explaining import Means
 from ...rankings.options import RankOptions
-from ...store.decided import decided
+from ...store.memory import decided
 from ..model_names import said_model
 from ..opening import decided_class
 from ..predict.run import stamp_of

@@ -20,8 +20,8 @@ from ...predictions import Predictions
 from ...rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ...rankings.options import RankOptions
 from ...store import Axes, Source
-from ...store.keys import key_array, key_cells
-from ...store.tables import RawTable, open_table
+from ...store.cells import key_array, key_cells
+from ...store.source import RawTable, open_table
 from ..model_names import said_model
 from ..opening import Opener
 

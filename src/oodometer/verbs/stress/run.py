@@ -26,7 +26,7 @@ from ...runs import Manifest, places_said, running
 from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, find_text_shift
 from ...store import together, write_result
 from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
-from ...store.spreadsheets import guarded
+from ...store.write import guarded
 from ...version import __version__
 from ..estimate import estimate
 from ..evaluate import evaluate
