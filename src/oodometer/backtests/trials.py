@@ -258,7 +258,11 @@ class TrialStore:
                 bad += 1
         if bad and self.path is not None:
             made_anew(self.path, f"{bad} of {bad + len(good)} trials kept there are damaged or cut off")
-            self._rewrite(good)
+            assert self.path is not None
+            try:
+                write_atomic(self.path, "".join(f"{line}\n" for line in good))
+            except (UsageError, WorkError):
+                self.path = None
         return trials, list(skipped.values())
 
     def _sealed(self, plain: dict[str, Any]) -> str:
@@ -273,14 +277,6 @@ class TrialStore:
             raise ValueError("another checksum")
         plain: dict[str, Any] = json.loads(said)
         return plain
-
-    def _rewrite(self, lines: list[str]) -> None:
-        """The file without what is damaged, so that this is said once."""
-        assert self.path is not None
-        try:
-            write_atomic(self.path, "".join(f"{line}\n" for line in lines))
-        except (UsageError, WorkError):
-            self.path = None
 
     def append(self, found: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""

@@ -275,18 +275,13 @@ def run_tasks(
         told = None if on_done is None else (lambda part: on_done(part[1]))
         finished = engine.fold(numbered, work, _Finished.joined, told)
     else:
-        finished = _heard(engine, work, numbered, _Hearing(given, on_result, on_done))
+        hearing = _Hearing(given, on_result, on_done)
+        parts = [None, *numbered] if len(numbered) > 1 else numbered
+        finished = engine.fold(parts, work, hearing.merge)
+        hearing.hear(finished)
     for message, category, file, line in dict.fromkeys(finished.warned):
         warnings.warn_explicit(message, category, file, line)
     return [result for _, result in sorted(finished.results, key=itemgetter(0))]
-
-
-def _heard(engine: Engine, work: _Work, numbered: Sequence[tuple[int, Any]], hearing: _Hearing[Any, Any]) -> _Finished:
-    """The merged state; results are heard as states are merged."""
-    parts = [None, *numbered] if len(numbered) > 1 else numbered
-    finished = engine.fold(parts, work, hearing.merge)
-    hearing.hear(finished)
-    return finished
 
 
 def _alone(function: Callable[[T], R], item: T) -> R:

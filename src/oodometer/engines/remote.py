@@ -9,7 +9,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, chdir, contextmanager, nullcontext
+from contextlib import chdir, contextmanager, nullcontext
 from hashlib import blake2b
 from types import FrameType
 from typing import Any, NamedTuple
@@ -148,16 +148,11 @@ def run_part(order: Order, part: bytes) -> bytes:
                 f"expected workers with oodometer {order.version}, as here, got {__version__} on {_host()}; "
                 "install the same version on all machines"
             )
-        with _inside(order.folder):
+        with chdir(order.folder) if os.path.isdir(order.folder) and os.getcwd() != order.folder else nullcontext():
             found: Any = work_of(order)(pickle.loads(part))
         return pickle.dumps((True, found), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return pickle.dumps((False, _portable(error)), pickle.HIGHEST_PROTOCOL)
-
-
-def _inside(folder: str) -> AbstractContextManager[Any]:
-    """Inside, relative paths mean what they mean to the sender; nothing where there is no such folder here."""
-    return chdir(folder) if os.path.isdir(folder) and os.getcwd() != folder else nullcontext()
 
 
 def received(answer: bytes) -> Any:

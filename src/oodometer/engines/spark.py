@@ -125,7 +125,8 @@ class SparkEngine(Engine):
             _check_answers(self.address)
         builder = SparkSession.builder.appName("oodometer")
         if self.address is not None and self.address.startswith("sc://"):
-            _check_connect()
+            if any(find_spec(name) is None for name in ("grpc", "grpc_status", "google.rpc")):
+                raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
             builder = builder.remote(self.address)
         else:
             _check_java()
@@ -251,12 +252,6 @@ def _check_answers(address: str) -> None:
 
 def _no_answer(address: str, said: str) -> UsageError:
     return UsageError(f"no Spark answers at {address} ({said}); start one, or leave the address out to start one here")
-
-
-def _check_connect() -> None:
-    """`MissingExtraError` where the libraries of Spark Connect are absent."""
-    if any(find_spec(name) is None for name in ("grpc", "grpc_status", "google.rpc")):
-        raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
 
 
 def _check_java() -> None:

@@ -96,7 +96,10 @@ class PostgresStore(Store):
 
     def _told(self, psycopg: Any, error: Any) -> InputError:
         """An error of PostgreSQL in our words."""
-        code, said = error.sqlstate or "", self._without_secrets(" ".join(str(error).split()))
+        text = " ".join(str(error).split())
+        for one in self._secrets:
+            text = text.replace(one, "***")
+        code, said = error.sqlstate or "", text
         if code == "55P03":
             got = f"locked by another program for {base.WAIT:g} s"
             return self._error("a store that can be written", got, "wait until it has ended, or end it, and run again")
@@ -114,11 +117,6 @@ class PostgresStore(Store):
 
     def _error(self, expected: str, got: str, remedy: str) -> InputError:
         return InputError(expected, got=got, remedy=remedy, file=self.name)
-
-    def _without_secrets(self, text: str) -> str:
-        for one in self._secrets:
-            text = text.replace(one, "***")
-        return text
 
 
 def _passwords(address: str) -> list[str]:

@@ -44,7 +44,9 @@ class Recorder:
         found = replace(found, argv=found.argv or self.store.argv)
         named = isinstance(reference, (str, os.PathLike))
         job = self.job or _job_of(reference if named else found.reference.get("name"))
-        answer = _answer(found, self.options)
+        numbers = [[p.kind, p.part, p.name, p.metric, p.rows, *_rounded(p)] for p in _parts(found)]
+        told = [__version__, found.reference.get("rows"), found.target.get("rows"), numbers, plain(dict(self.options))]
+        answer = hashlib.blake2b(_json(told).encode(), digest_size=16).hexdigest()
         try:
             with self.store.reading() if not self.store.is_new() else _Nothing() as session:
                 repeats, known = (None, {}) if session is None else _earlier(session, job, answer)
@@ -59,7 +61,38 @@ class Recorder:
             since = [known.get(_verdict(one, "raised").key) for one in found.alarms.where]
             found = replace(found, alarms=found.alarms.compared(since, self.asked))
         try:
-            self.store.append(_run_of(found, job, answer, self.options, known), repeats)
+            i, at, alarms = found.headline.interval, now(), found.alarms
+            truth = found.target.get("accuracy")
+            about: dict[str, Cell] = {
+                "at": at,
+                "job": job,
+                "verb": "estimate",
+                "version": __version__,
+                "reference": _text(found.reference.get("name")),
+                "target": _text(found.target.get("name")),
+                "rows": _whole(found.target.get("rows")),
+                "reference_accuracy": _number(found.reference.get("accuracy")),
+                "value": _number(i.value),
+                "lower": _number(i.lower),
+                "upper": _number(i.upper),
+                "level": _number(i.level),
+                "kind": i.kind,
+                "method": found.headline.method,
+                "trust": found.headline.trust,
+                "why": _text(found.headline.why),
+                "truth": _number(truth["value"]) if isinstance(truth, Mapping) else None,
+                "diagnosis": None if found.diagnosis is None else found.diagnosis.kind,
+                "alarms": 0 if alarms is None else len(alarms.where),
+                "new_alarms": 0 if alarms is None else len(alarms.new),
+                "exit_code": 3 if alarms else 0,
+                "cut": visible(
+                    " ".join(f"{name}={self.options[name]}" for name in ("by", "every") if self.options.get(name))
+                ),
+                "answer": answer,
+                "options": _json(self.options),
+                "result": _json(found.to_dict()),
+            }
+            self.store.append(RunRecord(about, tuple(_parts(found)), tuple(_verdicts(found, known, at))), repeats)
         except NotStoredError as error:
             error.found = found
             raise
@@ -143,46 +176,6 @@ def part_key(place: Mapping[str, Any]) -> str:
     return visible(name.removesuffix(" (so far)") if "start" in place else name)
 
 
-def _run_of(
-    found: Estimation, job: str, answer: str, options: Mapping[str, Any], known: Mapping[Verdict, str]
-) -> RunRecord:
-    i, at, alarms = found.headline.interval, now(), found.alarms
-    truth = found.target.get("accuracy")
-    about: dict[str, Cell] = {
-        "at": at,
-        "job": job,
-        "verb": "estimate",
-        "version": __version__,
-        "reference": _text(found.reference.get("name")),
-        "target": _text(found.target.get("name")),
-        "rows": _whole(found.target.get("rows")),
-        "reference_accuracy": _number(found.reference.get("accuracy")),
-        "value": _number(i.value),
-        "lower": _number(i.lower),
-        "upper": _number(i.upper),
-        "level": _number(i.level),
-        "kind": i.kind,
-        "method": found.headline.method,
-        "trust": found.headline.trust,
-        "why": _text(found.headline.why),
-        "truth": _number(truth["value"]) if isinstance(truth, Mapping) else None,
-        "diagnosis": None if found.diagnosis is None else found.diagnosis.kind,
-        "alarms": 0 if alarms is None else len(alarms.where),
-        "new_alarms": 0 if alarms is None else len(alarms.new),
-        "exit_code": 3 if alarms else 0,
-        "cut": _cut(options),
-        "answer": answer,
-        "options": _json(options),
-        "result": _json(found.to_dict()),
-    }
-    return RunRecord(about, tuple(_parts(found)), tuple(_verdicts(found, known, at)))
-
-
-def _cut(options: Mapping[str, Any]) -> str:
-    """How the target was cut: parts of another cut are no earlier estimates of these."""
-    return visible(" ".join(f"{name}={options[name]}" for name in ("by", "every") if options.get(name)))
-
-
 def _parts(found: Estimation) -> Iterator[PartRow]:
     """The target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
     truth = found.target.get("accuracy")
@@ -260,13 +253,6 @@ def _verdict(one: Failing, verdict: str) -> VerdictRow:
         kind, part_key(place), visible(str(place["name"])), one.rule.metric, one.rule.kind, one.rule.amount,
         _number(one.bound), _number(one.interval.value), _number(one.chance), verdict,
     )  # fmt: skip
-
-
-def _answer(found: Estimation, options: Mapping[str, Any]) -> str:
-    """A checksum of what was answered: the same for the same run made again, another once a row or a label came."""
-    numbers = [[p.kind, p.part, p.name, p.metric, p.rows, *_rounded(p)] for p in _parts(found)]
-    told = [__version__, found.reference.get("rows"), found.target.get("rows"), numbers, plain(dict(options))]
-    return hashlib.blake2b(_json(told).encode(), digest_size=16).hexdigest()
 
 
 def _rounded(part: PartRow) -> list[float | None]:

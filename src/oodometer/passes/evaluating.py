@@ -298,7 +298,14 @@ def plan_evaluation(
     Raises `InputError` where no row can be judged.
     """
     asked, by = options.metrics, options.by
-    fields = _fields(source, chosen, (by, options.cluster))
+    columns = (by, options.cluster)
+    needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
+    read = {name for alternatives in needs for group in alternatives for name in group}
+    orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
+    for score in orderings:
+        read |= {name for need in create("score", score).needs for name in need.split("|")}
+    read |= {"logits", "prediction", *(name for name in columns if name in FIELDS)}
+    fields = tuple(name for name in FIELDS if name in read)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or Accuracy.missing(first) is not None:
         raise _no_truth(source)
@@ -399,17 +406,6 @@ def finish_evaluation(
             for key in slices
         ),
     )
-
-
-def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], columns: Sequence[str | None]) -> tuple[str, ...]:
-    """Fields to read: what the metrics need and the truth, not embeddings and the like."""
-    needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
-    read = {name for alternatives in needs for group in alternatives for name in group}
-    orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
-    for score in orderings:
-        read |= {name for need in create("score", score).needs for name in need.split("|")}
-    read |= {"logits", "prediction", *(name for name in columns if name in FIELDS)}
-    return tuple(name for name in FIELDS if name in read)
 
 
 def _no_truth(source: Source) -> MissingColumnsError:

@@ -247,7 +247,20 @@ def measured_metrics(
     for metric in metrics:
         if metric.zero_over_zero:
             try:
-                out[metric.name] = _as_evaluated(metric, counts["pairs"], positive, level)
+                pairs = counts["pairs"]
+                from ..metrics.confusion import Confusion
+
+                at = metric.about(len(pairs), positive)
+                if at is not None:
+                    hits, support, predicted = pairs[at, at], pairs[at].sum(), pairs[:, at].sum()
+                    pairs = np.array(
+                        [[pairs.sum() - support - predicted + hits, predicted - hits], [support - hits, hits]]
+                    )
+                cells = np.flatnonzero(pairs)
+                made = create("metric", metric.base).finish(
+                    Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells]), level
+                )
+                out[metric.name] = Interval(made.value, made.lower, made.upper, level, made.kind)
             except NotApplicable:
                 continue
         value = values_of([metric], expected, positive).get(metric.name)
@@ -256,21 +269,6 @@ def measured_metrics(
         lower, upper = from_spread(metric(drawn, positive), float(value), level, *metric.bounds)
         out[metric.name] = Interval(float(value), lower, upper, level, "asymptotic")
     return out
-
-
-def _as_evaluated(metric: ClassMetric, pairs: Array, positive: int, level: float) -> Interval:
-    """The metric of a confusion, by the code of `evaluate`; of one class with all others as the other one."""
-    from ..metrics.confusion import Confusion
-
-    at = metric.about(len(pairs), positive)
-    if at is not None:
-        hits, support, predicted = pairs[at, at], pairs[at].sum(), pairs[:, at].sum()
-        pairs = np.array([[pairs.sum() - support - predicted + hits, predicted - hits], [support - hits, hits]])
-    cells = np.flatnonzero(pairs)
-    made = create("metric", metric.base).finish(
-        Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells]), level
-    )
-    return Interval(made.value, made.lower, made.upper, level, made.kind)
 
 
 def fit_metrics(

@@ -127,7 +127,8 @@ class RunFolder(Manifest):
             self.known.save()  # a run that is killed later need not look at the files again
         kept = _kept(self.home / PARTS)
         named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
-        scale = _scale(work)
+        rows = getattr(work, "rows_in_all", None)
+        scale = 0 if rows is None else max(int(rows).bit_length() - 1, 0)
         files = [_that_serves(one, scale, scales) for one, scales in named]
         there = self._counted(files)
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
@@ -285,12 +286,6 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     for part in parts:
         told = part.identity() if hasattr(part, "identity") else None
         yield None if told is None else checksum(base, told, _truth(labels, work, part))
-
-
-def _scale(work: Any) -> int:
-    """The power of two below the number of rows in all, 0 where nobody knows: what states keep of rows follows it."""
-    rows = getattr(work, "rows_in_all", None)
-    return 0 if rows is None else max(int(rows).bit_length() - 1, 0)
 
 
 def _kept(home: Path) -> dict[str, list[int]]:

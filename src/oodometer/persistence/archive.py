@@ -232,7 +232,27 @@ class Archive:
         self.name = name
         self._content = content
         self._entries: dict[str, tuple[int, int]] = {}
-        self._check_whole()
+        content = self._content
+        if not content.startswith(b"PK\x03\x04"):
+            raise InputError("a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name)
+        body, said = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
+        if bytes(body[-len(_SIGN) :]) != _SIGN or _checksum(body) != said:
+            if f"{_HEADER}".encode() not in content[:80]:
+                raise InputError("a fitted file", got="another zip file", remedy=_REMEDY, file=self.name)
+            raise self.damaged()
+        try:
+            with zipfile.ZipFile(BytesIO(content)) as archive:
+                for one in archive.infolist():
+                    start = one.header_offset
+                    head = self._content[start : start + 30]
+                    if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size or len(head) < 30:
+                        raise Damaged(f"{one.filename} is packed")
+                    start += 30 + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+                    if start + one.file_size > len(self._content):
+                        raise Damaged(f"{one.filename} is cut off")
+                    self._entries[one.filename] = start, start + one.file_size
+        except (zipfile.BadZipFile, ValueError, LookupError, NotImplementedError, EOFError, OSError) as error:
+            raise self.damaged(error) from None
         header = self._header()
         self.arrays = [self._entry(_array_name(i)) for i in range(int(header["arrays"]))]
 
@@ -259,33 +279,6 @@ class Archive:
         """The error for a file that is not what was written."""
         got = "one that is cut off or damaged" + (f" ({' '.join(str(error).split())[:200]})" if error else "")
         return InputError("a whole fitted file", got=got, remedy=_REMEDY, file=self.name)
-
-    def _check_whole(self) -> None:
-        content = self._content
-        if not content.startswith(b"PK\x03\x04"):
-            raise InputError("a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name)
-        body, said = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
-        if bytes(body[-len(_SIGN) :]) != _SIGN or _checksum(body) != said:
-            if f"{_HEADER}".encode() not in content[:80]:
-                raise InputError("a fitted file", got="another zip file", remedy=_REMEDY, file=self.name)
-            raise self.damaged()
-        try:
-            with zipfile.ZipFile(BytesIO(content)) as archive:
-                for one in archive.infolist():
-                    self._entries[one.filename] = self._place_of(one)
-        except (zipfile.BadZipFile, ValueError, LookupError, NotImplementedError, EOFError, OSError) as error:
-            raise self.damaged(error) from None
-
-    def _place_of(self, entry: zipfile.ZipInfo) -> tuple[int, int]:
-        """Where the bytes of an entry begin and end; they are stored as they are."""
-        start = entry.header_offset
-        head = self._content[start : start + 30]
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or len(head) < 30:
-            raise Damaged(f"{entry.filename} is packed")
-        start += 30 + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-        if start + entry.file_size > len(self._content):
-            raise Damaged(f"{entry.filename} is cut off")
-        return start, start + entry.file_size
 
     def _entry(self, name: str) -> bytes:
         if name not in self._entries:
@@ -355,29 +348,13 @@ class Encoder:
         if kind in (set, frozenset):
             return {TAG: kind.__name__, "v": self._entries(sorted(value, key=lambda one: (str(type(one)), one)))}
         if kind is dict:
-            return self._mapping(value)
+            if all(type(key) is str for key in value) and TAG not in value:
+                return {key: self._under(key, one) for key, one in value.items()}
+            return {TAG: "map", "v": [[self._of(key), self._under(str(key), one)] for key, one in value.items()]}
         if isinstance(value, np.generic):
             return {TAG: "scalar", "v": self._array(np.asarray(value))}
         if is_named_tuple(kind):
             return {TAG: "named", "c": name_of(kind), "v": self._entries(value)}
-        return self._known(value)
-
-    def _entries(self, values: Any) -> list[Any]:
-        return [self._under(str(i), one) for i, one in enumerate(values)]
-
-    def _under(self, name: str, value: Any) -> Any:
-        self._way.append(name)
-        made = self._of(value)
-        self._way.pop()  # not on an error, which tells the way
-        return made
-
-    def _mapping(self, value: Mapping[Any, Any]) -> Any:
-        if all(type(key) is str for key in value) and TAG not in value:
-            return {key: self._under(key, one) for key, one in value.items()}
-        return {TAG: "map", "v": [[self._of(key), self._under(str(key), one)] for key, one in value.items()]}
-
-    def _known(self, value: Any) -> Any:
-        """An array or an instance: the first time what it is, then which one it was."""
         if id(value) in self._seen:
             return {TAG: "same", "v": self._seen[id(value)][1]}
         number = len(self._seen)
@@ -386,9 +363,6 @@ class Encoder:
             if value.dtype.kind == "O":
                 return {TAG: "objects", "s": list(value.shape), "v": self._entries(value.ravel().tolist())}
             return {TAG: "array", "v": self._array(value)}
-        return self._instance(value)
-
-    def _instance(self, value: Any) -> Any:
         cls: Any = type(value)
         out: dict[str, Any] = {TAG: "object", "c": name_of(cls)}
         own = attributes_of(cls)
@@ -402,6 +376,15 @@ class Encoder:
         elif isinstance(value, (list, tuple, set, str, int, float)):
             raise NotKept(f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time")
         return out
+
+    def _entries(self, values: Any) -> list[Any]:
+        return [self._under(str(i), one) for i, one in enumerate(values)]
+
+    def _under(self, name: str, value: Any) -> Any:
+        self._way.append(name)
+        made = self._of(value)
+        self._way.pop()  # not on an error, which tells the way
+        return made
 
     def _array(self, value: Array) -> int:
         """The place of an array's content among `arrays`; equal contents have one place."""
@@ -461,16 +444,11 @@ def name_of(cls: type) -> str:
     name = f"{module}:{cls.__qualname__}"
     if package == _PACKAGE and _on_floor(module) and _OWN.fullmatch(name):
         return name
-    kind = _kind_of(cls)
+    own: Iterable[registry.MethodKind] = registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
+    kind = next((kind for kind in own if registry.holds(kind, cls)), None)
     if kind is not None:
         return f"{_PLUGIN}:{kind}:{cls.name}"  # type: ignore[attr-defined]
     raise NotKept(f"a {cls.__qualname__} ({cls.__module__}), which no fitted file may hold")
-
-
-def _kind_of(cls: type) -> str | None:
-    """The kind under which a class of another package is registered, None where it is not."""
-    own: Iterable[registry.MethodKind] = registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
-    return next((kind for kind in own if registry.holds(kind, cls)), None)
 
 
 @cache

@@ -213,21 +213,16 @@ def whole_folder(home: Path) -> Iterator[Path]:
 def _beside(target: Path) -> Path:
     """A name that is not taken, in the folder of the target; it tells whose it is, so that no lost one stays."""
     name = f".{target.name[:80]}."
-    _sweep(target.parent, name)
-    return target.with_name(f"{name}{_machine()}-{os.getpid()}-{secrets.token_hex(6)}.part")
-
-
-def _sweep(folder: Path, name: str) -> None:
-    """Remove what processes of this machine left unfinished beside a result when they were killed."""
     mine = re.compile(rf"{re.escape(name)}{_machine()}-(\d+)-[0-9a-f]{{12}}\.part")
     with suppress(OSError):
-        for entry in os.scandir(folder):
+        for entry in os.scandir(target.parent):
             found = mine.fullmatch(entry.name)
             if found and not _lives(int(found[1])):
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
                     os.unlink(entry.path)
+    return target.with_name(f"{name}{_machine()}-{os.getpid()}-{secrets.token_hex(6)}.part")
 
 
 def _lives(process: int) -> bool:

@@ -283,7 +283,25 @@ class Layout:
         feeds = dict(self.feeds)
         for feed in self.wide_of_classes:
             if feed.lone:
-                feeds[feed.field] = _placed_among(feed, classes, file)
+                (named,) = feed.suffixes or ()
+                known = [str(name) for name in classes]
+                if named not in known:
+                    raise InputError(
+                        f"the probability of one of the classes {_shown(known)}",
+                        got=f"that of {named!r}",
+                        file=file,
+                        column=feed.columns[0],
+                        remedy="name the class that the column is about, --positive COLUMN=CLASS",
+                    )
+                if len(known) != 2:
+                    raise InputError(
+                        f"a column for each of the {len(known)} classes ({_shown(known)})",
+                        got="one",
+                        file=file,
+                        column=feed.columns[0],
+                        remedy="one column is enough for two classes only: add those of the others",
+                    )
+                feeds[feed.field] = replace(feed, positive=known.index(named))
                 continue
             where = dict(zip(feed.suffixes or (), feed.columns, strict=True))
             order = [str(name) for name in classes]
@@ -353,29 +371,6 @@ class Layout:
             by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
             error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
-
-
-def _placed_among(feed: Feed, classes: ClassNames, file: str | None) -> Feed:
-    """The lone column of a binary model with the position of its class; `InputError` where that is none of the two."""
-    (named,) = feed.suffixes or ()
-    known = [str(name) for name in classes]
-    if named not in known:
-        raise InputError(
-            f"the probability of one of the classes {_shown(known)}",
-            got=f"that of {named!r}",
-            file=file,
-            column=feed.columns[0],
-            remedy="name the class that the column is about, --positive COLUMN=CLASS",
-        )
-    if len(known) != 2:
-        raise InputError(
-            f"a column for each of the {len(known)} classes ({_shown(known)})",
-            got="one",
-            file=file,
-            column=feed.columns[0],
-            remedy="one column is enough for two classes only: add those of the others",
-        )
-    return replace(feed, positive=known.index(named))
 
 
 def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:

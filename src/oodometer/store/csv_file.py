@@ -62,7 +62,16 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
                             remedy="write 1 and 0 in every row",
                         )
                     if name not in reader.truths and not _is_number(cell, reader.decimal):
-                        return _no_number(cell, name, row, reader.file)
+                        bare = cell.strip()
+                        if bare.endswith("%"):
+                            remedy = "write 70% as 0.7"
+                        elif "," in bare:
+                            remedy = "write decimal points, not commas"
+                        else:
+                            remedy = "correct the cell or drop the row"
+                        return InputError(
+                            "a number", got=repr(cell[:60]), remedy=remedy, row=row, column=name, file=reader.file
+                        )
     except InputError as error:
         error.row = row + 1
         return error.at()
@@ -111,17 +120,6 @@ def _is_number(cell: str, decimal: str) -> bool:
     return True
 
 
-def _no_number(cell: str, column: str, row: int, file: str) -> InputError:
-    bare = cell.strip()
-    if bare.endswith("%"):
-        remedy = "write 70% as 0.7"
-    elif "," in bare:
-        remedy = "write decimal points, not commas"
-    else:
-        remedy = "correct the cell or drop the row"
-    return InputError("a number", got=repr(cell[:60]), remedy=remedy, row=row, column=column, file=file)
-
-
 _HEAD = 1 << 20
 _BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all methods
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
@@ -163,7 +161,18 @@ class CsvReader(TextReader):
         """Read the header line and find out the delimiter and the decimal sign."""
         with translated(path, "csv"), opened_head(path) as stream:
             head = stream.read(_HEAD)
-            _check_blank_lines(head, stream, path)
+            data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
+            while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
+                data = stream.read(_HEAD)
+                filled = data.rstrip(b"\r\n")
+                blank = len(data) - len(filled) + (0 if filled else blank)
+            if blank > most_row():
+                raise InputError(
+                    "rows",
+                    got=f"more than {most_row() >> 20} MB of blank lines",
+                    file=path,
+                    remedy="check what wrote the file",
+                )
         try:
             text = head.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -199,7 +208,7 @@ class CsvReader(TextReader):
             raise InputError("a header line with column names", got=str(error), file=path) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
-        comma = delimiter != "," and _has_decimal_commas(body)
+        comma = delimiter != "," and (_COMMA.search(body) is not None and _POINT.search(body) is None)
         return CsvReader(
             file=path,
             columns=tuple(names),
@@ -339,19 +348,6 @@ class CsvReader(TextReader):
         return fitting[0] if fitting else pa.string()
 
 
-def _check_blank_lines(head: bytes, stream: Any, path: str) -> None:
-    """Blank lines behind the first rows come to an end: packed, a few bytes may stand for gigabytes of them."""
-    data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
-    while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
-        data = stream.read(_HEAD)
-        filled = data.rstrip(b"\r\n")
-        blank = len(data) - len(filled) + (0 if filled else blank)
-    if blank > most_row():
-        raise InputError(
-            "rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path, remedy="check what wrote the file"
-        )
-
-
 def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
     """Wide features whose first cell is true or false, as indicators are written; no other number may be so."""
     try:
@@ -361,11 +357,6 @@ def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
     return frozenset(
         name for name, cell in zip(names, first, strict=False) if cell.strip() in _TRUTHS and says_truth(name)
     )
-
-
-def _has_decimal_commas(text: str) -> bool:
-    """Whether cells such as 0,5 or "1,5e-3" are there, and none such as 0.5."""
-    return _COMMA.search(text) is not None and _POINT.search(text) is None
 
 
 def _with_points(cells: Any) -> Any:

@@ -220,26 +220,24 @@ class ColumnEncoding:
         name, labels = self.user.name, {label: i for i, label in enumerate(self.user.labels)}
         array = plain(array)
         if not text and self.values == "name":
-            self._check_names(array)
+            kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
+            if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)) and array.null_count < len(
+                array
+            ):
+                raise wrong_type(array, self.user.name, self._expected, _REMEDY)
         codes, values = distinct_cells(array, name)
         names = [category_name(value, text or self.values != "name") for value in values]
         table = np.full(len(values) + 1, len(labels) + 1)  # code -1, an empty cell, picks the last
         for place, own in enumerate(names):
             if own is not None:
                 self._check_value(own, codes, place)
-                table[place] = labels.get(self._known(own), len(labels))
+                table[place] = labels.get(
+                    TRUTHS[own == "1"] if self.values == "truth" and own in ("0", "1") else own, len(labels)
+                )
         if text and self.values == "name":
             self._check_not_numbers(names, labels, codes)
         out: Array = table[codes]
         return out
-
-    def _known(self, name: str) -> str:
-        return TRUTHS[name == "1"] if self.values == "truth" and name in ("0", "1") else name
-
-    def _check_names(self, array: Any) -> None:
-        kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
-        if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)) and array.null_count < len(array):
-            raise wrong_type(array, self.user.name, self._expected, _REMEDY)
 
     @property
     def _expected(self) -> str:

@@ -181,7 +181,17 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
     name = str(path)
     if is_remote(name):
-        return _check_remote(name, given)
+        # as `check_file`, in an object store
+        try:
+            stamp = Stamp.of(name)
+        except FileNotFoundError:
+            raise InputError("a file", got="no such file", remedy="check the URL", file=name) from None
+        form = format_of(Path(split_query(name)[0]), given)
+        if not stamp.size:
+            raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
+        with open_remote(name) as file:
+            _check_head(bytes(file.read(4096)), form, name)
+        return form, stamp
     try:
         found = os.stat(path)
         head = b""
@@ -207,20 +217,6 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
         raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
     _check_head(head, form, name)
     return form, Stamp(found.st_size, found.st_mtime_ns)
-
-
-def _check_remote(url: str, given: str | None) -> tuple[str, Stamp]:
-    """As `check_file`, in an object store."""
-    try:
-        stamp = Stamp.of(url)
-    except FileNotFoundError:
-        raise InputError("a file", got="no such file", remedy="check the URL", file=url) from None
-    form = format_of(Path(split_query(url)[0]), given)
-    if not stamp.size:
-        raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=url)
-    with open_remote(url) as file:
-        _check_head(bytes(file.read(4096)), form, url)
-    return form, stamp
 
 
 def _check_head(head: bytes, form: str, name: str) -> None:
@@ -282,7 +278,18 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     file = _unpacked(path) if packed else pa.OSFile(path)
     if not trimmed:
         return file
-    start, end = _without_line_ends(file)
+    # the bytes between a mark of UTF-8 with the line ends behind it and the line ends at the end
+    start, end = 3 * (file.read_at(3, 0) == b"\xef\xbb\xbf"), file.size()
+    while start < end:
+        data = file.read_at(_STEP, start)
+        start += len(data) - len(data.lstrip(b"\r\n"))
+        if data.strip(b"\r\n"):
+            break
+    while end > start:
+        data = file.read_at(min(_STEP, end - start), max(start, end - _STEP))
+        end -= len(data) - len(data.rstrip(b"\r\n"))
+        if data.strip(b"\r\n"):
+            break
     return file.get_stream(start, end - start)
 
 
@@ -305,22 +312,6 @@ def _unpacked(path: str) -> Any:
         finally:
             with suppress(OSError):  # a system that keeps open files by name
                 os.unlink(whole.name)
-
-
-def _without_line_ends(file: Any) -> tuple[int, int]:
-    """The bytes between a mark of UTF-8 with the line ends behind it and the line ends at the end."""
-    start, end = 3 * (file.read_at(3, 0) == b"\xef\xbb\xbf"), file.size()
-    while start < end:
-        data = file.read_at(_STEP, start)
-        start += len(data) - len(data.lstrip(b"\r\n"))
-        if data.strip(b"\r\n"):
-            break
-    while end > start:
-        data = file.read_at(min(_STEP, end - start), max(start, end - _STEP))
-        end -= len(data) - len(data.rstrip(b"\r\n"))
-        if data.strip(b"\r\n"):
-            break
-    return start, end
 
 
 def opened_head(path: str) -> Any:

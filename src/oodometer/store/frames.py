@@ -113,7 +113,16 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
         if not hasattr(data, "__getitem__"):
             raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
-        return MemoryReader(_of_data_set(data))
+        table = data.with_format("arrow")[:]
+        for name, feature in dict(data.features).items():
+            names = getattr(feature, "names", None)
+            wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
+            if names and wide and name in table.column_names:
+                # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
+                codes = table.column(name).combine_chunks()
+                known = pa.array([None if c is None or c < 0 else names[c] for c in codes.to_pylist()])
+                table = table.set_column(table.column_names.index(name), name, known)
+        return MemoryReader(table)
     if hasattr(data, "reindex") and hasattr(data, "to_frame"):  # a pandas Series: labels, unless its name says more
         named = data.name in FIELDS
         if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
@@ -178,19 +187,6 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
             if array.ndim == 1 and array.dtype.kind in "fiu":
                 out[name] = f"{prefix}1"
     return out
-
-
-def _of_data_set(data: Any) -> Any:
-    table = data.with_format("arrow")[:]
-    for name, feature in dict(data.features).items():
-        names = getattr(feature, "names", None)
-        wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
-        if names and wide and name in table.column_names:
-            # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
-            codes = table.column(name).combine_chunks()
-            known = pa.array([None if c is None or c < 0 else names[c] for c in codes.to_pylist()])
-            table = table.set_column(table.column_names.index(name), name, known)
-    return table
 
 
 def _of_frame(data: Any) -> Any:

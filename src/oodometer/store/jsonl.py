@@ -60,7 +60,33 @@ class JsonlReader(TextReader):
                 break
         if not first:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
-        first |= _later(path, first.keys())
+        # columns of a predictions file that come first after the first block, and their first values
+        known = first.keys()
+        counts = {prefix: sum(name.startswith(prefix) for name in known) for prefix in WIDE}
+        absent = [name + '"' for name in FIELDS if name not in known]
+        absent += [prefix for prefix, count in counts.items() if not count]
+        new = re.compile(f'"(?:{"|".join(absent)})'.encode())
+        named = re.compile(f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
+        tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in known for ascii in (True, False)}
+        single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
+        found: dict[str, Any] = {}
+        for block in _blocks(path, _BLOCK):
+            rows = block.count(b"\n") + (not block.endswith(b"\n"))
+            wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
+            steady = all(there == wanted for there, wanted in wide)
+            if steady and len(single) <= _FEW and b'" :' not in block:  # quicker: is every colon one of a known name?
+                known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
+                if block.count(b'":') == known_colons:
+                    continue
+            if steady and new.search(block) is None:
+                continue
+            for line in block.split(b"\n"):
+                if not tokens.issuperset(named.findall(line)):
+                    for row in _objects(line, path, 0):
+                        for name in row.keys() - set(known):
+                            if found.get(name) is None and named.fullmatch(json.dumps(name).encode()):
+                                found[name] = row[name]
+        first |= found
         return JsonlReader(
             file=path, columns=tuple(first), types={name: _type_of(value) for name, value in first.items()}
         )
@@ -173,40 +199,6 @@ def _placed_blocks(
             yield read, block
 
 
-def _later(path: str, known: Collection[str]) -> dict[str, Any]:
-    """Columns of a predictions file that come first after the first block, and their first values.
-
-    The whole file is searched for their names, which takes a small part of the time of parsing it. A further wide
-    column shows in the number of names with its prefix: one that took the place of another would leave a null there,
-    which is refused. Only lines that seem to hold a new name are parsed, since it may stand deeper in the object.
-    """
-    counts = {prefix: sum(name.startswith(prefix) for name in known) for prefix in WIDE}
-    absent = [name + '"' for name in FIELDS if name not in known]
-    absent += [prefix for prefix, count in counts.items() if not count]
-    new = re.compile(f'"(?:{"|".join(absent)})'.encode())
-    named = re.compile(f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
-    tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in known for ascii in (True, False)}
-    single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
-    found: dict[str, Any] = {}
-    for block in _blocks(path, _BLOCK):
-        rows = block.count(b"\n") + (not block.endswith(b"\n"))
-        wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
-        steady = all(there == wanted for there, wanted in wide)
-        if steady and len(single) <= _FEW and b'" :' not in block:  # quicker: is every colon one of a known name?
-            known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
-            if block.count(b'":') == known_colons:
-                continue
-        if steady and new.search(block) is None:
-            continue
-        for line in block.split(b"\n"):
-            if not tokens.issuperset(named.findall(line)):
-                for row in _objects(line, path, 0):
-                    for name in row.keys() - set(known):
-                        if found.get(name) is None and named.fullmatch(json.dumps(name).encode()):
-                            found[name] = row[name]
-    return found
-
-
 class _Object(dict[str, Any]):
     """An object that remembers a name that it had twice."""
 
@@ -269,39 +261,37 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                 wanted = schema[name]  # of the rows before
                 raise ValueError
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            columns[name] = _cell_by_cell(cells, wanted, name, kind, file, done)
+            expected = {
+                "number": "a number",
+                "numbers": "a list of numbers",
+                "ragged": "a list of numbers",
+                "nested": "a list of lists of numbers",
+                "text": "a text",
+            }.get(kind, "values of one type")
+            seen: Any = wanted
+            for row, cell in enumerate(cells, start=done + 1):
+                try:
+                    if holds_truth(cell) and (
+                        (kind in _FIXED and wanted != pa.bool_()) or not (seen is None or pa.types.is_boolean(seen))
+                    ):
+                        raise ValueError
+                    got = pa.array([cell], seen)
+                except (pa.ArrowException, ValueError, TypeError, OverflowError):
+                    raise InputError(
+                        expected,
+                        got=repr(cell)[:60],
+                        file=file,
+                        row=row,
+                        column=name,
+                        remedy="write it as a string" if kind == "text" else "make every cell of the column one type",
+                    ) from None
+                if seen is None and cell is not None:
+                    whole = pa.types.is_integer(got.type)
+                    seen = (
+                        pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
+                    )
+            columns[name] = pa.array([None if c is None else str(c) for c in cells])
     return pa.table(columns)
-
-
-def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: str, done: int) -> Any:
-    expected = {
-        "number": "a number",
-        "numbers": "a list of numbers",
-        "ragged": "a list of numbers",
-        "nested": "a list of lists of numbers",
-        "text": "a text",
-    }.get(kind, "values of one type")
-    seen: Any = wanted
-    for row, cell in enumerate(cells, start=done + 1):
-        try:
-            if holds_truth(cell) and (
-                (kind in _FIXED and wanted != pa.bool_()) or not (seen is None or pa.types.is_boolean(seen))
-            ):
-                raise ValueError
-            got = pa.array([cell], seen)
-        except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            raise InputError(
-                expected,
-                got=repr(cell)[:60],
-                file=file,
-                row=row,
-                column=name,
-                remedy="write it as a string" if kind == "text" else "make every cell of the column one type",
-            ) from None
-        if seen is None and cell is not None:
-            whole = pa.types.is_integer(got.type)
-            seen = pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
-    return pa.array([None if c is None else str(c) for c in cells])
 
 
 def _mixes_truth(cells: list[Any], kind: Kind, wanted: Any) -> bool:

@@ -191,17 +191,13 @@ def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
     if every and whole and len(distinct) == len(known) >= _IDENTIFIER_ROWS:
         raise _Unfit("an identifier (all values differ)")
     if whole and len(distinct) <= _FEW_NUMBERS:
-        return _of_whole(numbers, distinct, name)
+        counts = [int((numbers == value).sum()) for value in distinct]
+        order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
+        return ColumnEncoding(UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer")
     spread = float(known.std())
     return ColumnEncoding(
         UserColumn(name, "number", 0, (), (float(known.mean()),), (spread if spread > 0 else 1.0,)), "number"
     )
-
-
-def _of_whole(numbers: Array, distinct: Array, name: str) -> ColumnEncoding:
-    counts = [int((numbers == value).sum()) for value in distinct]
-    order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
-    return ColumnEncoding(UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer")
 
 
 def _of_names(codes: Array, names: list[str | None], name: str, values: ValueKind, every: bool) -> ColumnEncoding:

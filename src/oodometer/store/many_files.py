@@ -399,7 +399,17 @@ def open_files(
     not opened. Raises `InputError` where files differ in the columns that fields are made of, or in the order of their
     classes, where a column that is ``asked`` for is not in all of them, and where no file has rows.
     """
-    folders = _partitions(paths)
+    # what the folders of each file say; whole numbers where all say one
+    found = [partition_of(path) for path in paths]
+    numbers = {
+        name
+        for name in found[0]
+        if all((value := one.get(name)) is not None and value.isdecimal() and str(int(value)) == value for one in found)
+    }
+    folders = [
+        {name: int(value) if name in numbers and value is not None else value for name, value in one.items()}
+        for one in found
+    ]
     left = [i for i, values in enumerate(folders) if partition_holds(where, values)]
     settled = {one.column for one in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
@@ -412,7 +422,30 @@ def open_files(
     _warn_of_two(opened, [folders[i] for i in left])
     readers = [_with_folders(reader, folders[i]) for i, (reader, _) in zip(left, opened, strict=True)]
     files = [_File(one, stamp) for one, (_, stamp) in zip(readers, opened, strict=True)]
-    _check_columns(readers, asked)
+    # every file has the columns that count: a missing class or label would otherwise become a hole
+    first = readers[0]
+    for reader in readers[1:]:
+        for lacking, other in ((reader, first), (first, reader)):
+            missing = [
+                c
+                for c in other.columns
+                if c not in lacking.columns and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))
+            ]
+            if missing:
+                raise InputError(
+                    f"the columns of the other files, such as {other.file}",
+                    got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
+                    column=missing[0],
+                    file=lacking.file,
+                    remedy="write all files with the same columns, or name those that have them by a pattern",
+                )
+        if reader.comma != first.comma:
+            raise InputError(
+                f"numbers written as in {first.file}",
+                got="another decimal sign",
+                file=reader.file,
+                remedy="write all files in one way",
+            )
     _check_classes(readers)
     filled = tuple(one for one in files if one.reader.rows != 0)
     if not filled:
@@ -426,20 +459,6 @@ def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]])
         return [opener(path) for path in paths]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(opener, paths))
-
-
-def _partitions(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """What the folders of each file say; whole numbers where all say one."""
-    found = [partition_of(path) for path in paths]
-    numbers = {
-        name
-        for name in found[0]
-        if all((value := one.get(name)) is not None and value.isdecimal() and str(int(value)) == value for one in found)
-    }
-    return [
-        {name: int(value) if name in numbers and value is not None else value for name, value in one.items()}
-        for one in found
-    ]
 
 
 def _with_folders(reader: Reader, values: Mapping[str, Any]) -> Reader:
@@ -484,33 +503,6 @@ def _agree(cell: str, folder: str) -> bool:
         return float(cell) == float(folder)
     except ValueError:
         return False
-
-
-def _is_field(column: str, asked: Collection[str]) -> bool:
-    return column in FIELDS or column in asked or column.startswith(tuple(WIDE))
-
-
-def _check_columns(readers: Sequence[Reader], asked: Collection[str]) -> None:
-    """Every file has the columns that count: a missing class or label would otherwise become a hole."""
-    first = readers[0]
-    for reader in readers[1:]:
-        for lacking, other in ((reader, first), (first, reader)):
-            missing = [c for c in other.columns if c not in lacking.columns and _is_field(c, asked)]
-            if missing:
-                raise InputError(
-                    f"the columns of the other files, such as {other.file}",
-                    got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
-                    column=missing[0],
-                    file=lacking.file,
-                    remedy="write all files with the same columns, or name those that have them by a pattern",
-                )
-        if reader.comma != first.comma:
-            raise InputError(
-                f"numbers written as in {first.file}",
-                got="another decimal sign",
-                file=reader.file,
-                remedy="write all files in one way",
-            )
 
 
 def _check_classes(readers: Sequence[Reader]) -> None:

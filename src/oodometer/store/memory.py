@@ -331,7 +331,14 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
     if not record.has_classes:
         check_kind(True, axes, None, record.source)
     if axes.positions and record.classes is not None:
-        return _with_positions(record, axes)
+        mixed = next(iter(_of_classes(record)), None)
+        if mixed is not None:
+            check_kind(False, axes, mixed, record.source)
+        lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
+        changes = {
+            n: lookup[getattr(record, n)] for n, field in FIELDS.items() if field.cell == "class" and record.has(n)
+        }
+        return replace(record, classes=None, _cache={}, **changes)
     return record if axes.classes is None else _with_classes(record, axes.classes, axes)
 
 
@@ -347,16 +354,6 @@ def _sizes(record: Predictions) -> dict[str, int]:
 def _of_classes(record: Predictions) -> list[str]:
     """Fields of the record with one entry for each class."""
     return [name for name, field in FIELDS.items() if field.of_classes and record.has(name)]
-
-
-def _with_positions(record: Predictions, axes: Axes) -> Predictions:
-    """Class numbers as the positions among candidates that they are, as the record to follow has them."""
-    mixed = next(iter(_of_classes(record)), None)
-    if mixed is not None:
-        check_kind(False, axes, mixed, record.source)
-    lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
-    changes = {n: lookup[getattr(record, n)] for n, field in FIELDS.items() if field.cell == "class" and record.has(n)}
-    return replace(record, classes=None, _cache={}, **changes)
 
 
 def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:

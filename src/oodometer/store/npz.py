@@ -313,7 +313,24 @@ class NpzReader(TableReader):
 
     def _column(self, raw: Any, held: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
         if kind == "ragged":
-            return self._ragged(raw, held, name, start, stop)
+            if name in self.offsets:
+                offsets = held[self.offsets[name]][start : stop + 1].astype(np.int64)
+                if not (
+                    offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]
+                ):
+                    raise InputError(
+                        f"rising offsets within {name}",
+                        got="others",
+                        column=self.offsets[name],
+                        file=self.file,
+                        remedy="write the file again",
+                    )
+                values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
+                return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
+            block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN
+            real = ~np.isnan(block)
+            ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
+            return pa.LargeListArray.from_arrays(ends, block[real])
         return column_of(
             self._range(raw, held, name, sample_axis(kind), start, stop), kind, name, "" not in (self.classes or ())
         )
@@ -331,24 +348,6 @@ class NpzReader(TableReader):
         shape = (*member.shape[:axis], stop - start, *member.shape[axis + 1 :])
         joined = pieces[0] if outer == 1 else np.concatenate(pieces) if pieces else np.empty(0, member.dtype)
         return joined.reshape(shape)
-
-    def _ragged(self, raw: Any, held: Mapping[str, Array], name: str, start: int, stop: int) -> Any:
-        if name in self.offsets:
-            offsets = held[self.offsets[name]][start : stop + 1].astype(np.int64)
-            if not (offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]):
-                raise InputError(
-                    f"rising offsets within {name}",
-                    got="others",
-                    column=self.offsets[name],
-                    file=self.file,
-                    remedy="write the file again",
-                )
-            values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
-            return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
-        block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN
-        real = ~np.isnan(block)
-        ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
-        return pa.LargeListArray.from_arrays(ends, block[real])
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], path: str) -> Member:

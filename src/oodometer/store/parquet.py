@@ -56,7 +56,20 @@ class ParquetReader(TableReader):
         wanted = list(kinds)
         with _opened(self.file) as file:
             numbers = list(range(self.start, self.start + len(self.groups)))
-            self._check_sizes(file.metadata, numbers, wanted)
+            schema = file.metadata.schema
+            lists = [i for i in range(file.metadata.num_columns) if schema.column(i).max_repetition_level]
+            size = Stamp.of(self.file).size
+            for number in numbers:
+                group = file.metadata.row_group(number)
+                swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
+                for place in range(file.metadata.num_columns) if swollen else lists:
+                    column = group.column(place)
+                    name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
+                    if name is not None:
+                        cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
+                        # lists in one batch, and pages, which are unfolded whole
+                        unpacked = max(cells if place in lists else 0, column.total_uncompressed_size)
+                        check_unpacked(column.total_compressed_size, unpacked, self.file, name)
             batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
             while True:
                 with translated(self.file, self.form):
@@ -64,23 +77,6 @@ class ParquetReader(TableReader):
                 if batch is None:
                     return
                 yield batch
-
-    def _check_sizes(self, meta: Any, numbers: list[int], wanted: list[str]) -> None:
-        """No page and no row among those read unfolds to more than `check_unpacked` allows, as the footer tells it."""
-        schema = meta.schema
-        lists = [i for i in range(meta.num_columns) if schema.column(i).max_repetition_level]
-        size = Stamp.of(self.file).size
-        for number in numbers:
-            group = meta.row_group(number)
-            swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
-            for place in range(meta.num_columns) if swollen else lists:
-                column = group.column(place)
-                name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
-                if name is not None:
-                    cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
-                    # lists in one batch, and pages, which are unfolded whole
-                    unpacked = max(cells if place in lists else 0, column.total_uncompressed_size)
-                    check_unpacked(column.total_compressed_size, unpacked, self.file, name)
 
     def split(self, target_rows: int) -> list[Piece]:
         """Ranges of row groups with about ``target_rows`` rows."""
@@ -100,7 +96,32 @@ class ParquetReader(TableReader):
     def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece]:
         """Ranges of the row groups that may hold rows for which the conditions hold, by their statistics."""
         with _opened(self.file) as file:
-            return _pieces_left(self, file.metadata, file.schema_arrow, where, rows_of_a_part(target_rows, self.rows))
+            target_rows = rows_of_a_part(target_rows, self.rows)
+            numbers = range(self.start, self.start + len(self.groups))
+            places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
+            asked = [
+                (one, places[one.column], file.schema_arrow.field(one.column).type)
+                for one in where
+                if _may_ask(one, places, file.schema_arrow)
+            ]
+            left = {
+                n
+                for n in numbers
+                if all(_may_hold(file.metadata.row_group(n).column(at), kind, one) for one, at, kind in asked)
+            }
+            out: list[Piece] = []
+            first, before = 0, 0  # of the range that is being gathered
+            for at, rows in enumerate((*self.groups, 0)):
+                gathered = sum(self.groups[first:at])
+                ends = at == len(self.groups) or self.start + at not in left
+                if gathered and (ends or gathered >= target_rows):
+                    groups = self.groups[first:at]
+                    piece = replace(self, rows=gathered, groups=groups, start=self.start + first)
+                    out.append(Piece(piece, before, before))
+                    first, before = at, before + gathered
+                if ends:
+                    first, before = at + 1, before + rows
+            return out
 
 
 def _opened(path: str) -> Any:
@@ -119,31 +140,6 @@ def _opened(path: str) -> Any:
             _footers.clear()
         _footers[path, now] = file.metadata
     return file
-
-
-def _pieces_left(
-    reader: ParquetReader, meta: Any, schema: Any, where: Sequence[Condition], target_rows: int
-) -> list[Piece]:
-    """Ranges of row groups that may hold rows for which the conditions hold, each of at least ``target_rows`` rows
-    unless a group that is left out ends it; ``meta`` and ``schema`` are those of the file.
-    """
-    numbers = range(reader.start, reader.start + len(reader.groups))
-    places = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
-    asked = [(one, places[one.column], schema.field(one.column).type) for one in where if _may_ask(one, places, schema)]
-    left = {n for n in numbers if all(_may_hold(meta.row_group(n).column(at), kind, one) for one, at, kind in asked)}
-    out: list[Piece] = []
-    first, before = 0, 0  # of the range that is being gathered
-    for at, rows in enumerate((*reader.groups, 0)):
-        gathered = sum(reader.groups[first:at])
-        ends = at == len(reader.groups) or reader.start + at not in left
-        if gathered and (ends or gathered >= target_rows):
-            groups = reader.groups[first:at]
-            piece = replace(reader, rows=gathered, groups=groups, start=reader.start + first)
-            out.append(Piece(piece, before, before))
-            first, before = at, before + gathered
-        if ends:
-            first, before = at + 1, before + rows
-    return out
 
 
 def _may_ask(one: Condition, places: Mapping[str, int], schema: Any) -> bool:

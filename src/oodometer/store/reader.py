@@ -282,7 +282,13 @@ class TableReader(Reader):
             else:
                 arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width, plan.others)
             if plan.orders and not feed.wide:
-                arrays[feed.field] = _ordered(arrays[feed.field], feed.field, plan.orders)
+                values = arrays[feed.field]
+                for place, axis in enumerate(FIELDS[feed.field].axes):
+                    if axis in plan.orders and isinstance(values, Coded):
+                        values = Coded(np.take(values.codes, plan.orders[axis], axis=place), values.values)
+                    elif axis in plan.orders:
+                        values = np.take(values, plan.orders[axis], axis=place)
+                arrays[feed.field] = values
         extra = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
         arrays["columns"] = {**slices, **extra}
         return arrays
@@ -337,16 +343,6 @@ def in_reader(error: InputError, batch: Any, done: int) -> InputError:
     if error.row is None or PLACE not in batch.schema.names:
         return error.at(row_offset=done)
     return error.at(row_offset=batch.column(PLACE)[error.row - 1].as_py() + 1 - error.row)
-
-
-def _ordered(values: Any, field: str, orders: Mapping[str, Order]) -> Any:
-    """The array of a list column with the entries of its axes in the orders given."""
-    for place, axis in enumerate(FIELDS[field].axes):
-        if axis in orders and isinstance(values, Coded):
-            values = Coded(np.take(values.codes, orders[axis], axis=place), values.values)
-        elif axis in orders:
-            values = np.take(values, orders[axis], axis=place)
-    return values
 
 
 def _fitting(plan: Plan) -> int:

@@ -55,23 +55,20 @@ class FilteredReader(TableReader):
             done = piece.in_file
             # of a few rows that are asked for, the first may stand far down
             for batch in piece.reader.tables(read, max(rows, _FEWEST)):
-                places = self._places(batch, done)
+                # the places in a batch of the rows that are left
+                held = np.ones(batch.num_rows, dtype=bool)
+                try:
+                    with translated(self.file, self.form):
+                        for one in self.where:
+                            held &= self._held(batch, one)
+                except InputError as error:
+                    raise error.at(row_offset=done) from None
+                except UsageError as error:
+                    raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
+                places = np.flatnonzero(held)
                 for at in range(0, len(places), rows):
                     yield _taken(batch, kinds, places[at : at + rows], done)
                 done += batch.num_rows
-
-    def _places(self, batch: Any, done: int) -> Any:
-        """The places in a batch of the rows that are left."""
-        held = np.ones(batch.num_rows, dtype=bool)
-        try:
-            with translated(self.file, self.form):
-                for one in self.where:
-                    held &= self._held(batch, one)
-        except InputError as error:
-            raise error.at(row_offset=done) from None
-        except UsageError as error:
-            raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
-        return np.flatnonzero(held)
 
     def _held(self, batch: Any, one: Condition) -> Any:
         loose = self.inner.text_file

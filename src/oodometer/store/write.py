@@ -226,12 +226,8 @@ def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array
         return pa.bool_(), lambda codes: pa.array(codes == 1, mask=codes < 0)
     if classes is None:  # positions among candidates
         return pa.int64(), lambda codes: pa.array(codes, pa.int64(), mask=codes < 0)
-    names: Any = pa.array(classes, pa.int64() if _are_integers(classes) else pa.string())
+    names: Any = pa.array(classes, pa.int64() if all(isinstance(name, int) for name in classes) else pa.string())
     return names.type, lambda codes: names.take(pa.array(codes, mask=codes < 0))
-
-
-def _are_integers(classes: ClassNames) -> bool:
-    return all(isinstance(name, int) for name in classes)
 
 
 def _cells(field: str, name: str, values: Array, classes: ClassNames | None, text: bool) -> Column:
@@ -321,7 +317,24 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
     if form == "npz":
         from . import npz
 
-        arrays = _arrays(record)
+        # arrays with the names and axes of a record's fields; names of classes and models beside them
+        arrays: dict[str, Array] = {}
+        for name, value in ((n, getattr(record, n)) for n in FIELDS):
+            if value is None:
+                continue
+            if isinstance(value, Ragged):
+                arrays[name], arrays[offsets_of(name)] = value.values, value.offsets
+            elif FIELDS[name].cell == "class":
+                arrays[name] = _named(value, record.classes)
+            elif FIELDS[name].cell == "truth" and (value < 0).any():
+                arrays[name] = np.where(value < 0, np.nan, value)
+            else:
+                arrays[name] = _unpickled(value)
+        for name, values in record.columns.items():
+            arrays.setdefault(name, _unpickled(values))
+        if record.classes:
+            arrays["classes"] = np.array(record.classes)
+        arrays |= {f"names_{axis}": np.array(names) for axis, names in record.names.items() if axis in AXES.values()}
         return write(path, lambda file: npz.write(file, arrays))
     import pyarrow as pa
 
@@ -331,28 +344,6 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
         return write(path, lambda file: module.write(file, schema, batches))
     except pa.ArrowException as error:
         raise WorkError(f"cannot write {path}: {error}") from error
-
-
-def _arrays(record: Predictions) -> dict[str, Array]:
-    """Arrays with the names and axes of a record's fields; names of classes and models beside them."""
-    out: dict[str, Array] = {}
-    for name, value in ((n, getattr(record, n)) for n in FIELDS):
-        if value is None:
-            continue
-        if isinstance(value, Ragged):
-            out[name], out[offsets_of(name)] = value.values, value.offsets
-        elif FIELDS[name].cell == "class":
-            out[name] = _named(value, record.classes)
-        elif FIELDS[name].cell == "truth" and (value < 0).any():
-            out[name] = np.where(value < 0, np.nan, value)
-        else:
-            out[name] = _unpickled(value)
-    for name, values in record.columns.items():
-        out.setdefault(name, _unpickled(values))
-    if record.classes:
-        out["classes"] = np.array(record.classes)
-    out |= {f"names_{axis}": np.array(names) for axis, names in record.names.items() if axis in AXES.values()}
-    return out
 
 
 def _named(codes: Array, classes: ClassNames | None) -> Array:

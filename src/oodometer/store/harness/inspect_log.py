@@ -111,15 +111,37 @@ class _Sample:
                 remedy="the log may be cut off, or of another kind",
             )
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
-        self.scores, self.answers = _scores(sample)
+        # values by scorer (``scorer/key`` where there are several), and the answers that scorers read off
+        given = _mapping(sample.get("scores"))
+        if not given and isinstance(sample.get("score"), Mapping):  # one scorer, in logs of version 1
+            given = {"score": sample["score"]}
+        values: dict[str, Any] = {}
+        answers: dict[str, str] = {}
+        for name, one in given.items():
+            score = _mapping(one)
+            value = score.get("value")
+            parts = (
+                {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+            )
+            values |= {key: part for key, part in parts.items() if part is not None and part == part}
+            if isinstance(score.get("answer"), str):
+                answers[name] = score["answer"]
+        self.scores, self.answers = ({}, answers) if sample.get("invalidation") else (values, answers)
         self.why = _why(sample)
         attached = _mapping(sample.get("attachments"))
-        choice = _first(_mapping(sample["output"]).get("choices"))
+        value = _mapping(sample["output"]).get("choices")
+        choice = _mapping(value[0]) if isinstance(value, list) and value else {}
         self.output = _content(_mapping(choice.get("message")).get("content"), attached)
         options = sample.get("choices")
         self.choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
         self.target = sample.get("target")
-        self.input = _prompt(sample.get("input"), self.choices, attached)
+        given = sample.get("input")
+        if isinstance(given, list):
+            messages = [(_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given]
+            text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {said}" for role, said in messages)
+        else:
+            text = _content(given, attached)
+        self.input = "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(self.choices))])
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
         self.tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
 
@@ -159,27 +181,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _first(value: Any) -> Mapping[str, Any]:
-    return _mapping(value[0]) if isinstance(value, list) and value else {}
-
-
-def _scores(sample: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Values by scorer (``scorer/key`` where there are several), and the answers that scorers read off."""
-    given = _mapping(sample.get("scores"))
-    if not given and isinstance(sample.get("score"), Mapping):  # one scorer, in logs of version 1
-        given = {"score": sample["score"]}
-    values: dict[str, Any] = {}
-    answers: dict[str, str] = {}
-    for name, one in given.items():
-        score = _mapping(one)
-        value = score.get("value")
-        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
-        values |= {key: part for key, part in parts.items() if part is not None and part == part}
-        if isinstance(score.get("answer"), str):
-            answers[name] = score["answer"]
-    return ({}, answers) if sample.get("invalidation") else (values, answers)
-
-
 def _why(sample: Mapping[str, Any]) -> str:
     """Why a sample has no score."""
     if sample.get("invalidation"):
@@ -200,16 +201,6 @@ def _content(content: Any, attached: Mapping[str, Any]) -> str:
 def _resolved(text: str, attached: Mapping[str, Any]) -> str:
     found = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
     return found if isinstance(found, str) else text
-
-
-def _prompt(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
-    """The input as text: messages one after the other with their roles, options with their letters."""
-    if isinstance(given, list):
-        messages = [(_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given]
-        text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {said}" for role, said in messages)
-    else:
-        text = _content(given, attached)
-    return "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(choices))])
 
 
 def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None:

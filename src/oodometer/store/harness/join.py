@@ -163,7 +163,16 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
             + ", ".join(shlex.quote(file) for file, _ in files[1:]),
         ) from None
     several = len(found) > 1
-    columns = _columns(found)
+    # columns that all logs have; where label == prediction says what is right, `correct` is not repeated
+    names = [name for name in found[0].columns if all(name in one.columns for one in found)]
+    if "label" in names and "correct" in names and all(one.label_decides for one in found):
+        names.remove("correct")
+    elif "label" in names and not all("prediction" in one.columns or one.label_decides for one in found):
+        names.remove("label")
+    columns: dict[str, Any] = {}
+    for name in names:
+        values = [value for one in found for value in one.columns[name]]
+        columns[name] = _objects(values) if isinstance(values[0], str) else values
     extra = {"metric": [one.metric for one in found for _ in one.ids]} if any(one.metric for one in found) else {}
     if "epoch" in columns:
         extra["epoch"] = columns.pop("epoch")
@@ -193,20 +202,6 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
 def _read(file: str, kind: LogKind, options: LogOptions) -> Answers:
     with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
         return _READERS[kind](file, options)
-
-
-def _columns(found: Sequence[Answers]) -> dict[str, Any]:
-    """Columns that all logs have; where label == prediction says what is right, `correct` is not repeated."""
-    names = [name for name in found[0].columns if all(name in one.columns for one in found)]
-    if "label" in names and "correct" in names and all(one.label_decides for one in found):
-        names.remove("correct")
-    elif "label" in names and not all("prediction" in one.columns or one.label_decides for one in found):
-        names.remove("label")
-    out: dict[str, Any] = {}
-    for name in names:
-        values = [value for one in found for value in one.columns[name]]
-        out[name] = _objects(values) if isinstance(values[0], str) else values
-    return out
 
 
 def _objects(values: Sequence[Any]) -> Any:

@@ -142,7 +142,9 @@ def _keep(
     sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, file: str, row: int, options: LogOptions
 ) -> None:
     """Add what is needed of one row."""
-    requests = _requests(sample.get("arguments"))
+    arguments = sample.get("arguments")
+    found = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
+    requests = [list(one.values()) if isinstance(one, dict) else list(one) for one in found]
     rows.numbers.append(row)
     rows.ids.append(str(sample.get("doc_id", row - 1)))
     if options.keep_input:
@@ -166,12 +168,6 @@ def _keep(
         )
     for name in names:
         rows.metrics.setdefault(name, []).append(sample.get(name))
-
-
-def _requests(arguments: Any) -> list[list[Any]]:
-    """Arguments of each request: names in a mapping of mappings, or lists in releases up to 0.4.2."""
-    found = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
-    return [list(one.values()) if isinstance(one, dict) else list(one) for one in found]
 
 
 def _log_likelihood(value: Any, file: str, row: int) -> float:
