@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oodometer.integrations.entries import entries_of
+from oodometer.integrations import entries_of
 
 
 @pytest.mark.parametrize("name", ["estimate", "slices", "evaluate", "diagnose", "audit", "backtest", "compare"])

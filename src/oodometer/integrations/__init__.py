@@ -8,13 +8,24 @@ found.log_to("wandb", project="monitoring")  # or: oodometer.integrations.wandb.
 from __future__ import annotations
 
 import importlib
+import math
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import MissingExtraError, UsageError
+from ..outputs.tables import Table, table_of, tables_of
 
 __all__ = ["TRACKERS", "log"]
 
 TRACKERS = ("mlflow", "wandb")
+_ENDS = ("value", "lower", "upper", "truth", "reference", "fell_p", "alarm", "p_best", "error", "p_value")
+_NAMED_BY = ("number", "model", "domain", "look", "finding", "method", "metric")
+# The table of a result that holds its numbers, where that is not the first one.
+_NUMBERS = {"Estimation": "headline", "Evaluation": "metrics", "Evaluations": "metrics", "Backtest": "methods"}
+_LONGEST = 500  # characters of an option; trackers refuse long ones
 
 
 def log(found: Any, tracker: str, **options: Any) -> str:
@@ -28,3 +39,147 @@ def log(found: Any, tracker: str, **options: Any) -> str:
         raise UsageError(f"expected a tracker, one of {', '.join(TRACKERS)}; got {tracker!r}")
     run: str = importlib.import_module(f".{tracker}", __package__).log(found, **options)
     return run
+
+
+@dataclass(frozen=True)
+class Step:
+    """The numbers of one chunk. ``time`` : where it begins, in seconds since 1970; None where it has no date."""
+
+    number: int
+    name: str
+    time: float | None
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What is logged. ``files`` : name -> text. ``table`` : the one that `to_frame` gives first."""
+
+    command: str
+    numbers: Mapping[str, float]
+    steps: tuple[Step, ...]
+    options: Mapping[str, str]
+    table: Table
+    files: Mapping[str, str]
+
+
+def entries_of(found: Any, page: bool | None = None) -> Entries:
+    """What a tracker keeps of a result.
+
+    Names of numbers are made of what they are of: ``accuracy``, ``accuracy.lower``, ``chunk.accuracy`` by step,
+    ``slice.<name>.accuracy``. ``page`` says whether the page of charts is among the files; by default it is where its
+    libraries are installed, and the card of notebooks stands in for it where they are not.
+
+    >>> from oodometer.results.diagnosis import Diagnosis, Finding
+    >>> found = Diagnosis("label", (Finding("label shift", "shares moved", p_value=0.01),), "shares moved")
+    >>> entries = entries_of(found, page=False)
+    >>> entries.numbers, entries.options["kind"]
+    ({'label shift.p_value': 0.01}, 'label')
+    """
+    told = found.to_dict()
+    command = str(told.get("command", type(found).__name__.lower()))
+    table = table_of(found)
+    parts = table if "part" in table.columns else Table((), [])
+    numbers = _numbers(found)
+    for row in parts.rows:
+        if row["part"] == "slice":
+            numbers |= _ends(row, f"slice.{_name(row['slice'])}.{row['metric']}")
+    options = _options(told)
+    return Entries(command, numbers, _steps(parts), options, table, _files(found, told, command, page))
+
+
+def _numbers(found: Any) -> dict[str, float]:
+    what = next((_NUMBERS[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _NUMBERS), None)
+    table = table_of(found, what if what in tables_of(found) else None)
+    keys = [name for name in _NAMED_BY if name in table.columns]
+    if what == "headline":
+        keys = ["metric"]  # its method is an option, and differs from night to night
+    elif "number" in keys:
+        keys = ["number"]
+    if len({row.get("name") for row in table.rows}) > 1:
+        keys = ["name", *keys]
+    out: dict[str, float] = {}
+    for row in table.rows:
+        names = [row[key] for key in keys if row.get(key) is not None]
+        names += [row["method"]] if row.get("number") == "another" else []
+        out |= _ends(row, ".".join(map(_name, names)))
+    return out
+
+
+def _ends(row: Mapping[str, Any], name: str) -> dict[str, float]:
+    """The numbers of a row that are there and finite; the value goes by the bare name."""
+    known = {end: row.get(end) for end in _ENDS}
+    return {
+        name if end == "value" else f"{name}.{end}": float(cell)
+        for end, cell in known.items()
+        if cell is not None and math.isfinite(float(cell))
+    }
+
+
+def _steps(parts: Table) -> tuple[Step, ...]:
+    """One step for each chunk, in their order; further metrics of a chunk are numbers of its step."""
+    import numpy as np
+
+    steps: dict[str, Step] = {}
+    for row in parts.rows:
+        if row["part"] != "chunk":
+            continue
+        name, time = str(row["chunk"]), None
+        if isinstance(row["start"], str):  # else the number of a row
+            with suppress(ValueError):
+                time = float(np.datetime64(row["start"], "ms").astype(np.int64)) / 1000
+        made = steps.get(name) or Step(len(steps), name, time, {"chunk.rows": float(row["rows"])})
+        numbers = {**made.numbers, **_ends(row, f"chunk.{row['metric']}")}
+        steps[name] = Step(made.number, name, made.time, numbers)
+    return tuple(steps.values())
+
+
+def _name(value: Any) -> str:
+    """A name that every tracker takes: letters, digits, blanks and - _ .; what is left out is marked.
+
+    >>> _name("0 - 20K €"), _name("<b>")
+    ('0 - 20K _', '_b_')
+    """
+    return re.sub(r"[^\w\-. ]", "_", str(value), flags=re.ASCII)[:120].strip() or "_"
+
+
+def _options(told: Mapping[str, Any]) -> dict[str, str]:
+    """What the result was made of and with, as short texts."""
+    flat: dict[str, Any] = {k: told.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")}
+    for side in ("reference", "target"):
+        about = told.get(side)
+        if isinstance(about, Mapping):
+            flat |= {f"{side}.{key}": about.get(key) for key in ("name", "rows", "labelled")}
+    headline = told.get("headline")
+    if isinstance(headline, Mapping):
+        flat |= {key: headline.get(key) for key in ("method", "trust", "kind")}
+    return {key: str(value)[:_LONGEST] for key, value in flat.items() if value is not None}
+
+
+def _files(found: Any, told: Mapping[str, Any], command: str, page: bool | None) -> dict[str, str]:
+    from ..outputs.json_text import json_text
+    from ..outputs.markdown import markdown_of
+    from ..outputs.notebook import page_of
+
+    return {
+        f"{command}.json": json_text(told),
+        f"{command}.md": markdown_of(found),
+        f"{command}.html": _page(found, told, page) or page_of(found),
+    }
+
+
+def _page(found: Any, told: Mapping[str, Any], page: bool | None) -> str | None:
+    if page is False:
+        return None
+    from ..reports import check_report_libraries, render
+    from ..reports.sections import SECTIONS
+
+    if told.get("command") not in SECTIONS:
+        return None
+    try:
+        check_report_libraries()
+    except MissingExtraError:
+        if page:
+            raise
+        return None
+    return render(told, found)

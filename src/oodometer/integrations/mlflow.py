@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from ..errors import MissingExtraError
-from .entries import Entries, entries_of
+from . import Entries, entries_of
 
 _MOST = 1000  # metrics that one request takes
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..errors import MissingExtraError
-from .entries import Entries, entries_of
+from . import Entries, entries_of
 
 
 def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:

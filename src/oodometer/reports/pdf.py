@@ -48,23 +48,18 @@ def browser() -> list[str]:
         if shutil.which(words[0]) is None:
             raise UsageError(f"{VARIABLE} names {words[0]}, which is no program; name a Chromium, Chrome or Edge")
         return words
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    found = found or next((path for path in _PLACES if Path(path).is_file()), None) or _of_playwright()
-    if found is None:
-        raise UsageError(
-            "a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; install one, name it in "
-            f"{VARIABLE}, or write .html and print that"
-        )
-    return [found]
-
-
-def _of_playwright() -> str | None:
+    for path in (*map(shutil.which, _NAMES), *(place for place in _PLACES if Path(place).is_file())):
+        if path:
+            return [path]
     folder = Path.home() / _PLAYWRIGHT.get(sys.platform, _PLAYWRIGHT["linux"])
     for home in sorted(folder.glob("chromium*"), reverse=True):
-        for path in home.glob("*/**/*"):
-            if path.name in _PROGRAMS and path.is_file() and os.access(path, os.X_OK):
-                return str(path)
-    return None
+        for file in home.glob("*/**/*"):
+            if file.name in _PROGRAMS and file.is_file() and os.access(file, os.X_OK):
+                return [str(file)]
+    raise UsageError(
+        "a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; install one, name it in "
+        f"{VARIABLE}, or write .html and print that"
+    )
 
 
 def pdf_of(page: str) -> bytes:

@@ -118,11 +118,11 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     if len(small) <= FEW_MODELS and len(domains(result)) < 2:
         small = []  # the large chart has their bands
     drawn: Drawn = [
-        *models.accuracy_coverage(result),
-        *models.places(result),
-        *models.tolerances(result),
+        *(models.accuracy_coverage(result, one) for one in (*DOMAINS, "target")),
+        *(models.places(result, one) for one in DOMAINS),
+        *(models.tolerances(result, one) for one in DOMAINS),
         models.first_mistakes(result),
-        *models.fluctuations(result),
+        *(models.fluctuations(result, one) for one in DOMAINS),
         *small,
     ]
     shown, others = comparison.limited(result)

@@ -309,9 +309,8 @@ def votes(result: Result) -> Figure | None:
     if not one_judge:
         caption = "Where k judges must agree, the bar runs from the share of outputs that at least k accept to the "
         caption += "share that fewer than k reject; the dot is its middle. The smaller k, the tighter the bounds, and "
-        caption += (
-            "the less they may be relied on. Judges that fail alike put the truth outside, however many there are."
-        )
+        caption += "the less they may be relied on. Judges that fail alike put the truth outside, however many there "
+        caption += "are."
         seen = told["reference"]
         if seen and finite(seen.get("accuracy")) is not None:
             where = "within" if seen.get("inside") else "outside"

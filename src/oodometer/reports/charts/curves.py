@@ -111,10 +111,8 @@ def risk_coverage_title(result: Result) -> str:
     answers = curve.get("answers") or []
     for one in answers:
         if finite(one.get("threshold")) is not None:
-            coverage, reached = (
-                finite(one.get("coverage")) or 0,
-                f"{estimated} is at least {percent(one['accuracy'], 0)}",
-            )
+            coverage = finite(one.get("coverage")) or 0
+            reached = f"{estimated} is at least {percent(one.get('accuracy'), 0)}"
             if coverage >= 1:
                 return capital(f"{reached} with all rows kept")
             part = percent(coverage, 0 if coverage >= 0.1 else 1)
@@ -273,16 +271,13 @@ def severity(result: Result) -> Figure | None:
     every = errors[True] + errors[False]
     title = "The estimate as the shift grows"
     if every:
-        title = (
-            f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} steps"
-        )
+        title = f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} "
+        title += "steps"
     if all(errors.values()) and max(errors[True]) > max(errors[False]):
         near, far = points(max(errors[False])), points(max(errors[True]))
         title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
-    caption = (
-        "The band is the interval of the estimate; thin lines are the single methods. Rest the pointer on a line to "
-    )
-    return plot.figure("severity", title, caption + "see its name.", height=380)
+    caption = "The band is the interval of the estimate; thin lines are the single methods. Rest the pointer on a line "
+    return plot.figure("severity", title, caption + "to see its name.", height=380)
 
 
 _ERRORS = {
@@ -596,9 +591,8 @@ def vote_subsets(result: Result) -> Figure | None:
     title = "Truth and bounds by the number of rows"
     if reliable:
         worst, rows_of = min(reliable)
-        title = (
-            f"The truth lay within the bounds in {percent(worst, 0)} of the draws of {number(rows_of)} rows, the fewest"
-        )
+        draws = f"the draws of {number(rows_of)} rows, the fewest"
+        title = f"The truth lay within the bounds in {percent(worst, 0)} of {draws}"
         if worst >= 1:
             title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
     level = finite(result.get("level"))
@@ -645,10 +639,9 @@ def vote_trade_off(result: Result) -> Figure | None:
         ends.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
     plot.names(ends, _HEIGHT, gap=18, look=_LABEL)
     caption = "How often the bounds held the accuracy of the rows that were drawn, against their mean width. Along a "
-    caption += (
-        "line more judges must agree, from a bare majority at the left to all of them at the right; a line for each "
-    )
-    return plot.figure("vote-trade-off", trade_off_title(shown, judges), caption + "number of rows.", height=_HEIGHT)
+    caption += "line more judges must agree, from a bare majority at the left to all of them at the right; a line for "
+    caption += "each number of rows."
+    return plot.figure("vote-trade-off", trade_off_title(shown, judges), caption, height=_HEIGHT)
 
 
 def trade_off_title(shown: Sequence[Result], judges: Any) -> str:

@@ -260,13 +260,10 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
     plot.names(ends, height - 40, look=words, opacity=dim, detail="label")
 
 
-def accuracy_coverage(result: Result) -> list[Figure | None]:
-    """Accuracy and coverage of several models: a chart for each domain, and one for the target without labels."""
-    return [_accuracy_coverage(result, domain) for domain in (*DOMAINS, "target")]
+def accuracy_coverage(result: Result, domain: str) -> Figure | None:
+    """Accuracy over coverage of all models that there is room for, in a domain or as estimated on the "target".
 
-
-def _accuracy_coverage(result: Result, domain: str) -> Figure | None:
-    """Curves of all models that there is room for; bands of those in colour.
+    Models in colour have bands.
 
     The title says whose curve is highest on the whole, and whether another is ahead where little is answered.
     """
@@ -380,13 +377,11 @@ def _confidence_ends(values: list[float]) -> list[float]:
     return [round(max(low - 0.06 * (1 - low), 0.0), 3), round(1 + 0.02 * (1 - low), 3)]
 
 
-def tolerances(result: Result) -> list[Figure | None]:
-    """The confidence b down to which a model keeps an accuracy, over that accuracy (Figure 1 of the paper)."""
-    return [_tolerances(result, domain) for domain in DOMAINS]
+def tolerances(result: Result, domain: str) -> Figure | None:
+    """The confidence b down to which a model keeps an accuracy, over that accuracy (Figure 1 of the paper).
 
-
-def _tolerances(result: Result, domain: str) -> Figure | None:
-    """A line for each model; a hollow dot where accuracy never falls so far."""
+    A line for each model; a hollow dot where accuracy never falls so far.
+    """
     called, tones = names(result), colors(result)
     rows: Rows = []
     for model in drawn(result):
@@ -424,9 +419,8 @@ def _tolerances(result: Result, domain: str) -> Figure | None:
         title = f"{capital(DOMAINS[domain])} {called[first]} stays {number(tolerance, 2)} accurate down to confidence "
         title += number(b, 2)
     caption = "The b of DiSCA: the confidence at which accuracy first falls below the value on the axis. Lower is "
-    caption += "better. A hollow dot: accuracy never falls so far, and b is the lowest confidence of all." + _left_out(
-        result
-    )
+    caption += "better. A hollow dot: accuracy never falls so far, and b is the lowest confidence of all."
+    caption += _left_out(result)
     return plot.figure(f"tolerances-{domain.replace('_', '-')}", title, caption, height=height, spoken=False)
 
 
@@ -490,13 +484,11 @@ def first_mistakes(result: Result) -> Figure | None:
 _LAST = 0.999999  # a confidence beyond it is written as being beyond it
 
 
-def fluctuations(result: Result) -> list[Figure | None]:
-    """How often accuracy rises as more is answered, and the penalty for it (Figure 3 of the paper), by domain."""
-    return [_fluctuations(result, domain) for domain in DOMAINS]
+def fluctuations(result: Result, domain: str) -> Figure | None:
+    """How often accuracy rises as more is answered, and the penalty for it (Figure 3 of the paper).
 
-
-def _fluctuations(result: Result, domain: str) -> Figure | None:
-    """Bars for how often, dots on an axis of their own for how much; the calmest model on top."""
+    Bars for how often, dots on an axis of their own for how much; the calmest model on top.
+    """
     called = names(result)
     rows: Rows = []
     for model in drawn(result):
@@ -587,15 +579,11 @@ def firm(row: Result) -> bool:
     return (finite(row.get("stable")) or 0.0) >= _FIRM
 
 
-def places(result: Result) -> list[Figure | None]:
-    """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree."""
-    return [_places(result, domain) for domain in DOMAINS]
+def places(result: Result, domain: str) -> Figure | None:
+    """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree.
 
-
-def _places(result: Result, domain: str) -> Figure | None:
-    """Ranks in dots, a column for each metric; a full dot is a firm place.
-
-    The title says how many pairs of models AUC and DiSCA put in a different order.
+    Ranks in dots, a column for each metric; a full dot is a firm place. The title says how many
+    pairs of models AUC and DiSCA put in a different order.
     """
     called, tones = names(result), colors(result)
     shown = {str(one.get("name")) for one in drawn(result)}
@@ -674,9 +662,7 @@ def _places(result: Result, domain: str) -> Figure | None:
         order = f"put {which} in a different order" if parted else "put all models in the same order"
         title = f"{capital(DOMAINS[domain])} AUC and DiSCA {order}"
     caption = "Best on top; lines that cross are models that two metrics put in a different order. A full dot is a "
-    caption += (
-        f"firm place: it holds in at least {percent(_FIRM, 0)} of the bootstrap replicates. One number twice: a tie."
-    )
-    caption += _left_out(result)
+    caption += f"firm place: it holds in at least {percent(_FIRM, 0)} of the bootstrap replicates. One number twice: a "
+    caption += "tie." + _left_out(result)
     height = 34 * len(shown)
     return plot.figure(f"places-{domain.replace('_', '-')}", title, caption, height=height, spoken=False)

@@ -115,7 +115,7 @@ def error_map(result: Result) -> Figure | None:
     plot.draw("rect", cells, {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}, x="family", y="method",
               opacity="shade")  # fmt: skip
     for bold in (False, True):
-        look = {"fontSize": narrow(10, 13), "fontWeight": "bold" if bold else "normal"}
+        look = {"fontSize": narrow(10, 13), **({"fontWeight": "bold"} if bold else {})}
         plot.draw("text", cells, look, where=f"{'' if bold else '!'}datum.best", x="family", y="method", text="text")
     plot.draw("rect", cells, {"opacity": 0}, x="family", y="method", tooltip="tip")
     winners = {method for _, method in least.values()}
