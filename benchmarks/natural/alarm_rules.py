@@ -33,8 +33,7 @@ from benchmarks.natural.tables import LEVEL, read_shifts
 from benchmarks.real.data import RESULTS, data_folder
 from benchmarks.real.tables import markdown
 from oodometer.headline.alarms import decide
-from oodometer.headline.falls import chance_of_fall
-from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
+from oodometer.headline.natural_shifts import NaturalShifts, chance_of_fall, packaged_prior
 from oodometer.results import Interval
 from oodometer.results.alarms import AlarmRule
 

@@ -30,10 +30,16 @@ from benchmarks.natural.run import chosen, unpack, work_folder
 from benchmarks.natural.tables import LEVEL, read_shifts
 from benchmarks.real.data import RESULTS, data_folder
 from benchmarks.real.tables import markdown
-from oodometer.headline.falls import CHANGED, chance_of_fall, verdict_of
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_headline import signs_of
-from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
+from oodometer.headline.natural_shifts import (
+    CHANGED,
+    NaturalShifts,
+    ShiftSigns,
+    chance_of_fall,
+    packaged_prior,
+    verdict_of,
+)
 from oodometer.results.estimation import Headline
 
 __all__ = ["AskedPart", "main"]
@@ -190,7 +196,7 @@ def _priors() -> dict[str, NaturalShifts]:
 
 
 def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
-    """Which parts raise an alarm, as `oodometer.headline.falls.judged` has it; the prior without their source."""
+    """Which parts raise an alarm, as `oodometer.headline.natural_shifts.judged` has it; prior without the source."""
     out = []
     for part in parts:
         prior = _priors().get(part.source, packaged_prior())

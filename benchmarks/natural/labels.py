@@ -29,9 +29,8 @@ from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
 from oodometer.audits.believed import believed_below, believed_interval, prior_cdf
-from oodometer.audits.label_only import SMALL_TARGET, effective_labels
-from oodometer.headline.falls import verdict_of
-from oodometer.headline.natural_shifts import NaturalShifts
+from oodometer.audits.judge import SMALL_TARGET, effective_labels
+from oodometer.headline.natural_shifts import NaturalShifts, verdict_of
 from oodometer.intervals import clopper_pearson
 
 __all__ = ["labelled", "main"]

@@ -27,10 +27,8 @@ from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
-from oodometer.headline.metric_headline import START, MetricEvidence, metric_signs, spanned
-from oodometer.headline.natural_headline import doubt_of
+from oodometer.headline.natural_headline import START, MetricEvidence, doubt_of, metric_signs, signs_of_result, spanned
 from oodometer.headline.natural_shifts import NaturalShifts
-from oodometer.headline.with_labels import signs_of_result
 from oodometer.passes.plan import quick_methods
 
 __all__ = ["main"]

@@ -24,10 +24,9 @@ import numpy as np
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts, unseen_falls
 from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import markdown
-from oodometer.headline.falls import verdict_of
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_headline import spanning, trust_of
-from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, standard_error
+from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, standard_error, verdict_of
 
 __all__ = ["fit_prior", "left_out", "main", "source_of"]
 

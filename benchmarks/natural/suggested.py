@@ -25,9 +25,9 @@ from benchmarks.natural.tables import LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS, Floats, Ints
 from benchmarks.real.tables import markdown
 from oodometer.audits.believed import believed_interval, likelihood_labels, prior_cdf
-from oodometer.audits.label_only import SMALL_TARGET
+from oodometer.audits.betting import SampledRows, sizes
+from oodometer.audits.judge import SMALL_TARGET
 from oodometer.audits.proxy import Correctness
-from oodometer.audits.sampling import SampledRows, sizes
 from oodometer.audits.suggestion import choose_share
 from oodometer.store import as_source
 

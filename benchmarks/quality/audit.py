@@ -25,11 +25,9 @@ import oodometer
 from benchmarks.real.data import OUTPUTS, RESULTS, Floats, Ints, data_folder, load_outputs
 from benchmarks.real.shifts import Shift, redraw
 from benchmarks.real.tables import markdown
-from oodometer.audits.betting import betting_interval
-from oodometer.audits.label_only import hypergeometric
-from oodometer.audits.prediction_powered import confidence_pays, ppi_plus_plus
+from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean, sizes
+from oodometer.audits.judge import confidence_pays, hypergeometric, ppi_plus_plus
 from oodometer.audits.proxy import Correctness
-from oodometer.audits.sampling import sampled_game, sampled_mean, sizes
 from oodometer.audits.suggestion import choose_share
 from oodometer.intervals import clopper_pearson
 

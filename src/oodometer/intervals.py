@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .arrays import Array
-from .kernels.incomplete_beta import beta_quantile
-from .kernels.quantiles import quantiles
+from .kernels.incomplete_beta import beta_quantile, quantiles
 
 
 def check_level(level: float) -> float:

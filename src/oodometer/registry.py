@@ -71,7 +71,8 @@ def _floor(kind: MethodKind) -> str:
 def _load(kind: MethodKind) -> None:
     """Import the floor of this kind."""
     if kind not in _loaded:
-        importlib.import_module(_floor(kind))
+        place = {id(one): at for at, one in enumerate(vars(importlib.import_module(_floor(kind))).values())}
+        _table[kind] = dict(sorted(_table[kind].items(), key=lambda item: place.get(id(item[1]), len(place))))
         _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
 
 

@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.stats import binom
 
 from oodometer.audits.believed import FLOOR, believe, believed_interval, likelihood_labels, prior_cdf
-from oodometer.audits.label_only import hypergeometric
-from oodometer.audits.sampling import SampledRows
+from oodometer.audits.betting import SampledRows
+from oodometer.audits.judge import hypergeometric
 from oodometer.audits.suggestion import suggest
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from oodometer.audits.expected_width import expected_widths, labels_alone_width, moved
-from oodometer.audits.judge import judge, refutes
-from oodometer.audits.label_only import binomial_p_value, exact_interval
-from oodometer.audits.power import noticeable
-from oodometer.audits.sampling import SampledRows
-from oodometer.audits.strata import strata
+from oodometer.audits.betting import SampledRows
+from oodometer.audits.judge import binomial_p_value, exact_interval, judge, refutes
+from oodometer.audits.result import noticeable, strata
+from oodometer.audits.suggestion import expected_widths, labels_alone_width, moved
 
 
 def refuted(labels: int, lower: float, upper: float, level: float, accuracy: float) -> float:

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oodometer.audits.judge import judge, refutes
-from oodometer.audits.label_only import binomial_p_value, effective_labels, exact_p_value, hypergeometric
+from oodometer.audits.betting import SampledRows
+from oodometer.audits.judge import (
+    binomial_p_value,
+    confidence_pays,
+    effective_labels,
+    exact_p_value,
+    hypergeometric,
+    judge,
+    ppi_plus_plus,
+    predicted_widths,
+    refutes,
+)
 from oodometer.audits.labels import LabelledRows, collect, read_labels
-from oodometer.audits.prediction_powered import confidence_pays, ppi_plus_plus, predicted_widths
-from oodometer.audits.sampling import SampledRows
 from oodometer.errors import InputError
 from oodometer.intervals import clopper_pearson
 from oodometer.store import as_source

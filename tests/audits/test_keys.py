@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import oodometer
-from oodometer.audits.joining import labelled
-from oodometer.audits.keys import looking_like_keys
+from oodometer.audits.joining import labelled, looking_like_keys
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
 from oodometer.store import as_source

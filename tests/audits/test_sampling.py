@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.audits.betting import betting_interval
+from oodometer.audits.betting import SampledRows, betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.audits.proxy import Correctness
-from oodometer.audits.sampling import SampledRows, sampled_game, sampled_mean, sizes
 from oodometer.audits.suggestion import choose_share, suggest
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.predictions import Predictions

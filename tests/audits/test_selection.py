@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import oodometer
-from oodometer.audits.selection import LEVEL, unlike
+from oodometer.audits.labels import LEVEL, unlike
 
 ROWS = 1000
 rng = np.random.default_rng(11)

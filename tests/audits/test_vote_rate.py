@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions, audit
 from oodometer.audits import betting
-from oodometer.audits.betting import betting_interval
-from oodometer.audits.label_only import exact_interval
-from oodometer.audits.prediction_powered import confidence_pays
+from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean
+from oodometer.audits.judge import confidence_pays, exact_interval
 from oodometer.audits.proxy import Correctness, VoteRate, choose_proxy
-from oodometer.audits.sampling import sampled_game, sampled_mean
 from oodometer.errors import NotApplicable
 
 LEVEL = 0.9

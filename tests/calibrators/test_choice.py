@@ -110,7 +110,7 @@ def test_underconfidence_counts_too(power: float) -> None:
 def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import oodometer.calibrators.choice as module
+    import oodometer.calibrators.base as module
 
     monkeypatch.setattr(module, "_MOST_VALUES", 100)
     seen: list[int] = []

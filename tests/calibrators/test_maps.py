@@ -28,8 +28,7 @@ from oodometer.calibrators.binned_map import (
 )
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
-from oodometer.inference.folds import FOLDS, content_folds, content_order, seeded_sample
-from oodometer.inference.row_sample import RowSample
+from oodometer.inference.row_sample import FOLDS, RowSample, content_folds, content_order, seeded_sample
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.testing import example_record
 

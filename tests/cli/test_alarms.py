@@ -15,7 +15,7 @@ from oodometer import estimate
 from oodometer.cli import main
 from oodometer.errors import UsageError
 from oodometer.headline.alarms import Watched, alarm_rules, chance_below, decide, judge_alarms
-from oodometer.headline.falls import verdict_of
+from oodometer.headline.natural_shifts import verdict_of
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.results.alarms import AlarmRule

@@ -16,14 +16,18 @@ from hypothesis import strategies as st
 from oodometer import Predictions
 from oodometer.arrays import softmax
 from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, ShiftStatistics
-from oodometer.diagnoses.alarm import alarm_finding
 from oodometer.diagnoses.base import holm, reading_confidence
-from oodometer.diagnoses.change import change_of_counts, change_of_mean
-from oodometer.diagnoses.columns import columns_finding
-from oodometer.diagnoses.diagnostician import overlap_finding
-from oodometer.diagnoses.label import label_shift_finding, power_against_harder
+from oodometer.diagnoses.column_drift import columns_finding
+from oodometer.diagnoses.diagnostician import (
+    alarm_finding,
+    change_of_counts,
+    change_of_mean,
+    label_shift_finding,
+    overlap_finding,
+    power_against_harder,
+)
 from oodometer.errors import InputError, UsageError
-from oodometer.estimators.label_counts import count_labels
+from oodometer.estimators.target_prior import count_labels
 from oodometer.inference.domain_classifier import DomainComparison
 from oodometer.results import plain
 from oodometer.store import write_predictions

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import oodometer
 from oodometer import Predictions
 from oodometer.arrays import Array, softmax
-from oodometer.calibrators.block_rates import fit_block_rates
+from oodometer.calibrators.binned_map import fit_block_rates
 from oodometer.estimators import CBPE
 
 

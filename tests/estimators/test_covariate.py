@@ -16,8 +16,7 @@ from oodometer import Predictions
 from oodometer.arrays import Array
 from oodometer.errors import NotApplicable
 from oodometer.estimators import CBPE, PAPE, ImportanceWeighting, Mandoline, SourceAccuracy
-from oodometer.estimators.mandoline import log_linear_tilt
-from oodometer.estimators.pape import weighted_isotonic
+from oodometer.estimators.importance import log_linear_tilt, weighted_isotonic
 from oodometer.inference.domain_classifier import (
     _ratio,
     area_under_curve,

@@ -14,8 +14,7 @@ from oodometer import Predictions
 from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators import DisagreementDiscrepancy
-from oodometer.estimators.dis2 import slack
-from oodometer.inference.critic_search import critic_loss, fit_critics
+from oodometer.estimators.dis2 import critic_loss, fit_critics, slack
 
 
 def problem(rows: int = 12, columns: int = 3, classes: int = 4) -> tuple[Array, Array, Array, Array]:

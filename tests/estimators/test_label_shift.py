@@ -16,15 +16,20 @@ from oodometer import Predictions
 from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators.base import Sums
-from oodometer.estimators.bbse import BBSE, invert_confusion
-from oodometer.estimators.label_counts import count_labels
-from oodometer.estimators.label_shift import LabelShift
+from oodometer.estimators.label_shift import (
+    BBSE,
+    SLD,
+    LabelShift,
+    adjust,
+    adjusted_prior,
+    choose_prior,
+    invert_confusion,
+)
 from oodometer.estimators.leap import LEAP, SLEAP, balance, scaled_table
-from oodometer.estimators.prior_choice import choose_prior
-from oodometer.estimators.sld import SLD, adjust, adjusted_prior
 from oodometer.estimators.target_prior import (
     Conditionals,
     conditionals,
+    count_labels,
     fit_prior,
     g_statistic,
     label_shift_test,

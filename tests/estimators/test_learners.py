@@ -11,9 +11,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from oodometer.arrays import Array
-from oodometer.inference.boosting import fit_boosting
-from oodometer.inference.domain_classifier import compare_samples, compared_once, domain_sample, principal_components
-from oodometer.inference.two_class import fit_logistic
+from oodometer.inference.domain_classifier import (
+    compare_samples,
+    compared_once,
+    domain_sample,
+    fit_boosting,
+    fit_logistic,
+    principal_components,
+)
 from oodometer.testing import example_record
 
 

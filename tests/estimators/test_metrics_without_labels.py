@@ -10,9 +10,15 @@ from sklearn import metrics as sk
 
 from oodometer import Predictions, estimate
 from oodometer.errors import InputError, UsageError
-from oodometer.estimators.class_metrics import CLASS_METRICS, class_metric, class_metrics_asked, values_of
-from oodometer.estimators.class_order import class_order
-from oodometer.estimators.expected_classes import count_classes, known_classes
+from oodometer.estimators.expected_classes import (
+    CLASS_METRICS,
+    class_metric,
+    class_metrics_asked,
+    count_classes,
+    known_classes,
+    values_of,
+)
+from oodometer.estimators.expected_confusion import class_order
 from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
 from oodometer.passes.plan import choose, fit_plan

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from oodometer import Predictions
 from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
-from oodometer.estimators.cot import COT, COTT
+from oodometer.estimators.cot import COT, COTT, transport
 from oodometer.estimators.label_shift import LabelShift
-from oodometer.inference.transport import transport
 
 
 def programme(probabilities: Array, prior: Array) -> float:

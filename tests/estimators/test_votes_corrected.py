@@ -11,7 +11,7 @@ import pytest
 from oodometer import Predictions, audit, estimate
 from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators import CorrectedVotes
-from oodometer.estimators.votes_corrected import profile
+from oodometer.estimators.votes import profile
 
 
 def judged(

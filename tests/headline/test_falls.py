@@ -14,11 +14,18 @@ from scipy import stats
 
 import oodometer
 from oodometer.cli.main import main
-from oodometer.diagnoses.shift_statistics import _without_sparse
+from oodometer.diagnoses.diagnostician import _without_sparse
 from oodometer.errors import UsageError
 from oodometer.estimators.target_prior import ShiftTest, no_shift_test
-from oodometer.headline.falls import FELL, HOLDS, LEAST_RIGHT, chance_of_fall, judged
-from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
+from oodometer.headline.natural_shifts import (
+    FELL,
+    HOLDS,
+    LEAST_RIGHT,
+    ShiftSigns,
+    chance_of_fall,
+    judged,
+    packaged_prior,
+)
 from oodometer.results import Interval
 
 PRIOR = packaged_prior()

@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.errors import InputError, UsageError
-from oodometer.headline.assumptions import headline_under, under_assumptions
 from oodometer.headline.headline import Evidence, make_headline
-from oodometer.headline.natural_headline import HIGH_RATE, HIGH_REACH, doubt_of, natural_headline, trust_of
+from oodometer.headline.natural_headline import (
+    HIGH_RATE,
+    HIGH_REACH,
+    doubt_of,
+    headline_under,
+    natural_headline,
+    trust_of,
+    under_assumptions,
+)
 from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior, standard_error
 from oodometer.results import Estimate
 from oodometer.results.estimation import ASSUMPTIONS

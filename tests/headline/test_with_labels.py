@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import oodometer
-from oodometer.audits.sampling import SampledRows
+from oodometer.audits.betting import SampledRows
 from oodometer.errors import UsageError
+from oodometer.headline.natural_headline import signs_of_result, with_labels
 from oodometer.headline.natural_shifts import packaged_prior
-from oodometer.headline.with_labels import signs_of_result, with_labels
 from oodometer.results.estimation import Estimation
 from oodometer.testing import example_record
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.inference.folds import scramble
-from oodometer.inference.row_sample import RowSample, key_bound
+from oodometer.inference.row_sample import RowSample, key_bound, scramble
 from oodometer.predictions import Predictions
 
 

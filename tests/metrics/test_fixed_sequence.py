@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from oodometer.metrics import OperatingPoints
-from oodometer.metrics.fixed_sequence import (
+from oodometer.metrics.operating_points import (
     binomial_tails,
     fewest_rows,
     parts_of,

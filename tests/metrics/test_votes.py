@@ -14,10 +14,23 @@ from oodometer import Predictions, evaluate
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.intervals import clopper_pearson
 from oodometer.metrics import Votes, judged_correct
-from oodometer.metrics.vote_bounds import bounds_by_agreement, bounds_by_judges, bounds_of
-from oodometer.metrics.vote_counts import MEASURES, VoteCounts, absolute, paired_gap
-from oodometer.metrics.vote_rules import agreements, check_agree, count_votes, least_votes
-from oodometer.metrics.vote_subsets import check_draws, default_sizes, draw_subsets, vote_subsets
+from oodometer.metrics.votes import (
+    MEASURES,
+    VoteCounts,
+    absolute,
+    agreements,
+    bounds_by_agreement,
+    bounds_by_judges,
+    bounds_of,
+    check_agree,
+    check_draws,
+    count_votes,
+    default_sizes,
+    draw_subsets,
+    least_votes,
+    paired_gap,
+    vote_subsets,
+)
 from oodometer.results import Interval
 
 # Four outputs, the first two right; three judges. Worked out by hand:

@@ -415,7 +415,8 @@ def test_of_a_large_target_states_keep_few_rows_and_serve_one_that_has_grown(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With samples of 40 rows, so that 600 rows are many."""
-    from oodometer.estimators import cot, dis2, sld
+    from oodometer.estimators import cot, dis2
+    from oodometer.estimators import label_shift as sld
     from oodometer.inference import row_sample
     from oodometer.verbs.estimate import run
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions.factors import FactorTable
-from oodometer.audits.prediction_powered import ppi_plus_plus
+from oodometer.audits.judge import ppi_plus_plus
 from oodometer.errors import InputError, UsageError
 from oodometer.rankings import (
     Method,

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from oodometer.inference.transport import transport
+from oodometer.estimators.cot import transport
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 50])

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from oodometer.audits.prediction_powered import ppi_plus_plus
+from oodometer.audits.judge import ppi_plus_plus
 
 
 @pytest.mark.parametrize("labels", [25, 200, 1000])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions
-from oodometer.estimators.sld import adjust, adjusted_prior
+from oodometer.estimators.label_shift import adjust, adjusted_prior
 
 
 def test_expectation_maximisation(library: Callable[[str], ModuleType], record: Predictions) -> None:

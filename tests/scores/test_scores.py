@@ -35,8 +35,8 @@ from oodometer.scores import (
     natural_confidence,
     negative_entropy,
 )
+from oodometer.scores.agreement import copies_of_base
 from oodometer.scores.base import missing
-from oodometer.scores.model_agreement import copies_of_base
 from oodometer.testing import example_record
 
 SHAPES = [(k, dtype) for k in (2, 10, 64, 65, 100) for dtype in (np.float32, np.float64)]

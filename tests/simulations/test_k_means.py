@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from oodometer.inference.k_means import k_means
+from oodometer.simulations.clusters import k_means
 
 
 @pytest.mark.parametrize(("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)])

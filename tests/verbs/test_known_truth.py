@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import oodometer
-from oodometer.headline.falls import chance_by_labels
+from oodometer.headline.natural_shifts import chance_by_labels
 
 ROWS = 3000
 rng = np.random.default_rng(2)
@@ -104,8 +104,7 @@ def test_chances_by_labels_are_those_of_draws() -> None:
 
 def test_a_series_in_which_nothing_changes_raises_few_alarms() -> None:
     """Labelled chunks without a change: any alarm in about 5 % of series at most."""
-    from oodometer.headline.falls import judged
-    from oodometer.headline.natural_shifts import packaged_prior
+    from oodometer.headline.natural_shifts import judged, packaged_prior
 
     raised = 0
     for seed in range(300):

@@ -12,7 +12,7 @@ import pytest
 from oodometer import Predictions, estimate
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import max_prob_oracle
-from oodometer.metrics.vote_counts import absolute, paired_gap
+from oodometer.metrics.votes import absolute, paired_gap
 from oodometer.store import write_predictions
 from oodometer.verbs.discriminate.vote_study import VoteStudy, vote_study
 

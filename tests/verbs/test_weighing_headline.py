@@ -22,8 +22,7 @@ from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.estimators import AverageConfidence
 from oodometer.headline.headline import Evidence, make_headline
-from oodometer.headline.trimmed_mean import averaged_methods
-from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed, spelled
+from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed, averaged_methods, spelled
 from oodometer.passes.plan import default_methods, quick_methods
 from oodometer.registry import _checked, register, unregister
 from oodometer.results import Estimate

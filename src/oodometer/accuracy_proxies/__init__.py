@@ -7,9 +7,8 @@ from __future__ import annotations
 from .base import Ranker, State
 from .nuclear_norm import NuclearNorm, nuclear_norm
 from .mano import MaNo, taylor_softmax
-from .softmax_correlation import SoftmaxCorrelation, softmax_correlation
-from .dispersion import Dispersion, dispersion
-from .meta_distribution_energy import MetaDistributionEnergy
+from .nuclear_norm import SoftmaxCorrelation, softmax_correlation
+from .dispersion import Dispersion, dispersion, MetaDistributionEnergy
 from .ranking import ScoreRanking, rank_models
 # isort: on
 

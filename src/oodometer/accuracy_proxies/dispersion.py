@@ -1,4 +1,4 @@
-"""Dispersion: how far apart the features of the predicted classes lie."""
+"""Dispersion of features and of energies (MDE): how far apart the samples of one model lie."""
 
 from __future__ import annotations
 
@@ -7,9 +7,69 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
+from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import register
+from ..scores import energy
 from .base import Ranker, State
+
+
+@final
+@register("ranker")
+class MetaDistributionEnergy(Ranker):
+    """log mean_i exp(E_i) - mean_i E_i, E_i = -T logsumexp(z_i/T), at least 0, 0 where all energies are equal.
+
+    The paper takes -mean_i log softmax(E)_i, the same plus log N, which grows with the number of rows; here the log N
+    is left out. A target whose samples are all equally hard has 0 whatever its accuracy. Its scale is that of the
+    logits, so that it orders data sets of one model, not models. `NotApplicable` without `logits`, or when
+    they are log-probabilities, whose energy is constant. Source: Peng et al. (2024).
+
+    Parameters
+    ----------
+    temperature : T.
+
+    >>> round(MetaDistributionEnergy().score(Predictions.from_logits([[9.0, 0.0], [1.0, 0.0]])), 3)
+    3.151
+    """
+
+    name = "mde"
+    needs = ("logits",)
+    citation = "peng2024"
+    across_models = False
+
+    def __init__(self, *, temperature: float = 1.0) -> None:
+        if not temperature > 0:
+            raise UsageError(f"expected a temperature above 0, got {temperature}; 1 is the paper's")
+        self._temperature = temperature
+
+    def summarize(self, batch: Predictions) -> State:
+        """Rows, summed energy, logarithm of the summed exponentials, and the largest distance of an energy from 0."""
+        from scipy.special import logsumexp
+
+        assert batch.logits is not None
+        energies = -self._temperature * energy(batch.logits.astype(np.float64) / self._temperature)
+        return {
+            "rows": len(batch),
+            "total": float(energies.sum()),
+            "log_sum": float(logsumexp(energies)),
+            "largest": float(np.abs(energies).max()),
+        }
+
+    def merge(self, a: State, b: State) -> State:
+        """Two states as one."""
+        return {
+            "rows": a["rows"] + b["rows"],
+            "total": a["total"] + b["total"],
+            "log_sum": float(np.logaddexp(a["log_sum"], b["log_sum"])),
+            "largest": max(a["largest"], b["largest"]),
+        }
+
+    def finish(self, state: State) -> float:
+        """Logarithm of the mean exponential, minus the mean."""
+        rows = state["rows"]
+        if self._temperature == 1.0 and state["largest"] < 1e-4:
+            raise NotApplicable("needs raw `logits`; log-probabilities have the same energy, 0, for every sample")
+        return float(max(state["log_sum"] - np.log(rows) - state["total"] / rows, 0.0))
 
 
 def dispersion(counts: Array, sums: Array) -> float:

@@ -11,8 +11,8 @@ from ..arrays import Array
 from ..intervals import clopper_pearson
 from ..results import Interval
 from ..results.fall import Fall
-from .label_only import SMALL_TARGET, effective_labels
-from .sampling import SampledRows
+from .betting import SampledRows
+from .judge import SMALL_TARGET, effective_labels
 
 FLOOR = 0.03  # of the prior is spread evenly over all accuracies, so that labels can prove any of them
 # Of accuracy: the prior is blurred by this standard deviation and moved down, since outputs that look as ever may hide
@@ -175,8 +175,7 @@ def _log_likelihood(points: Array, hits: float, labels: float, rows: int | None)
     from scipy.special import gammaln, xlog1py, xlogy
 
     if rows is None:
-        out: Array = xlogy(hits, points) + xlog1py(labels - hits, -points)
-        return out
+        return xlogy(hits, points) + xlog1py(labels - hits, -points)
     right = np.rint(points * rows)
     wrong, misses = rows - right, labels - hits
     possible = (right >= hits) & (wrong >= misses)

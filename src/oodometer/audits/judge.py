@@ -1,16 +1,116 @@
-"""Judge: all intervals that the labelled rows allow, and the one to be printed, chosen without a look at the labels."""
+"""Judge: all intervals that labelled rows allow, and the one to print, chosen without a look at the labels."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..arrays import Array
-from ..intervals import clopper_pearson
+from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Kind
-from .betting import betting_interval, betting_p_value
-from .label_only import SMALL_TARGET, effective_labels, exact_p_value, hypergeometric
-from .prediction_powered import confidence_pays, ppi_plus_plus
-from .sampling import SampledRows
+from .betting import SampledRows, betting_interval, betting_p_value, sampled_game, sizes
+
+SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
+
+
+def hypergeometric(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
+    """Exact interval for the share of a finite target, from labels drawn without replacement.
+
+    {M/N : P(X >= k | M) > a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and
+    Pearson's, and is a point once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
+
+    >>> hypergeometric(8, 10, 10, 0.95), tuple(round(x, 2) for x in hypergeometric(8, 10, 20, 0.95))
+    ((0.8, 0.8), (0.55, 0.9))
+    """
+    from scipy.stats import hypergeom
+
+    tail = (1 - level) / 2
+
+    def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+        """The smallest number of [low, high] that a monotone condition holds for; high if none."""
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle + 1, high)
+        return low
+
+    least, most = successes, population - (trials - successes)
+    lower = first(least, most, lambda m: hypergeom.sf(successes - 1, population, m, trials) > tail)
+    beyond = first(least, most + 1, lambda m: hypergeom.cdf(successes, population, m, trials) <= tail)
+    return lower / population, max(beyond - 1, lower) / population
+
+
+def exact_interval(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
+    """The hypergeometric interval for a target of at most 100 rows a label, else Clopper and Pearson's.
+
+    >>> exact_interval(9, 10, 5000, 0.9) == clopper_pearson(9, 10, 0.9)
+    True
+    """
+    if population <= SMALL_TARGET * trials:
+        return hypergeometric(successes, trials, population, level)
+    return clopper_pearson(successes, trials, level)
+
+
+def binomial_p_value(successes: int, trials: int, lower: float, upper: float) -> float:
+    """Exact p-value of "the accuracy lies in [lower, upper]" from labels drawn at random.
+
+    The largest, over the accuracies p inside, of min(1, 2 min(P(X <= k | p), P(X >= k | p))), X binomial; it is
+    attained at the end nearest to k/n. Source: Clopper and Pearson (1934).
+
+    >>> binomial_p_value(1, 10, 0.9, 1.0) < 1e-6, binomial_p_value(9, 10, 0.85, 0.95)
+    (True, 1.0)
+    """
+    from scipy.special import bdtr, bdtrc
+
+    share = successes / trials
+    if lower <= share <= upper:
+        return 1.0
+    if share < lower:
+        return float(min(1.0, 2 * bdtr(successes, trials, lower)))
+    return float(min(1.0, 2 * bdtrc(successes - 1, trials, upper)))
+
+
+def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
+    """Exact p-value of "the accuracy of these rows lies in [lower, upper]": the test that goes with `exact_interval`.
+
+    `binomial_p_value`; for a target of at most 100 rows a label the hypergeometric one, whose claim is rounded outwards
+    to whole rows.
+
+    >>> exact_p_value(1, 10, 20, 0.5, 1.0) < exact_p_value(1, 10, 5000, 0.5, 1.0) == binomial_p_value(1, 10, 0.5, 1.0)
+    True
+    """
+    if population > SMALL_TARGET * trials:
+        return binomial_p_value(successes, trials, lower, upper)
+    from scipy.stats import hypergeom
+
+    least, most = math.floor(lower * population + 1e-9), math.ceil(upper * population - 1e-9)
+    share = successes / trials
+    if lower <= share <= upper:
+        return 1.0
+    if share < lower:
+        return float(min(1.0, 2 * hypergeom.cdf(successes, population, least, trials)))
+    return float(min(1.0, 2 * hypergeom.sf(successes - 1, population, most, trials)))
+
+
+def effective_labels(value: float, width: float, level: float, most: float) -> float:
+    """How many labels drawn at random Clopper and Pearson would need for an interval of this width at this accuracy.
+
+    The x with width(Clopper-Pearson of x value in x trials) = ``width``; at most ``most``, the rows of the target.
+    For Clopper and Pearson's own interval of n labels it is n.
+
+    >>> low, high = clopper_pearson(36, 40, 0.95)
+    >>> round(effective_labels(0.9, high - low, 0.95, 10_000), 3)
+    40.0
+    """
+    few, many = 0.0, float(most)
+    for _ in range(80):
+        middle = (few + many) / 2
+        low, high = clopper_pearson(middle * value, middle, level)
+        few, many = (middle, many) if high - low > width else (few, middle)
+    return many
+
 
 _MOST_ROUNDS = 20_000  # labels beyond which betting takes seconds and the large-sample interval is good
 _LARGE = 200  # labels from which the large-sample interval is shown beside the others
@@ -119,10 +219,7 @@ def _with_gaps(three: tuple[float, float, float], sampled: SampledRows, score: A
 
 def _weighted(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     """Betting on the labels and their chances alone, and with predictions."""
-    return [
-        _betting("betting", sampled, score, 0.0, level),
-        _betting("ppi-betting", sampled, score, slope, level),
-    ]
+    return [_betting("betting", sampled, score, 0.0, level), _betting("ppi-betting", sampled, score, slope, level)]
 
 
 def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level: float) -> Estimate:
@@ -139,14 +236,7 @@ def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level:
 
 
 def _estimate(
-    name: str,
-    value: float,
-    ends: tuple[float, float],
-    level: float,
-    kind: Kind,
-    assumes: str,
-    key: str,
-    labels: int,
+    name: str, value: float, ends: tuple[float, float], level: float, kind: Kind, assumes: str, key: str, labels: int
 ) -> Estimate:
     low, high = max(ends[0], 0.0), min(ends[1], 1.0)
     inside = min(max(value, low), high)
@@ -168,3 +258,81 @@ def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, uppe
     if not sampled.weighted:
         return exact_p_value(int(sampled.correct.sum()), len(sampled), inside, low, max(high, low))
     return betting_p_value(sampled.game(score, slope), low, max(high, low), level)
+
+
+_IMAGINED_FIRST = 48  # audits that are played on imagined labels before the real ones are looked at
+MOST_PLAYED = 1000  # labels beyond which imagined audits take too long and the predicted variance decides
+_CLEAR = 0.9
+
+
+def ppi_plus_plus(
+    correct: Array, score: Array, mean_score: float, rows: int, level: float
+) -> tuple[float, float, float]:
+    """Value and asymptotic interval of the accuracy: v = lam mean_T f + mean_n (Y - lam f), cut to [0, 1].
+
+    lam = cov(Y, f)/((1 + n/N) var f), variance = var(Y - lam f)/n + lam^2 var f/N. correct and score have shape
+    (label,); ``mean_score`` is f's mean over all N = ``rows`` target rows. It holds for large samples only: with few
+    errors among the labels it is far too short. Source: Angelopoulos, Duchi and Zrnic (2023).
+
+    >>> f = np.array([0.9, 0.8, 0.6, 0.3] * 50); y = (np.arange(200) % 4 != 3).astype(float)
+    >>> tuple(round(x, 3) for x in ppi_plus_plus(y, f, 0.65, 10_000, 0.9))
+    (0.75, 0.725, 0.775)
+    """
+    labels = len(correct)
+    spread = float(np.var(score, ddof=1)) if labels > 1 else 0.0
+    lean = 0.0
+    if spread > 1e-12:
+        lean = float(np.cov(correct, score, ddof=1)[0, 1]) / ((1 + labels / rows) * spread)
+    rest = correct - lean * score
+    value = lean * mean_score + float(rest.mean())
+    variance = (float(np.var(rest, ddof=1)) if labels > 1 else 0.25) / labels + lean**2 * spread / rows
+    half = normal_quantile(level) * math.sqrt(variance)
+    inside = min(max(value, 0.0), 1.0)
+    return inside, min(max(value - half, 0.0), inside), max(min(value + half, 1.0), inside)
+
+
+def predicted_widths(
+    score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
+) -> Mapping[str, float]:
+    """Mean widths to expect of ``labels`` labels, if the reference's rates hold on the target: no label is looked at.
+
+    Imagined audits draw rows as `sampled_game` has it and let row i be correct with chance f_i; the means are of the
+    interval of labels alone (`exact_interval`) and the betting interval with predictions on the same imagined labels.
+
+    >>> widths = predicted_widths(np.tile([0.4, 0.6, 1.0, 1.0], 300), 1.0, 120, 0.9)
+    >>> widths["ppi-betting"] < widths["alone"]
+    True
+    """
+    rng = np.random.default_rng([seed, 0x1A6, labels])
+    pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
+    labels = min(labels, len(pool))
+    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(_IMAGINED_FIRST, len(pool)))
+    row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
+    row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
+    correct = (rng.random(row.shape) < pool[row]).astype(np.float64)
+    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
+    low, high = betting_interval(game, level)
+    counts, times = np.unique(correct.sum(axis=-1), return_counts=True)
+    exact = [np.diff(exact_interval(int(k), labels, len(score), level))[0] for k in counts]
+    return {"alone": float(np.dot(exact, times) / _IMAGINED_FIRST), "ppi-betting": float(np.mean(high - low))}
+
+
+def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
+    """Whether betting with predictions is to be expected narrower than labels alone; settled without any label.
+
+    For few labels by `predicted_widths`, for many by the predicted variance of Y - slope f against that of Y. As the
+    choice depends on nothing but the target's predictions, the reference and the number of labels, the interval that is
+    chosen keeps its level.
+
+    >>> confidence_pays(np.full(500, 0.9), 1.0, 300, 0.9)
+    False
+    """
+    if slope <= 0:
+        return False
+    if labels <= MOST_PLAYED:
+        widths = predicted_widths(score, slope, labels, level, seed=seed)
+        return widths["ppi-betting"] < widths["alone"]
+    if 2 * labels > len(score):  # most of the target is known by then, which helps labels alone more
+        return False
+    one = np.zeros((1, 1), dtype=np.int64)
+    return float(sampled_game(one, one, np.ones(1), score, slope).spread[0]) < _CLEAR

@@ -1,7 +1,8 @@
-"""Labels: the few labels that a person has given, matched with the rows of the target and the draw they came from."""
+"""Labels: those that a person gave, matched with the target's rows, and whether these look drawn at random."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +16,66 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
+from .betting import SampledRows
 from .joining import by_position, check_new_classes, matched_rows, numbers_of_column, unneeded
-from .sampling import SampledRows
+
+LEVEL = 0.001  # below which p-value labelled rows are said to be no random sample
+_LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken together
+_LEAST_LABELS = 10
+
+
+def unlike(confidence: Array, said: Array, labels: Array | None = None) -> str | None:
+    """Why the labelled rows can hardly be a random sample, or None.
+
+    Counts of labelled rows (first) and of the others (second): ``confidence`` by its cell, in order, shape (2, cell),
+    compared by a rank test (Wilcoxon, Mann and Whitney, with ties); ``said`` by predicted class, shape (2, class), by a
+    chi-squared test. ``labels``, (class,), are the labels: that all are of one class while the model predicts others,
+    too, is as likely as that many random rows are all predicted as it. Each of the tests has a third of `LEVEL`.
+
+    >>> print(unlike(np.array([[0, 30], [50, 50]]), np.array([[15, 15], [50, 50]])))
+    their confidence is higher than that of the other rows (rank test, p = 8.7e-07)
+    >>> unlike(np.array([[15, 15], [50, 50]]), np.array([[15, 15], [50, 50]]), np.array([14, 16])) is None
+    True
+    """
+    found = []
+    (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
+    if n >= _LEAST_LABELS and m:
+        rows = n + m
+        rank = np.cumsum(total) - (total - 1) / 2
+        spread = n * m / 12 * (rows + 1 - float((total**3 - total).sum()) / (rows * (rows - 1)))
+        z = (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0
+        than = "higher" if z > 0 else "lower"
+        p = math.erfc(abs(z) / math.sqrt(2))
+        found.append((p, f"their confidence is {than} than that of the other rows (rank test, p = {_shown(p)})"))
+    n, m = said.sum(axis=1).astype(float)
+    expected = said.sum(axis=0) * n / max(n + m, 1)
+    rare = expected < _LEAST
+    cells = np.column_stack([said[:, ~rare], said[:, rare].sum(axis=1)]) if rare.any() else said
+    cells = cells[:, cells.sum(axis=0) > 0].astype(float)
+    if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
+        from scipy.special import chdtrc
+
+        wanted = np.outer([n, m], cells.sum(axis=0)) / (n + m)
+        if wanted.min() >= 1:
+            p = float(chdtrc(cells.shape[1] - 1, float(((cells - wanted) ** 2 / wanted).sum())))
+            why = f"other classes are predicted for them than for the other rows (chi-squared test, p = {_shown(p)})"
+            found.append((p, why))
+    if labels is not None and m and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
+        share = (float(said[:, int(np.argmax(labels))].sum()) + 1) / (float(said.sum()) + 2)
+        p = share ** float(labels.sum())
+        found.append((p, f"all of them are of one class, as is predicted for {100 * share:.0f} % of all rows"))
+    p, why = min(found, default=(1.0, ""))
+    return why if p < LEVEL / 3 else None
+
+
+def _shown(p: float) -> str:
+    return f"{p:.1e}" if p >= 1e-99 else "0"
+
+
+def of_state(state: Any) -> str | None:
+    """The same of the counts of a pass; None where there are none."""
+    return None if state is None else unlike(state["confidence"], state["said"], state["labels"])
+
 
 _EXTRA = ("row", "draw", "probability", "share")
 _TOLERANCE = 0.02  # of a chance that was written down against the one worked out again
@@ -67,12 +126,9 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
-        raise InputError(
-            "a column `label` or `correct`",
-            got=", ".join(source.columns),
-            file=source.path,
-            remedy="give the truth of each row that you labelled",
-        )
+        remedy = "give the truth of each row that you labelled"
+        expected = "a column `label` or `correct`"
+        raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
     record = source.read(["label", "correct"])
     check_new_classes(record, source.path)
     noted = said_of_classes(record.noted, source.name)
@@ -80,13 +136,9 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     row = matched_rows(source, target, rows, number.get("row"), key)
     if row is None:
         if len(record) != rows:
-            raise InputError(
-                f"as many labels as target rows ({rows}), or a column `id` or `row`",
-                got=str(len(record)),
-                remedy="join them by a column with --key, or give null where unknown",
-                file=source.path,
-                column="label",
-            )
+            remedy = "join them by a column with --key, or give null where unknown"
+            expected = f"as many labels as target rows ({rows}), or a column `id` or `row`"
+            raise InputError(expected, got=str(len(record)), remedy=remedy, file=source.path, column="label")
         row, warning = np.arange(rows), by_position(source, target, key)
     else:
         warning = unneeded(source, row, key)
@@ -109,15 +161,9 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
         return record.correct
     assert record.label is not None
     if predicted is None:
-        raise InputError(
-            "a column `correct`",
-            got="`label`",
-            file=file,
-            column="label",
-            remedy="the target holds no predicted classes to hold labels against",
-        )
-    verdicts: Array = np.where(record.label == -1, -1, record.label == predicted[row]).astype(np.int8)
-    return verdicts
+        remedy = "the target holds no predicted classes to hold labels against"
+        raise InputError("a column `correct`", got="`label`", file=file, column="label", remedy=remedy)
+    return np.where(record.label == -1, -1, record.label == predicted[row]).astype(np.int8)
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
@@ -137,12 +183,10 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
             _no_conflict(labels, part.row[known], part.label[known], part.name)
         made.append(_draws(part, np.concatenate([d.row for d in made]) if made else np.zeros(0), seed))
     if not seen:
-        raise InputError(
-            "at least one known label",
-            got=f"{sum(map(len, parts))} rows, all unknown",
-            file=parts[0].name if parts else None,
-            remedy="fill in `label` (or `correct`)",
-        )
+        remedy = "fill in `label` (or `correct`)"
+        expected = "at least one known label"
+        got = f"{sum(map(len, parts))} rows, all unknown"
+        raise InputError(expected, got=got, file=parts[0].name if parts else None, remedy=remedy)
     drawn = SampledRows(*(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__))
     drawn = SampledRows(drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row))
     written = np.isfinite(drawn.probability)
@@ -164,13 +208,9 @@ def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) ->
     """Take down the truth of each row; `InputError` where another one stands there already."""
     for row, truth in zip(rows.tolist(), truths.tolist(), strict=True):
         if seen.setdefault(row, truth) != truth:
-            raise InputError(
-                f"one truth for target row {row}",
-                got="two that disagree",
-                file=file,
-                column="row",
-                remedy="drop the wrong one",
-            )
+            remedy = "drop the wrong one"
+            expected = f"one truth for target row {row}"
+            raise InputError(expected, got="two that disagree", file=file, column="row", remedy=remedy)
 
 
 def _draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:

@@ -12,10 +12,10 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, count_verdicts, fit_map
 from ..errors import NotApplicable
-from ..estimators.confidence import confidence_bins
-from ..inference.folds import content_folds
+from ..estimators.mean_confidence import confidence_bins
+from ..inference.row_sample import content_folds
 from ..kernels import pool_adjacent
-from ..metrics.vote_rules import count_votes
+from ..metrics.votes import count_votes
 from ..predictions import Predictions
 from ..scores import Score, natural_confidence
 
@@ -35,7 +35,7 @@ class Correctness:
     >>> p = Predictions.from_confidence([0.9] * 60 + [0.6] * 60, correct=[1] * 60 + [0, 1] * 30)
     >>> learnt = Correctness.fit(p)
     >>> learnt(p)[[0, 60]].round(2).tolist(), round(learnt.slope, 1)
-    ([1.0, 0.5], 1.0)
+    ([1.0, 0.5], 0.7)
     """
 
     score: Score | None
@@ -74,8 +74,7 @@ class Correctness:
         """f of each sample, shape (sample,)."""
         if self.score is None or self.score.why_not(batch) is not None:
             return np.full(len(batch), float(self.rate.mean()) if self.score is None else 0.5)
-        rates: Array = self.rate[confidence_bins(batch, self.score, 1)]
-        return rates
+        return self.rate[confidence_bins(batch, self.score, 1)]
 
 
 def _map(cell: Array, verdicts: Array, seed: int) -> BinnedMap:
@@ -155,8 +154,7 @@ class VoteRate:
         """f of each sample, shape (sample,)."""
         if batch.votes is None:
             raise NotApplicable("needs `votes`")
-        out: Array = self.rate[count_votes(batch.votes)]
-        return out
+        return self.rate[count_votes(batch.votes)]
 
 
 def _rising(table: Array) -> Array:

@@ -1,11 +1,14 @@
-"""Audit: what a few labels say of the accuracy, beside the label-free estimate."""
+"""Audit: what a few labels say of the accuracy, beside the label-free estimate; its power and its tenths."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ..arrays import Array
 from ..results import Estimate, Interval, percent, plain
 from ..results.estimation import Headline
 from ..results.fall import Fall
@@ -13,11 +16,123 @@ from ..results.shown import Shown
 from ..results.values import counted
 from ..results.view import Grid, View, cells_of, interval_of
 from .believed import Believed
-from .expected_width import ExpectedWidths
-from .label_only import effective_labels
-from .power import Noticeable
-from .strata import Stratum
-from .suggestion import Suggestion
+from .judge import effective_labels, exact_p_value
+from .suggestion import ExpectedWidths, Suggestion
+
+
+@dataclass(frozen=True)
+class Noticeable:
+    """At an accuracy of ``below`` or less, or of ``above`` or more, the test refutes the claim with chance ``power``.
+
+    None where not even an accuracy of 0 (or 1) would be noticed so often.
+    """
+
+    below: float | None
+    above: float | None
+    power: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
+    """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``.
+
+    The numbers of hits that refute are counted out; their chance is taken for binomial, which for a small target, drawn
+    without replacement, is on the safe side.
+
+    >>> found = noticeable(40, 10_000, 0.88, 0.97, 0.95)
+    >>> round(found.below, 2), found.above
+    (0.67, None)
+    """
+    from scipy.special import bdtr, bdtrc
+
+    alpha = 1 - level
+
+    def few(hits: int) -> bool:
+        return hits < labels * lower and exact_p_value(hits, labels, rows, lower, upper) < alpha
+
+    def many(hits: int) -> bool:
+        return hits > labels * upper and exact_p_value(hits, labels, rows, lower, upper) < alpha
+
+    most = _first(0, labels + 1, lambda k: not few(k)) - 1  # hits up to which the claim is refuted from below
+    least = _first(0, labels + 1, many)
+    below = above = None
+    if most >= 0:
+        below = _root(0.0, lower, lambda p: float(bdtr(most, labels, p)) < power)
+    if least <= labels:
+        above = 1 - _root(0.0, 1 - upper, lambda q: float(bdtrc(least - 1, labels, 1 - q)) < power)
+    return Noticeable(below, above, power)
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The smallest number of [low, high] that a monotone condition holds for; high if none."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _root(low: float, high: float, beyond: Callable[[float], bool]) -> float:
+    """The largest number of [low, high] that a condition does not hold for, which holds from there on."""
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return low
+
+
+_TENTHS = 10
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """One tenth of the target, 0 the least certain: its rows, f over them, and its labels.
+
+    rows : target rows; lowest, expected, highest : least, mean and largest f; labels, correct : labelled rows and those
+    of them that are right; suggested : rows to label next.
+    """
+
+    stratum: int
+    rows: int
+    lowest: float
+    expected: float
+    highest: float
+    labels: int
+    correct: int
+    suggested: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def strata(
+    score: Array, row: Array, correct: Array, suggested: Array | None = None, count: int = _TENTHS
+) -> tuple[Stratum, ...]:
+    """Tenths of the target by f, as `suggest` numbers them; empty where f is the same for every row.
+
+    score has shape (sample,), row and correct (label,), ``suggested`` rows (draw,).
+
+    >>> found = strata(np.array([0.5, 0.9, 0.6, 1.0]), np.array([2, 3]), np.array([0, 1]), count=2)
+    >>> [(s.rows, s.labels, s.correct) for s in found], found[0].expected
+    ([(2, 1, 0), (2, 1, 1)], 0.55)
+    """
+    if len(score) == 0 or float(score.min()) == float(score.max()):
+        return ()
+    rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
+    place = rank * count // len(score)
+    more = np.zeros(0, dtype=np.int64) if suggested is None else suggested
+    out = []
+    for s in range(count):
+        f = score[place == s]
+        if len(f):
+            here = place[row] == s
+            ends = (float(f.min()), float(f.mean()), float(f.max()))
+            out.append(
+                Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((place[more] == s).sum()))
+            )
+    return tuple(out)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,16 +1,17 @@
-"""Suggestion: which rows of the target to label next, drawn so that the accuracy from them is unbiased."""
+"""Suggestion: which rows of the target to label next, and how wide the interval of so many labels will be."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from .prediction_powered import MOST_PLAYED, predicted_widths
-from .sampling import sizes
+from .betting import betting_interval, sampled_game, sizes
+from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, predicted_widths
 
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 _STRATA = 10
@@ -100,9 +101,133 @@ def suggest(
     rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
     probability = drawn / total
     return Suggestion(
-        row,
-        rank[row] * _STRATA // len(score),
-        probability,
-        1 / (probability * (left - np.arange(count))),
-        share,
+        row, rank[row] * _STRATA // len(score), probability, 1 / (probability * (left - np.arange(count))), share
     )
+
+
+COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
+_IMAGINED = 24  # audits played for each number of labels
+_QUANTILES = 16  # equally likely numbers of hits over which an exact width is averaged
+_LARGEST_POOL = 50_000
+
+
+@dataclass(frozen=True)
+class ExpectedWidth:
+    """Widths to expect of ``labels`` labels, as fractions.
+
+    alone : drawn at random and read alone, at the planned accuracy; narrowest, widest : the same at the accuracies of
+    today's interval that are the farthest from and the nearest to one half; random : what an audit would print for
+    random rows; suggested : what it would print for rows drawn as `suggest` draws them.
+    """
+
+    labels: int
+    alone: float
+    narrowest: float
+    widest: float
+    random: float
+    suggested: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class ExpectedWidths:
+    """Widths to expect at rising numbers of labels if the accuracy is ``accuracy``."""
+
+    accuracy: float
+    widths: tuple[ExpectedWidth, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {"accuracy": self.accuracy, "widths": [w.to_dict() for w in self.widths]}
+
+
+def moved(score: Array, mean: float) -> Array:
+    """The chances of being right with their log-odds moved by one number, so that their mean is ``mean``.
+
+    >>> moved(np.array([0.9, 0.5]), 0.5).round(2).tolist()
+    [0.75, 0.25]
+    """
+    odds = np.log(np.clip(score, 1e-3, 1 - 1e-3))
+    odds -= np.log1p(-np.exp(odds))
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        step = (low + high) / 2
+        low, high = (low, step) if float(np.mean(1 / (1 + np.exp(-odds - step)))) > mean else (step, high)
+    out: Array = 1 / (1 + np.exp(-odds - low))
+    return out
+
+
+def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) -> float:
+    """Mean width of `exact_interval` over the numbers of hits that chance would give, at so high an accuracy.
+
+    >>> round(labels_alone_width(0.9, 40, 100_000, 0.95), 2), round(labels_alone_width(0.9, 160, 100_000, 0.95), 2)
+    (0.2, 0.1)
+    """
+    from scipy.stats import binom, hypergeom
+
+    at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    if rows <= SMALL_TARGET * labels:
+        hits = hypergeom.ppf(at, rows, round(accuracy * rows), labels)
+    else:
+        hits = binom.ppf(at, labels, accuracy)
+    counts, times = np.unique(hits.astype(int), return_counts=True)
+    widths = [np.diff(exact_interval(int(k), labels, rows, level))[0] for k in counts]
+    return float(np.dot(widths, times) / _QUANTILES)
+
+
+def expected_widths(
+    score: Array,
+    slope: float,
+    level: float,
+    *,
+    accuracy: float,
+    lower: float,
+    upper: float,
+    labels: tuple[int, ...] = COUNTS,
+    seed: int = 0,
+) -> ExpectedWidths:
+    """Widths to expect at each number of labels (those below the target's rows), all of them drawn anew.
+
+    Imagined audits draw rows as an audit would; row i is correct with the reference's rate f_i, its log-odds moved so
+    that the mean is ``accuracy``. Which interval is printed, and with which share rows are suggested, is settled as
+    for a real audit. ``lower`` and ``upper`` are today's interval. score is f on all target rows, shape (sample,).
+
+    >>> found = expected_widths(np.tile([0.7, 0.95, 1.0, 1.0], 300), 1.0, 0.9, accuracy=0.9, lower=0.8, upper=0.95,
+    ...                 labels=(20, 200, 5000))
+    >>> [w.labels for w in found.widths], found.widths[0].alone > found.widths[1].alone > found.widths[1].suggested
+    ([20, 200], True)
+    """
+    rows = len(score)
+    rng = np.random.default_rng([seed, 0x0071])
+    pool = score if rows <= _LARGEST_POOL else rng.choice(score, _LARGEST_POOL, replace=False)
+    chance = moved(pool, accuracy)
+    ends = sorted((lower, upper), key=lambda end: abs(end - 0.5))
+    near = 0.5 if lower <= 0.5 <= upper else ends[0]
+    out = []
+    for count in sorted({n for n in labels if 0 < n < rows}):
+        alone = labels_alone_width(accuracy, count, rows, level)
+        random = alone
+        if confidence_pays(score, slope, count, level, seed):
+            random = _played(pool, chance, slope, count, level, 1.0, rng)
+        share = choose_share(score, slope, count, level) if slope > 0 else 1.0
+        suggested = random if share == 1 else _played(pool, chance, slope, count, level, share, rng)
+        far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
+        out.append(ExpectedWidth(count, alone, far, middle, random, suggested))
+    return ExpectedWidths(accuracy, tuple(out))
+
+
+def _played(
+    pool: Array, chance: Array, slope: float, labels: int, level: float, share: float, rng: np.random.Generator
+) -> float:
+    """Mean width of betting with predictions over imagined audits, within what the labels make certain."""
+    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(_IMAGINED, len(pool)))
+    row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
+    row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
+    correct = (rng.random(row.shape) < chance[row]).astype(np.float64)
+    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
+    hits = correct.sum(axis=-1)
+    low, high = betting_interval(game, level, hits / len(pool), (hits + len(pool) - labels) / len(pool))
+    return float(np.mean(high - low))

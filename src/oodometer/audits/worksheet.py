@@ -1,11 +1,18 @@
-"""Worksheet: suggested rows as a table that a person fills in, with all that the target says of them."""
+"""Worksheet: suggested rows as a table that a person fills in, or as a page with buttons for the classes."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,8 +20,11 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import UsageError
-from ..store import Source
+from ..fields import FIELDS
+from ..store import Source, write_result, write_table
 from ..store.picked_rows import PickedRows, pick_rows
+from ..store.write import guarded, write_sheet
+from ..version import __version__
 from .joining import KEY
 from .suggestion import Suggestion
 
@@ -82,14 +92,14 @@ class Worksheet:
         draws = self.draws
         return pa.table(
             [*held.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)],
-            names=[*_apart(held.column_names), *draws, self.answer],
+            names=[*_renamed(held.column_names), *draws, self.answer],
         )
 
 
-def _apart(names: list[str]) -> list[str]:
+def _renamed(names: list[str]) -> list[str]:
     """The names with a prefix where they would be taken for those of the draw.
 
-    >>> _apart(["id", "row", "target_row"])
+    >>> _renamed(["id", "row", "target_row"])
     ['id', 'target_target_row', 'target_row']
     """
     taken, out = set(names), []
@@ -111,3 +121,131 @@ def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:
         )
     if key in DRAWN:
         raise UsageError(f"suggested rows have a column {key} of their own; rename yours, --map {key}=id")
+
+
+HERE = Path(__file__).parent / "labelling"
+_LONG = 40  # letters from which on a text is shown large, not as one cell of a table
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+_SHOWN_LARGE = ("input", "output")
+_FOLDED = ("time", "group")
+_PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
+
+
+def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> str:
+    """The page as text: one HTML document that loads nothing and asks nothing of any other machine.
+
+    ``title`` names the data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page
+    as text, never as markup. The answers are remembered in the browser under a hash of the content.
+    """
+    data = _data(sheet, file)
+    data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+    many = f"{len(data['rows'])} row{'s' if len(data['rows']) > 1 else ''}"
+    said = "Label" if data["answer"] == "label" else "Right or wrong:"
+    parts = {
+        "TITLE": html.escape(f"{said} {many} of {title}"),
+        "VERSION": __version__,
+        "STYLE": (HERE / "page.css").read_text(encoding="utf-8").strip(),
+        "SCRIPT": (HERE / "page.js").read_text(encoding="utf-8").strip(),
+        "DATA": _inside_script(data),
+    }
+    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@")
+    page = "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
+    # Half a character, which JSON may hold, cannot be written as UTF-8.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
+    """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
+    ending = Path(out).suffix.lower()
+    if ending == ".html":
+        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
+    table = sheet.table()
+    if ending == ".csv":
+        return write_result(out, lambda file: write_sheet(file, table))
+    return write_table(table, out)
+
+
+def _data(sheet: Worksheet, file: str) -> dict[str, Any]:
+    names = [n for n in sheet.columns if n != sheet.key and not _of_model(sheet.picked.field_of(n))]
+    values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
+    names = [name for name in names if not _is_embedding(sheet, name)]
+    texts = [i for i, name in enumerate(names) if _is_large(sheet.picked.field_of(name), values[name])]
+    others = [i for i in range(len(names)) if i not in texts]
+    folded = others if texts else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
+    ids = [] if sheet.key is None else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
+    draws = {name: [repr(value) for value in cells.tolist()] for name, cells in sheet.draws.items()}
+    judging = sheet.classes is None
+    rows = []
+    for i in range(len(sheet.drawn.row)):
+        drawn = [cells[i] for cells in draws.values()]
+        rows.append({
+            "name": f"{sheet.key} {ids[i]}" if ids else f"row {sheet.drawn.row[i]} of the file",
+            "saved": [*([guarded(ids[i])] if ids else []), *drawn],
+            "cells": [values[name][i] for name in names],
+            "said": None if sheet.said is None else sheet.said[i],
+        })  # fmt: skip
+    return {
+        "file": file,
+        "answer": sheet.answer,
+        "judging": judging,
+        "classes": ["true", "false"] if judging else [str(one) for one in sheet.classes or ()],
+        "words": ["right", "wrong"] if judging else None,
+        "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
+        "columns": [_words(sheet, name) for name in names],
+        "texts": texts,
+        "open": [i for i in others if i not in folded],
+        "folded": folded,
+        "rows": rows,
+    }
+
+
+def _of_model(field: str | None) -> bool:
+    """Whether a field holds what a model said, which is hidden, or shown as one line."""
+    return field is not None and field != "features" and FIELDS[field].cell in ("class", "number", "truth")
+
+
+def _is_embedding(sheet: Worksheet, name: str) -> bool:
+    """Whether a column holds features in lists, which nobody reads."""
+    feed = sheet.picked.layout.feeds.get("features")
+    return feed is not None and not feed.wide and name in feed.columns
+
+
+def _words(sheet: Worksheet, name: str) -> str:
+    """The name of a column; of one feature without what its name begins with."""
+    return name.removeprefix("feature_") if sheet.picked.field_of(name) == "features" else name
+
+
+def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
+    """Whether a column is what a person reads first: texts, turns of a dialogue, a picture."""
+    known = [cell for cell in cells if cell is not None]
+    if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in known):
+        return True
+    return field is None and bool(known) and median(map(len, known)) > _LONG
+
+
+def _cell(value: Any) -> Any:
+    """A cell as the page shows it: a text, a list of texts, a picture, or null."""
+    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
+        value = value["bytes"]
+    if isinstance(value, bytes):
+        kind = next((kind for magic, kind in _PICTURES.items() if value.startswith(magic)), None)
+        if kind is None:
+            return f"{len(value)} bytes"
+        return {"image": f"data:image/{kind};base64,{base64.b64encode(value).decode('ascii')}"}
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return value
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = float(value)  # as CSV has it, with all its digits
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _inside_script(data: Any) -> str:
+    """JSON that no text inside can end or open a tag with."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..inference.folds import seeded_sample
+from ..inference.row_sample import seeded_sample
 from ..intervals import check_level
 from ..kernels import limited_to
 from ..passes.folding import Execution, Progress

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from .base import Calibrator
+from .base import Calibrator, Choice, choose_calibrator
 from .binned_map import BinnedMap, fit_map
-from .choice import Choice, choose_calibrator
-from .histogram import Histogram
-from .isotonic import Isotonic
+from .isotonic import Histogram, Isotonic
 from .temperature import Temperature, fit_temperature
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..inference.folds import seeded_sample
+from ..inference.row_sample import seeded_sample
 from ..kernels import Top, row_sums
 from ..predictions import Predictions
 from ..registry import register

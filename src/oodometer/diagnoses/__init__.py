@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .base import Diagnosis, Finding
-from .diagnostician import Diagnostician
-from .shift_statistics import ShiftStatistics
+from .diagnostician import Diagnostician, ShiftStatistics
 
 __all__ = ["Diagnosis", "Diagnostician", "Finding", "ShiftStatistics"]

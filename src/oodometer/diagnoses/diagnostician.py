@@ -3,27 +3,323 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import NotApplicable
 from ..estimators import Sums
+from ..estimators.target_prior import (
+    POOLED_BELOW,
+    LabelCounts,
+    conditionals,
+    fit_prior,
+    g_statistic,
+    label_counts_of,
+    label_shift_test,
+    no_shift_test,
+    pooled_statistic,
+)
 from ..inference.domain_classifier import DomainComparison, compare_samples, domain_sample
 from ..inference.method import Method
 from ..inference.row_sample import RowSample
+from ..kernels.incomplete_beta import quantiles
 from ..predictions import Predictions
+from ..results import percent
 from ..results.columns import UserColumn
 from ..scores import ModelAgreement, Score, natural_confidence
-from .alarm import alarm_finding
-from .base import Diagnosis, Finding, ShiftKind, asking_for, holm
-from .change import change_of_counts, change_of_mean
-from .column_drift import ColumnDrift
-from .columns import columns_finding
-from .label import label_shift_finding
-from .shift_statistics import ShiftStatistics
+from .base import Diagnosis, Finding, ShiftKind, asking_for, holm, reading_confidence
+from .column_drift import ColumnDrift, columns_finding
+
+_LEAST_EXPECTED = 5  # target rows in a cell of a test
+
+
+class ShiftStatistics:
+    """How far the target moved, and how much of it other class shares leave unexplained.
+
+    With n_b and m_b the counts of reference and target in the cells (predicted class, quantile of confidence), n and m
+    their sums: ``moved`` = sqrt((G_0 - df)+ / h), G_0 the G statistic of homogeneity, h = n m / (n + m);
+    ``unexplained`` = sqrt((G_1 - df (1 + m/n))+ / m), G_1 that of the best class prior (`fit_prior`), whose null mean
+    is inflated by the reference's own error; ``label_shift`` = sum_y q_y P_S(correct | y). Both distances are free of
+    the sample sizes. Records without true classes have ``moved`` alone or nothing.
+
+    Source: the likelihood-ratio tests are those of `oodometer.estimators.target_prior`.
+
+    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+    >>> statistics = ShiftStatistics().fit(p)
+    >>> {k: round(v, 2) for k, v in statistics.finish(statistics.summarize(p)).items()}
+    {'moved': 0.0, 'unexplained': 0.0, 'label_shift': 1.0}
+    """
+
+    name = "shift_statistics"
+    label_counts: LabelCounts | None = None
+
+    def fit(self, reference: Predictions) -> Self:
+        """A fitted copy."""
+        fitted = copy.copy(self)
+        try:
+            fitted.label_counts = label_counts_of(reference)
+        except NotApplicable:
+            fitted.label_counts = None
+        return fitted
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Counts of the batch in the cells."""
+        if self.label_counts is None or self.label_counts.why_not(batch) is not None or not batch.has_prediction:
+            return Sums(rows=len(batch), counts=np.zeros(1, dtype=np.int64))
+        return Sums(rows=len(batch), counts=self.label_counts.count(batch))
+
+    def finish(self, state: Sums, effects: tuple[float, float] = (1.0, 1.0)) -> dict[str, float]:
+        """The statistics; empty where there are no cells. ``effects``: as in `p_value`."""
+        label_counts, counts = self.label_counts, state["counts"] / effects[1]
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
+            return {}
+        here, there = label_counts.rows / effects[0], counts
+        n, m = here.sum(), there.sum()
+        pooled = (here + there) / (n + m)
+        degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
+        same = float(g_statistic(here, n * pooled) + g_statistic(there, m * pooled))
+        given = conditionals(label_counts)
+        prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
+        left = float(g_statistic(there, m * given.mix(prior)[0]))
+        recall = np.where(
+            label_counts.rows_by_label > 0,
+            label_counts.hits_by_label / np.maximum(label_counts.rows_by_label, 1),
+            label_counts.hits.sum() / label_counts.total,
+        )
+        return {
+            "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),
+            "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
+            "label_shift": float(prior[0] @ recall),
+        }
+
+    def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
+        """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
+
+        Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
+        of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
+        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail
+        by a gamma distribution (`ShiftTest.tail_p_value`).
+
+        >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+        >>> statistics = ShiftStatistics().fit(p)
+        >>> statistics.p_value(statistics.summarize(p)) > 0.05
+        True
+        """
+        label_counts, counts = self.label_counts, state["counts"]
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
+            return None
+        here, there = (np.rint(n / d) for n, d in zip((label_counts.rows, counts), effects, strict=True))
+        here, there = _without_sparse(here, there)
+        return no_shift_test(here, there, seed=seed).tail_p_value
+
+
+def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone.
+
+    >>> here, there = _without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
+    >>> here.tolist(), there.tolist()
+    ([4, 46, 50], [1, 47, 52])
+    """
+    both = here + there
+    order = np.argsort(both, kind="stable")
+    expected = both[order] * (there.sum() / max(both.sum(), 1))
+    group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
+    group = np.unique(group, return_inverse=True)[1]
+    return np.bincount(group, here[order]).astype(np.int64), np.bincount(group, there[order]).astype(np.int64)
+
+
+_ENOUGH_POWER = 0.5
+_DROP = 0.05  # of accuracy that the test should notice
+_DRAWS = 40
+
+
+def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed: int = 0) -> float:
+    """Chance that the test of label shift (at 5 %) notices a target on which accuracy fell by five points.
+
+    The alternative re-weights the reference's cells by exp(-t (rate of being correct)), so that unsure cells become
+    more common until accuracy is five points lower; ``rows`` are drawn from it and the test is repeated 40 times.
+    ``null`` holds draws of the statistic under label shift.
+
+    >>> from oodometer import Predictions
+    >>> from oodometer.estimators.target_prior import count_labels
+    >>> label_counts = count_labels(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
+    >>> power_against_harder(label_counts, 200, np.array([1.0]))  # no cell is worse than another: nothing to notice
+    0.0
+    """
+    share = label_counts.rows / label_counts.total
+    rate = (label_counts.hits + 0.5) / (label_counts.rows + 1)
+    goal = float(share @ rate) - _DROP
+    low, high = 0.0, 200.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        weights = share * np.exp(-middle * rate)
+        low, high = (middle, high) if weights @ rate / weights.sum() > goal else (low, middle)
+    harder = share * np.exp(-high * rate)
+    harder /= harder.sum()
+    if float(harder @ rate) > goal + _DROP / 2:
+        return 0.0
+    rng = np.random.default_rng([seed, 0x9C])
+    drawn = rng.multinomial(rows, harder, size=_DRAWS)
+    given = conditionals(label_counts)
+    # the statistic of the null distribution itself: sparse cells one by one would look like a misfit of their own
+    pools = np.unique(
+        np.where(label_counts.rows >= POOLED_BELOW, np.arange(len(label_counts)), -1), return_inverse=True
+    )[1]
+    fitted = np.empty(_DRAWS)
+    for i, counts in enumerate(drawn.astype(np.float64)):
+        prior = fit_prior(given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40)
+        fitted[i] = pooled_statistic(counts[None], rows * given.mix(prior), pools)[0]
+    return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
+
+
+def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
+    """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution.
+
+    Source: Lipton et al. (2018), who test the fit of a label shift; here with bins of confidence, both samples redrawn.
+
+    >>> from oodometer import Predictions
+    >>> from oodometer.estimators.target_prior import count_labels
+    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+    >>> label_counts = count_labels(p)
+    >>> "label-shift" in label_shift_finding(label_counts, label_counts.count(p)).refutes
+    False
+    """
+    if np.count_nonzero(label_counts.rows_by_label) < 2:
+        why = "all labelled reference rows are of one class, so that no other class shares can be fitted"
+        return Finding("label shift", f"not tested: {why}")
+    test = label_shift_test(label_counts, counts, seed=seed)
+    power = power_against_harder(label_counts, int(counts.sum()), test.null, seed)
+    refuted = test.is_misfit and not label_counts.is_thin
+    trusted = not refuted and power >= _ENOUGH_POWER
+    if refuted:
+        misfit = f"misfit {test.ratio:.1f} times what chance gives"
+        says = f"a change in class frequencies alone cannot explain it ({misfit})"
+    elif trusted:
+        says = "a change in class frequencies explains what is seen (a change of the inputs may, too)"
+    else:
+        says = f"a change in class frequencies fits, but so would most else (power {percent(power, 0)})"
+    return Finding(
+        "label shift",
+        says,
+        test.ratio,
+        test.p_value,
+        power,
+        supports=asking_for("P(x | y)") if trusted else (),
+        refutes=asking_for("P(x | y)") if refuted else (),
+        strength="strong" if refuted or trusted else "none",
+        details={"prior": test.prior.tolist(), "reference_prior": label_counts.prior.tolist()},
+    )
+
+
+_STRONG = 2.0
+_LEAST_RATIO = 1.2
+
+
+def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
+    """G test: do reference and target fall alike into the cells (predicted class, quantile of confidence)?
+
+    Statistic: G over the median of its null distribution (`no_shift_test`). Source: the likelihood-ratio test of
+    homogeneity, with a parametric bootstrap for sparse cells.
+
+    >>> import numpy as np
+    >>> from oodometer import Predictions
+    >>> from oodometer.estimators.target_prior import count_labels
+    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+    >>> label_counts = count_labels(p)
+    >>> change_of_counts(label_counts, label_counts.count(p)).strength
+    'none'
+    """
+    test = no_shift_test(label_counts.rows, counts, seed=seed)
+    moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
+    says = (
+        f"predictions and confidence are distributed unlike the reference's (G is {test.ratio:.1f} times chance)"
+        if moved
+        else "predictions and confidence are distributed as on the reference"
+    )
+    return Finding(
+        "change",
+        says,
+        test.ratio,
+        test.p_value,
+        supports=() if moved else ("source",),
+        refutes=("source",) if moved else (),
+        strength="none" if not moved else "strong" if test.ratio > _STRONG else "weak",
+        details={"cells": len(label_counts) - 1},
+    )
+
+
+def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str) -> Finding:
+    """z test of the mean of a score; each side is (sum, sum of squares, rows).
+
+    >>> change_of_mean("confidence", (90.0, 81.1, 100), (50.0, 26.0, 100), "mean confidence").strength
+    'strong'
+    """
+    means, variances = [], []
+    for total, squares, rows in (here, there):
+        mean = total / rows
+        means.append(mean)
+        variances.append((max(squares / rows - mean * mean, 0.0) * rows + 1) / (rows + 1) / rows)
+    gap = means[1] - means[0]
+    z = gap / sum(variances) ** 0.5
+    p_value = math.erfc(abs(z) / math.sqrt(2))
+    moved = p_value < _LEVEL
+    verb = "rose" if gap > 0 else "fell"
+    return Finding(
+        name,
+        f"{what} {verb} from {means[0]:.3f} to {means[1]:.3f}" if moved else f"{what} stayed at {means[1]:.3f}",
+        float(z),
+        p_value,
+        refutes=("source",) if moved and name == "confidence" else (),
+        strength="none" if not moved else "strong" if p_value < 1e-4 else "weak",
+        details={"reference": means[0], "target": means[1], "reads_it": list(reading_confidence())},
+    )
+
+
+_LEAST_GAP = 0.05
+_ALARM_LEVEL = 1e-3
+
+
+def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
+    """Confidence that moves far less than the agreement of models, or not at all where inputs are new.
+
+    Statistic: fall of agreement minus fall of confidence. A model that learnt a simple, spurious feature stays sure of
+    itself when the feature lies; what other models or the features say is then the only sign. Where all models
+    share the bias, nothing shows. Source: Trivedi et al. (2023), simplicity bias.
+
+    >>> c = Finding("confidence", "", 0.0, 0.5, details={"reference": 0.9, "target": 0.9})
+    >>> a = Finding("agreement", "", -9.0, 0.0, details={"reference": 0.9, "target": 0.6})
+    >>> alarm_finding(c, a, None).strength
+    'strong'
+    """
+    if confidence is None or (agreement is None and overlap is None):
+        return None
+    fall = confidence.details["reference"] - confidence.details["target"]
+    gap, reason = 0.0, ""
+    if agreement is not None and (agreement.p_value or 0.0) < _ALARM_LEVEL:
+        gap = agreement.details["reference"] - agreement.details["target"] - fall
+        reason = f"models agree less by {percent(gap + fall)}"
+    apart = overlap is not None and bool(overlap.refutes)
+    if apart and gap < _LEAST_GAP and fall < _LEAST_GAP:
+        reason = "the inputs are new to the model"
+    alarmed = gap >= _LEAST_GAP or (apart and fall < _LEAST_GAP)
+    says = (
+        f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not see the shift"
+        if alarmed
+        else "confidence moves as the other signs do"
+    )
+    return Finding(
+        "confidence alarm",
+        says,
+        float(gap),
+        refutes=reading_confidence() if alarmed else (),
+        strength="strong" if gap >= 2 * _LEAST_GAP else "weak" if alarmed else "none",
+    )
+
 
 _LEVEL = 0.05
 _FEW_ROWS = 30  # on either side, below which a test that sees nothing says nothing
@@ -113,10 +409,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes and label.statistic is not None:
                 label = replace(
-                    label,
-                    says="nothing moved that other class shares would explain",
-                    supports=(),
-                    strength="none",
+                    label, says="nothing moved that other class shares would explain", supports=(), strength="none"
                 )
             findings["label shift"] = label
         alarm = alarm_finding(findings.get("confidence"), findings.get("agreement"), overlap)
@@ -162,11 +455,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     """The kind of shift that the findings amount to, and why."""
-    overlap, label, alarm = (
-        findings.get("overlap"),
-        findings.get("label shift"),
-        findings.get("confidence alarm"),
-    )
+    overlap, label, alarm = (findings.get("overlap"), findings.get("label shift"), findings.get("confidence alarm"))
     if not findings:
         return "unknown", "there is nothing in these files that a test could look at"
     explained = label is not None and label.supports and (overlap is None or overlap.details["covered"] > _COVERED)

@@ -5,36 +5,23 @@ from __future__ import annotations
 # The order of import is the order of presentation.
 # isort: off
 from .base import Estimator, Sums
-from .source import SourceAccuracy
-from .average_confidence import AverageConfidence
-from .difference_of_confidence import DifferenceOfConfidence
-from .average_thresholded_confidence import AverageThresholdedConfidence, AverageThresholdedEntropy
-from .threshold import Threshold
-from .classwise_threshold import ClasswiseThreshold
-from .distance_threshold import DistanceThreshold
-from .histogram_importance import HistogramImportance
+from .baselines import SourceAccuracy
+from .mean_confidence import AverageConfidence, DifferenceOfConfidence
+from .threshold import Threshold, AverageThresholdedConfidence, AverageThresholdedEntropy
+from .threshold import ClasswiseThreshold, DistanceThreshold
+from .mean_confidence import HistogramImportance
 from .cbpe import CBPE
-from .label_shift import LabelShift
-from .bbse import BBSE
-from .sld import SLD
-from .leap import LEAP, SLEAP
+from .label_shift import LabelShift, BBSE, SLD
+from .leap import SLEAP, LEAP
 from .cot import COT, COTT
-from .importance import ImportanceWeighting
-from .pape import PAPE
-from .mandoline import Mandoline
+from .importance import ImportanceWeighting, PAPE, Mandoline
 from .dis2 import DisagreementDiscrepancy
-from .generalization_disagreement import (
-    DisagreementDifference,
-    GeneralizationDisagreement,
-    SoftDisagreement,
-)
-from .agreement import Agreement
-from .aline import ALineD, ALineS
-from .smoothness import Smoothness
-from .votes import VotingBounds
-from .votes_corrected import CorrectedVotes
-from .max_prob import MaxProb
-from .max_prob_oracle import OracleBounds, max_prob_oracle
+from .disagreement import GeneralizationDisagreement, DisagreementDifference, SoftDisagreement
+from .threshold import Agreement
+from .aline import ALineS, ALineD
+from .threshold import Smoothness
+from .votes import VotingBounds, CorrectedVotes
+from .baselines import MaxProb, OracleBounds, max_prob_oracle
 from .risk_coverage import RiskCoverage
 # isort: on
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..inference.method import Method, Sums
-from ..intervals import check_level
+from ..intervals import check_level, wilson_from_variance
 from ..predictions import Predictions
 from ..results import Estimate, Kind
 from ..scores.base import Score, lacking
@@ -132,6 +132,17 @@ class Estimator(Method[Sums, Estimate]):
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:
         """Learn from one labelled record; called on a fresh copy."""
+
+    def _with(self, **learnt: Any) -> Self:
+        """A copy that has learnt this, too."""
+        made = copy.copy(self)
+        vars(made).update(learnt)
+        return made
+
+    def _from_variance(self, state: Sums, value: float, variance: float, trials: float, **more: Any) -> Estimate:
+        """The result with Wilson's interval of a share, of this variance, of so many trials."""
+        ends = wilson_from_variance(min(max(value, 0.0), 1.0), variance, trials, self.level)
+        return self._estimate(state, value, *ends, **more)
 
     def _estimate(
         self,

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any, Self, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import BinnedMap, bins_for, count_bins, fit_map
-from ..calibrators.block_rates import BLOCK
+from ..calibrators.binned_map import BLOCK, BinnedMap, bins_for, count_bins, fit_map
 from ..errors import NotApplicable
-from ..intervals import wilson_from_variance
 from ..kernels import tally
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .class_order import class_order
-from .confidence import confidence_bins, confidence_gap, counts_by_class_and_bin, total_confidence
 from .expected_classes import (
     Expectation,
     class_rates,
@@ -30,7 +25,15 @@ from .expected_classes import (
     drawn_by_rates,
     expected_by_rates,
 )
-from .expected_confusion import ClassRates, confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
+from .expected_confusion import (
+    ClassRates,
+    class_order,
+    confusion_counts,
+    count_off_diagonal,
+    expected_metrics,
+    fit_class_rates,
+)
+from .mean_confidence import confidence_bins, confidence_gap, counts_by_class_and_bin, total_confidence
 
 
 @final
@@ -82,9 +85,7 @@ class CBPE(Estimator):
 
     def lighter(self) -> Self:
         """The accuracy alone, without the other metrics."""
-        light = copy.copy(self)
-        light._extended = False
-        return light
+        return self._with(_extended=False)
 
     def _fit(self, reference: Predictions) -> None:
         has_classes = reference.probabilities is not None and reference.label is not None
@@ -124,11 +125,9 @@ class CBPE(Estimator):
         """A copy that knows how often each class is true, by the bin of its probability."""
         if own.label is None or not own.has("probabilities"):
             raise NotApplicable("needs `probabilities` and the true class (`label`) of reference rows")
-        told = copy.copy(self)
         counts = count_classes(own)
-        told._class_rates = class_rates(confusion_of(counts, known=True), *counts_of_truth(counts))
-        told._together = class_order(own, self.seed).together
-        return told
+        rates = class_rates(confusion_of(counts, known=True), *counts_of_truth(counts))
+        return self._with(_class_rates=rates, _together=class_order(own, self.seed).together)
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The target's counts at the reference's rates."""
@@ -149,19 +148,14 @@ class CBPE(Estimator):
             value = float(np.sum(state["top"] * self._map.rate)) / rows
             reference_variance = self._map.variance(state["top"] / rows)
         variance = reference_variance + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
             cells = confusion_counts(state["top"], state["others"], state["mass"])
             details |= expected_metrics(
-                cells,
-                self._rates,
-                self._names,
-                level=self.level,
-                kind=self.kind,
-                seed=self.seed,
+                cells, self._rates, self._names, level=self.level, kind=self.kind, seed=self.seed
             )
-        return self._estimate(state, value, lower, upper, score=self._score.name, details=details)
+        more = {"score": self._score.name, "details": details}
+        return self._from_variance(state, value, variance, min(rows, self._rows), **more)
 
 
 def _keeps_argmax(record: Predictions) -> bool:

@@ -7,13 +7,89 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import bin_numbers, bins_for, count_bins
-from ..calibrators.block_rates import BlockRates, fit_block_rates
+from ..calibrators.binned_map import BlockRates, bin_numbers, bins_for, count_bins, fit_block_rates
+from ..inference.decision_metrics import ratio
+from ..inference.row_sample import seeded_sample
 from ..intervals import from_spread
 from ..kernels import off_diagonal_counts
 from ..predictions import Predictions
 from ..results import Interval, Kind
-from .class_order import ClassOrder, class_order
+
+_VALUES = 100_000  # looked at
+_LEAST_ROWS = 1000
+
+
+class ClassOrder(NamedTuple):
+    """Figures of a labelled reference.
+
+    Parameters
+    ----------
+    moved : AUC of each class by the probabilities as they came, less that by the calibrated ones, shape (class,); 0
+        where it is unknown. With more than two classes a temperature changes the order of samples by one class; with
+        two it may squeeze so many into one bin that they are tied.
+    together : standard deviation of the macro AUC over what it would be if the classes' AUC were independent. They are
+        not: one error is a false alarm of one class and a miss of another.
+    """
+
+    moved: Array
+    together: float
+
+
+def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
+    """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other.
+
+    The spread is DeLong's: that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
+
+    >>> p = Predictions.from_probabilities([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]] * 9, label=[0, 1, 1] * 9)
+    >>> class_order(p).together >= 1
+    True
+    """
+    classes, now, label = reference.num_classes, reference.probabilities, reference.label
+    moved, together = np.zeros(classes), 0.0
+    if now is None or label is None:
+        return ClassOrder(moved, 1.0)
+    rows = seeded_sample(len(label), max(_VALUES // classes, _LEAST_ROWS), seed)
+    own = now if reference.uncalibrated is None else reference.uncalibrated
+    if classes == 2:
+        if own is now:
+            return ClassOrder(moved, 1.0)
+        hits = label[rows] == 1
+        if 0 < hits.sum() < len(hits):  # AUC by the probabilities as they came, less that by the calibrated ones' bins
+            binned = bin_numbers(now[rows, 1], 2).astype(np.float64)
+            moved[:] = float(placements(own[rows, 1], hits)[hits].mean() - placements(binned, hits)[hits].mean())
+        return ClassOrder(moved, 1.0)
+    of_all, apart = np.zeros(len(rows)), 0.0
+    for k in range(classes):
+        hits = label[rows] == k
+        if not 0 < hits.sum() < len(rows):
+            continue
+        place = placements(own[rows, k], hits)
+        auc = float(place[hits].mean())
+        if own is not now:
+            moved[k] = auc - float(placements(now[rows, k], hits)[hits].mean())
+        influence = (place - auc) / np.where(hits, hits.mean(), 1 - hits.mean())
+        of_all += influence
+        apart += float(influence @ influence)
+    together = float(of_all @ of_all) / apart if apart > 0 else 1.0
+    return ClassOrder(moved, max(together, 1.0) ** 0.5)
+
+
+def placements(scores: Array, hits: Array) -> Array:
+    """Share of the other side that each sample is on the right side of, ties counted half; shape (sample,).
+
+    The mean over either side is the AUC.
+
+    >>> placements(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False])).tolist()
+    [1.0, 0.75, 0.75, 1.0]
+    """
+    out = np.empty(len(scores))
+    below, above = np.sort(scores[~hits]), np.sort(scores[hits])
+    for mine, others in ((hits, below), (~hits, above)):
+        at = np.searchsorted(others, scores[mine], "left") + np.searchsorted(others, scores[mine], "right")
+        out[mine] = at / (2 * len(others))
+    out[~hits] = 1 - out[~hits]
+    return out
+
 
 _REPLICATES = 60
 _VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
@@ -50,8 +126,7 @@ def confusion_counts(top: Array, off_diagonal: Array, mass: Array) -> ConfusionC
 
 def mirrored(top: Array) -> Array:
     """Counts of two classes seen from the other class, whose probability is 1 - p; axes (..., class, bin)."""
-    out: Array = top[..., ::-1, ::-1]
-    return out
+    return top[..., ::-1, ::-1]
 
 
 class ClassRates(NamedTuple):
@@ -110,13 +185,6 @@ def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: boo
     return {"others": off_diagonal, "mass": mass}
 
 
-def _ratio(a: Array, b: Array) -> Array:
-    """a / b, 0 where b is 0 (the convention of precision and recall without a case)."""
-    out = np.zeros(np.broadcast_shapes(a.shape, b.shape))
-    np.divide(a, b, out=out, where=b > 0)
-    return out
-
-
 def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
     """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``.
 
@@ -131,10 +199,10 @@ def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Arra
     spread = mass
     if missed is not None:
         for _ in range(_FITTING_STEPS):
-            spread = spread * _ratio(errors, spread.sum(axis=1))[:, None]
-            spread = spread * _ratio(missed, spread.sum(axis=0))
+            spread = spread * ratio(errors, spread.sum(axis=1), 0.0)[:, None]
+            spread = spread * ratio(missed, spread.sum(axis=0), 0.0)
     total = spread.sum(axis=1)
-    out: Array = spread * _ratio(errors, total)[:, None]
+    out: Array = spread * ratio(errors, total, 0.0)[:, None]
     out[np.diag_indices(len(out))] = np.where(total > 0, found, predicted)
     return out
 
@@ -148,15 +216,15 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
     """
     predicted, found = top.sum(axis=-1), right.sum(axis=-1)
     actual = found + elsewhere.sum(axis=-1)
-    precision, recall = _ratio(found, predicted), _ratio(found, actual)
-    f1 = _ratio(2 * found, predicted + actual)
+    precision, recall = ratio(found, predicted, 0.0), ratio(found, actual, 0.0)
+    f1 = ratio(2 * found, predicted + actual, 0.0)
     positive = right + elsewhere
     negative = np.maximum(top + off_diagonal - positive, 0)
     above = positive.sum(axis=-1, keepdims=True) - np.cumsum(positive, axis=-1)
     above += positive / 2
     wins = np.einsum("...b,...b->...", negative, above)
     pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
-    auc = np.where(pairs > 0, _ratio(wins, pairs), np.nan)
+    auc = ratio(wins, pairs)
     out: Array = np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
     return out
 
@@ -176,13 +244,7 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 
 
 def expected_metrics(
-    counts: ConfusionCounts,
-    rates: ClassRates,
-    names: tuple[int | str, ...],
-    *,
-    level: float,
-    kind: Kind,
-    seed: int,
+    counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
 ) -> dict[str, Any]:
     """Macro and per-class metrics with intervals, and the expected confusion matrix.
 
@@ -200,13 +262,17 @@ def expected_metrics(
     rng = np.random.default_rng([seed, 0xCB9E])
     step = max(_VALUES_AT_A_TIME // (len(counts.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
-    draws = np.concatenate([_redraw(counts, rates, many, rng) for many in groups])
+    redrawn = (drawn_positives(counts, rates, many, rng) for many in groups)
+    made = [class_metrics(drawn.top, right, drawn.off_diagonal, others) for drawn, right, others in redrawn]
+    draws = np.concatenate([np.moveaxis(one, 1, 0) for one in made])  # (replicate, metric, class)
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
         used = present & np.isfinite(point[i])
         if used.any():
             value = float(point[i][used].mean())
-            means = _mean_of_finite(draws[:, i][:, used])
+            values = draws[:, i][:, used]
+            there = np.isfinite(values)
+            means = ratio(np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1))
             if metric == "macro_auc":  # classes are drawn as independent ones
                 means = means * order.together
             lower, upper = from_spread(means, value, level)
@@ -226,14 +292,6 @@ def expected_metrics(
     if len(names) <= _LARGEST_CONFUSION:
         matrix = expected_confusion(counts.top.sum(axis=1), found.sum(axis=1), counts.mass, elsewhere.sum(axis=1))
         out["confusion"] = matrix
-    return out
-
-
-def _mean_of_finite(values: Array) -> Array:
-    """Mean over the last axis of the numbers that are there; NaN where none is."""
-    there = np.isfinite(values)
-    many = there.sum(axis=-1)
-    out: Array = np.where(many > 0, np.where(there, values, 0.0).sum(axis=-1) / np.maximum(many, 1), np.nan)
     return out
 
 
@@ -258,12 +316,6 @@ def drawn_positives(
         wrong = (top - right).sum(axis=(1, 2)) / np.maximum(elsewhere.sum(axis=(1, 2)), 1)
         elsewhere *= wrong[:, None, None]  # an error of one class is a miss of another
     return ConfusionCounts(top, off_diagonal, counts.mass), right, elsewhere
-
-
-def _redraw(counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
-    """Class metrics of redrawn targets and references, axes (replicate, metric, class)."""
-    drawn, right, elsewhere = drawn_positives(counts, rates, many, rng)
-    return np.moveaxis(class_metrics(drawn.top, right, drawn.off_diagonal, elsewhere), 1, 0)
 
 
 def merge_bins(values: Array) -> Array:

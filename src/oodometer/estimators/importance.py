@@ -1,28 +1,367 @@
-"""Importance weighting: reference accuracy under the density ratio that a domain classifier finds."""
+"""Covariate shift: importance weighting, PAPE and Mandoline, which weigh the reference to look like the target."""
 
 from __future__ import annotations
 
-import copy
 from typing import Self, final
 
+import numpy as np
+
+from ..arrays import Array
+from ..errors import NotApplicable
 from ..inference.domain_classifier import (
+    DomainComparison,
     check_overlap,
     compare_samples,
     domain_sample,
+    effective_rows,
     weighted_accuracy,
     why_no_domains,
 )
-from ..inference.row_sample import RowSample
+from ..inference.row_sample import RowSample, seeded_sample
+from ..kernels import LOG_ODDS_BINS, log_odds_bin, pool_adjacent
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Estimate
+from ..results import Estimate, percent
+from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .expected_classes import Expectation, LabelledRows, reweighted, rows_like
+from .expected_classes import (
+    Expectation,
+    LabelledRows,
+    drawn_by_rates,
+    expected_by_rates,
+    rates_of_rows,
+    reweighted,
+    rows_like,
+)
+from .mean_confidence import confidence_bins
+
+_MOST_VALUES = 20
+_RIDGE = 1e-4
+_MOST_UNSEEN = 0.5
+_MOST_ROWS = 20_000
+_FEW_SLICES = 60  # up to so many the exact curvature is cheap
+_LARGEST_MISMATCH = 0.02
 
 
 @final
 @register("estimator")
-class ImportanceWeighting(Estimator):
+class Mandoline(Estimator):
+    """``mandoline``: sum_i w_i correct_i / sum_i w_i, w = exp(theta . g(x)), g = one-hot slices of `group` and of every
+    extra column with at most 20 values.
+
+    theta maximises mean_T theta . g - log mean_S exp(theta . g) - 1e-4 |theta|^2 / 2 (KLIEP, log-linear): then every
+    slice is as frequent on the weighted reference as on the target. For a single column this is post-stratification.
+    A value that the reference never had is left out of its column's frequencies; its share is given and
+    warned about. Variance: sum w^2 (c - v)^2 / (sum w)^2 + v(1-v)/n_T. `NotApplicable` without slices, below 30
+    effective rows, or when more than half of the target has an unseen value. Source: Chen et al. (2021).
+
+    >>> reference = Predictions.from_arrays(correct=[1] * 60 + [0, 1] * 20, group=["day"] * 60 + ["night"] * 40)
+    >>> target = Predictions.from_arrays(confidence=[0.9] * 100, group=["day"] * 20 + ["night"] * 80)
+    >>> round(Mandoline().fit(reference).estimate(target).value, 3)  # 0.2 * 1 + 0.8 * 0.5
+    0.6
+    """
+
+    name = "mandoline"
+    family = "covariate shift"
+    order = 260
+    cost = "slow"
+    stable = "P(y | x)"
+    needs = ()
+    also_reads = ("group",)
+    assumes = "within every combination of the given slices the accuracy is unchanged"
+    citation = "chen2021"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        kept: dict[str, Array] | None = getattr(self, "_values", None)
+        if kept is None:
+            return (
+                None
+                if _slices(record)
+                else "needs a column of 2 to 20 values to slice by, `group` in a file (--map theirs=group)"
+            )
+        lost = sorted(set(kept) - set(_columns(record)))
+        return f"needs the columns {', '.join(lost)} to slice by, as in the reference" if lost else None
+
+    def _fit(self, reference: Predictions) -> None:
+        if len(reference) > _MOST_ROWS:
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
+        slices = _slices(reference)
+        self._values = {name: np.unique(values) for name, values in slices.items()}
+        codes = np.stack([np.searchsorted(self._values[k], v) for k, v in slices.items()])
+        cells, cell = np.unique(codes, axis=1, return_inverse=True)
+        self._cells: Array = np.hstack(
+            [row[:, None] == np.arange(len(v)) for row, v in zip(cells, self._values.values(), strict=True)]
+        ).astype(np.float64)
+        self._cell_rows: Array = np.bincount(cell.ravel())
+        self._cell_hits: Array = np.bincount(cell.ravel(), weights=reference.verdicts)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows of each value of each column, the last one of a column for values that the reference never had."""
+        counts = []
+        for name, values in self._values.items():
+            seen = _names(_columns(batch)[name])
+            assert seen is not None
+            place = np.minimum(np.searchsorted(values, seen), len(values) - 1)
+            code = np.where(values[place] == seen, place, len(values))
+            counts.append(np.bincount(code, minlength=len(values) + 1))
+        return Sums(rows=len(batch), counts=np.concatenate(counts))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Weighted accuracy of the reference."""
+        rows, warnings, means, start = state["rows"], [], [], 0
+        unseen: dict[str, float] = {}
+        for name, values in self._values.items():
+            counts = state["counts"][start : start + len(values) + 1]
+            start += len(counts)
+            unseen[name] = float(counts[-1]) / rows
+            if unseen[name] > _MOST_UNSEEN:
+                raise NotApplicable(
+                    f"{percent(unseen[name], 0)} of the target has a {name} that the reference never had"
+                )
+            if unseen[name]:
+                warnings.append(f"{percent(unseen[name])} of the target has a {name} that the reference never had")
+            means.append(counts[:-1] / counts[:-1].sum())
+        goal = np.concatenate(means)
+        log_weight = log_linear_tilt(self._cells, self._cell_rows, goal)
+        weight = np.exp(log_weight - log_weight.max())
+        mass = weight * self._cell_rows
+        mismatch = float(np.abs(mass @ self._cells / mass.sum() - goal).max())
+        if mismatch > _LARGEST_MISMATCH:
+            warnings.append(
+                f"no weights of the reference give the target's slices: one is off by {percent(mismatch)} of the rows"
+            )
+        hits, misses = self._cell_hits.astype(np.intp), (self._cell_rows - self._cell_hits).astype(np.intp)
+        weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])
+        verdicts = np.repeat([1, 0], [hits.sum(), misses.sum()])
+        effective = effective_rows(weights)
+        warnings += check_overlap(effective)
+        ends = weighted_accuracy(weights, verdicts, rows, self.level)
+        details = {
+            "effective_rows": effective,
+            "slices": list(self._values),
+            "share_unseen": unseen,
+            "mismatch": mismatch,
+        }
+        return self._estimate(state, *ends, details=details, warnings=tuple(warnings))
+
+
+def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
+    """theta . g of each cell, theta = argmax theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2 / 2.
+
+    cells: g of every distinct cell, shape (cell, slice); rows: reference rows, shape (cell,); means: mean of g on the
+    target, shape (slice,). Concave, so that there is one answer wherever the search starts.
+
+    >>> tilt = log_linear_tilt(np.eye(2), np.array([60, 40]), np.array([0.2, 0.8]))
+    >>> weight = np.array([60, 40]) * np.exp(tilt)
+    >>> (weight / weight.sum()).round(3).tolist()
+    [0.2, 0.8]
+    """
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp
+
+    base = np.log(rows / rows.sum())
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        z = base + cells @ theta
+        top = float(logsumexp(z))
+        value = top - means @ theta + _RIDGE / 2 * theta @ theta
+        return float(value), np.exp(z - top) @ cells - means + _RIDGE * theta
+
+    def curvature(theta: Array) -> Array:
+        z = base + cells @ theta
+        share = np.exp(z - logsumexp(z))
+        mean = share @ cells
+        out: Array = (cells.T * share) @ cells - np.outer(mean, mean) + _RIDGE * np.eye(len(mean))
+        return out
+
+    start = np.zeros(cells.shape[1])
+    if cells.shape[1] <= _FEW_SLICES:
+        found = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8})
+    else:
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500})
+    return cells @ found.x
+
+
+def _columns(record: Predictions) -> dict[str, Array]:
+    own = {} if record.group is None else {"group": record.group}
+    return own | {k: v for k, v in sorted(record.columns.items()) if v.ndim == 1}
+
+
+def _names(values: Array, most: int | None = None) -> Array | None:
+    """Values as text, so that 1, 1.0 and "1" are one value however they were stored; None for more than ``most``."""
+    plain = values.astype(str) if values.dtype.kind == "O" else values
+    distinct, place = np.unique(plain, return_inverse=True)
+    if most is not None and len(distinct) > most:
+        return None
+    text = np.array([str(v).removesuffix(".0") for v in distinct.tolist()], dtype=np.str_)
+    return text[place.ravel()]
+
+
+def _slices(record: Predictions) -> dict[str, Array]:
+    """Columns of 2 to 20 values, as text."""
+    named = {name: _names(values, _MOST_VALUES) for name, values in _columns(record).items()}
+    return {name: v for name, v in named.items() if v is not None and len(np.unique(v)) > 1}
+
+
+_FOLDS = 5
+
+
+class _DensityRatio(Estimator):
+    """What both share that weigh reference rows by the density ratio of a domain classifier."""
+
+    family = "covariate shift"
+    cost = "slow"
+    stable = "P(y | x)"
+    assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
+    heavy = True
+    gives_metrics = True
+    _labelled: LabelledRows
+    _sample: RowSample
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        sample: RowSample | None = getattr(self, "_sample", None)
+        return super().why_not(record) or (None if sample is None else why_no_domains(sample, record))
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of the sampled reference rows."""
+        return self._with(_labelled=rows_like(self._sample, own.known()))
+
+    def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...]]:
+        """Reference and target rows told apart, and what is to be said of their overlap."""
+        found = compare_samples(self._sample, state["sample"])
+        return found, check_overlap(found.effective_rows, found.auc, found.covered)
+
+
+@final
+@register("estimator")
+class PAPE(_DensityRatio):
+    """``pape``: mean_T c(confidence), c = isotonic regression of correctness on confidence over reference rows of
+    weight w = p_T(x) / p_S(x).
+
+    w comes from a cross-fitted classifier of target against reference rows (`compare_domains`; `features` make it much
+    better). Both sides are read on 960 bins of log-odds. The confidence itself is used where its weighted
+    five-fold Brier score is lower. Variance: sum over isotonic blocks of (share of T)^2 r(1-r)/n_eff(block), or that
+    of the weighted gap for the confidence itself, plus v(1-v)/n_T. `NotApplicable` without confidences, below 30
+    rows on either side or 30 effective ones. Source: Białek et al. (2024).
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, p = rng.integers(2, size=2000), rng.uniform(0.5, 1, 2000)  # where x = 1 half of the confidence is a lie
+    >>> right = rng.random(2000) < np.where(x == 1, 0.5, p)
+    >>> reference = Predictions.from_arrays(features=x[:, None], confidence=p, correct=right)
+    >>> target = Predictions.from_arrays(features=(rng.random((2000, 1)) < 0.9), confidence=rng.uniform(0.5, 1, 2000))
+    >>> 0.48 < PAPE().fit(reference).estimate(target).value < 0.57  # 0.1 * 0.75 + 0.9 * 0.5
+    True
+    """
+
+    name = "pape"
+    order = 250
+    needs = ("probabilities|confidence",)
+    also_reads = ("features",)
+    citation = "bialek2024"
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score: Score = natural_confidence(reference)
+        names = ["predicted", "verdicts"] if reference.has("probabilities") else ["verdicts"]
+        self._sample = domain_sample(reference, *names, seed=self.seed)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""
+        counts = np.bincount(confidence_bins(batch, self._score, 1), minlength=LOG_ODDS_BINS)
+        total = float(self._score(batch).sum(dtype=np.float64))
+        return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch, seed=self.seed))
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of the sampled reference rows."""
+        if not own.has("probabilities"):
+            raise NotApplicable("needs `probabilities` for other metrics than the accuracy")
+        return super().with_metrics(reference, own)
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The target's counts at the rates of the re-weighted reference."""
+        found, warnings = self._compared(state)
+        rates = rates_of_rows(self._labelled, found.weights)
+        expected = expected_by_rates(counts, rates)
+        drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
+        return Expectation(expected, drawn, warnings=warnings)
+
+    def finish(self, state: Sums) -> Estimate:
+        """Mean of the refitted map over the target."""
+        found, warnings = self._compared(state)
+        rows, w, right = state["rows"], found.weights, self._sample["verdicts"]
+        confidence = self._sample["confidence" if "predicted" not in self._sample.arrays else "probabilities"]
+        if "predicted" in self._sample.arrays:  # that of the predicted class, in the order of the weights
+            confidence = np.take_along_axis(confidence, self._sample["predicted"][:, None], axis=1)[:, 0]
+        confidence = confidence.astype(np.float64)
+        bins = log_odds_bin(confidence)
+        scores = weighted_brier(bins, confidence, right, w)
+        form = min(scores, key=lambda name: scores[name])
+        if form == "raw":
+            value = state["confidence"] / rows
+            gap = right - confidence
+            shift = float(w @ gap) / float(w.sum())
+            variance = float(np.square(w * (gap - shift)).sum()) / float(w.sum()) ** 2 + shift**2
+        else:
+            rate, block = weighted_isotonic(bins, right, w)
+            value = float(state["counts"] @ rate) / rows
+            shares = np.bincount(block, weights=state["counts"] / rows)
+            size = np.bincount(block[bins], weights=w, minlength=len(shares))
+            squares = np.bincount(block[bins], weights=w * w, minlength=len(shares))
+            effective = np.square(size) / squares
+            hits = np.bincount(block[bins], weights=w * right, minlength=len(shares)) / size
+            smooth = (hits * effective + 0.5) / (effective + 1)  # a block without errors is not a certain one
+            variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
+        variance += max(value * (1 - value), 0.0) / rows
+        trials = min(found.effective_rows, rows)
+        details = {
+            "calibration": form,
+            "cross_validated_brier": scores,
+            "effective_rows": found.effective_rows,
+            "covered": found.covered,
+            "auc": found.auc,
+            "p_value": found.p_value,
+            "learner": found.learner,
+        }
+        more = {"score": self._score.name, "details": details, "warnings": warnings}
+        return self._from_variance(state, value, variance, trials, **more)
+
+
+def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
+    """Isotonic regression of weighted correctness on the bin of confidence: rate and block number of every bin.
+
+    A bin without reference rows takes the rate between its neighbours' and the block of the one before. Shapes: bins,
+    verdicts and weights (sample,); both results (bin,).
+
+    >>> rate, block = weighted_isotonic(np.array([10, 10, 20]), np.array([0, 1, 1]), np.array([3.0, 1.0, 1.0]))
+    >>> rate[[0, 10, 15, 20]].tolist(), block[[10, 20]].tolist()
+    ([0.25, 0.25, 0.625, 1.0], [0, 1])
+    """
+    mass = np.bincount(bins, weights=weights, minlength=LOG_ODDS_BINS)
+    hits = np.bincount(bins, weights=weights * verdicts, minlength=LOG_ODDS_BINS)
+    full, every = np.flatnonzero(mass > 0), np.arange(LOG_ODDS_BINS)
+    first, weight, right = pool_adjacent(mass[full], hits[full])
+    owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(full))))
+    block = owner[np.maximum(np.searchsorted(full, every, "right") - 1, 0)]
+    return np.interp(every, full, (right / weight)[owner]), block
+
+
+def weighted_brier(bins: Array, confidence: Array, verdicts: Array, weights: Array) -> dict[str, float]:
+    """Weighted five-fold mean of (c - correct)^2: of the confidence ("raw") and of its isotonic map ("pooled")."""
+    fold = np.arange(len(bins)) % _FOLDS
+    made = np.empty(len(bins))
+    for f in range(_FOLDS):
+        train = fold != f
+        made[~train] = weighted_isotonic(bins[train], verdicts[train], weights[train])[0][bins[~train]]
+    total = float(weights.sum())
+    return {
+        name: float(weights @ np.square(c - verdicts)) / total for name, c in (("raw", confidence), ("pooled", made))
+    }
+
+
+@final
+@register("estimator")
+class ImportanceWeighting(_DensityRatio):
     """``importance``: sum_i w_i correct_i / sum_i w_i over reference rows, w = p_T(x) / p_S(x).
 
     The ratio comes from a cross-fitted classifier of target against reference rows (`compare_domains`), which sees
@@ -42,21 +381,9 @@ class ImportanceWeighting(Estimator):
     """
 
     name = "importance"
-    family = "covariate shift"
     order = 240
-    cost = "slow"
-    stable = "P(y | x)"
     needs = ("features|probabilities|confidence",)
-    assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "shimodaira2000"
-    heavy = True
-    gives_metrics = True
-    _labelled: LabelledRows
-
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None."""
-        sample: RowSample | None = getattr(self, "_sample", None)
-        return super().why_not(record) or (None if sample is None else why_no_domains(sample, record))
 
     def _fit(self, reference: Predictions) -> None:
         self._sample = domain_sample(reference, "verdicts", seed=self.seed)
@@ -65,23 +392,15 @@ class ImportanceWeighting(Estimator):
         """A bounded sample of the rows."""
         return Sums(rows=len(batch), sample=domain_sample(batch, seed=self.seed))
 
-    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
-        """A copy that keeps the classes of the sampled reference rows."""
-        told = copy.copy(self)
-        told._labelled = rows_like(self._sample, own.known())
-        return told
-
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows under the density ratio."""
-        found = compare_samples(self._sample, state["sample"])
-        warnings = check_overlap(found.effective_rows, found.auc, found.covered)
+        found, warnings = self._compared(state)
         made = reweighted(self._labelled, found.weights, state["rows"], draws, [self.seed, 0x1A9])
         return made._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""
-        found = compare_samples(self._sample, state["sample"])
-        warnings = check_overlap(found.effective_rows, found.auc, found.covered)
+        found, warnings = self._compared(state)
         ends = weighted_accuracy(found.weights, self._sample["verdicts"], state["rows"], self.level)
         details = {
             "effective_rows": found.effective_rows,

@@ -18,10 +18,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
-from ..inference.agreement_line import agreement_counts
 from ..intervals import check_level, clopper_pearson
 from ..predictions import Predictions
 from ..results import Kind, plain
+from .aline import agreement_counts
 from .base import Sums
 
 
@@ -129,10 +129,7 @@ def count_members(batch: Predictions) -> Sums:
         raise NotApplicable("needs at least two models")
     votes = plurality_votes(codes)
     return Sums(
-        rows=len(batch),
-        votes=int(votes.sum()),
-        squares=int(np.square(votes).sum()),
-        agreement=agreement_counts(codes),
+        rows=len(batch), votes=int(votes.sum()), squares=int(np.square(votes).sum()), agreement=agreement_counts(codes)
     )
 
 

@@ -1,33 +1,313 @@
-"""Label shift: the class prior of the target that explains the cells that are seen, times the recall of each class."""
+"""Label shift: the class prior of the target, by maximum likelihood, BBSE or SLD, and the accuracy that follows."""
 
 from __future__ import annotations
 
-import copy
-from typing import Self, final
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, Self, final, get_args
 
 import numpy as np
 
-from ..intervals import wilson_from_variance
+from ..arrays import Array
+from ..errors import NotApplicable, UsageError
+from ..inference.row_sample import RowSample, sample_limit
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
-from .base import Sums
+from ..scores import Score, natural_confidence
+from .base import Estimator, Sums
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
-from .label_counts import LabelCountEstimator, LabelCounts
-from .target_prior import LabelShiftFit, label_shift_test
+from .mean_confidence import confidence_gap
+from .target_prior import (
+    Conditionals,
+    LabelCountEstimator,
+    LabelCounts,
+    LabelShiftFit,
+    PriorFit,
+    count_labels,
+    fit_prior,
+    label_shift_test,
+    recall_of,
+    redraw_reference,
+)
+
+_MOST_CONDITION = 1e3
+_HIGH_CONDITION = 30.0
 
 
-def spread_variance(fit: LabelShiftFit) -> float:
-    """Variance of the accuracy over the draws, with the square of their bias, which many classes of few rows cause.
+class InvertedConfusion(NamedTuple):
+    """Solution of C w = mu_T.
 
-    >>> import numpy as np
-    >>> one = np.ones((3, 1))
-    >>> fit = LabelShiftFit(1.0, one[:, 0], one[0], 0.5 * one[0], one, np.array([[0.4], [0.5], [0.6]]))
-    >>> round(spread_variance(fit), 4)
-    0.01
+    ``weights`` and ``raw_weights`` (class,): q_y / P_S(y) after and before negative ones are cut to 0; ``sensitivity``
+    (predicted class,): C^-T a, the derivative of the accuracy a . w by mu_T; ``condition``: that of P_S(h | y).
     """
-    draws = fit.accuracies
-    return float(draws.var(ddof=1) + (draws.mean() - fit.accuracy) ** 2)
+
+    weights: Array
+    raw_weights: Array
+    sensitivity: Array
+    condition: float
+
+
+def invert_confusion(joint: Array, correct: Array, predicted: Array) -> InvertedConfusion:
+    """Solve C w = mu_T over the classes that the reference knows.
+
+    ``joint`` is C[j, y] = P_S(h = j, y), shape (class, class); ``correct`` a_y = P_S(correct, y) and ``predicted``
+    mu_T[j] = P_T(h = j), both of shape (class,).
+
+    Raises `NotApplicable` where C is singular or P_S(h | y) has a condition number above 1,000. Source: Lipton et al.
+    (2018).
+
+    >>> joint = np.array([[0.4, 0.1], [0.1, 0.4]])
+    >>> invert_confusion(joint, np.diag(joint), np.array([0.35, 0.65])).weights.round(3).tolist()
+    [0.5, 1.5]
+    """
+    prior = joint.sum(axis=0)
+    known = np.flatnonzero(prior > 0)
+    square = joint[np.ix_(known, known)]
+    if not square.sum(axis=1).all():  # a row of zeros; told apart from the rest because it is quick to see
+        raise NotApplicable(
+            "the reference's confusion matrix cannot be inverted: some of its classes are never predicted; "
+            "`label-shift` needs no inverse"
+        )
+    singular_values = np.linalg.svd(square / prior[known], compute_uv=False)
+    smallest = float(singular_values[-1])
+    condition = float(singular_values[0]) / smallest if smallest > 0 else float("inf")
+    if not condition <= _MOST_CONDITION:
+        raise NotApplicable(
+            f"the reference's confusion matrix cannot be inverted (condition number {condition:.3g}): some classes are "
+            "never told apart; `label-shift` needs no inverse"
+        )
+    raw = np.zeros(len(prior))
+    raw[known] = np.linalg.solve(square, predicted[known])
+    sensitivity = np.zeros(len(prior))
+    sensitivity[known] = np.linalg.solve(square.T, correct[known])
+    weights = np.maximum(raw, 0.0)
+    total = float(weights @ prior)
+    if total <= 0:
+        raise NotApplicable("no class prior gives the target's predicted classes; the target has none that are known")
+    return InvertedConfusion(weights / total, raw, sensitivity, condition)
+
+
+@final
+@register("estimator")
+class BBSE(LabelCountEstimator):
+    """accuracy = sum_y w_y P_S(correct, y), w = C^-1 mu_T, C[j, y] = P_S(h = j, y), mu_T[j] = P_T(h = j).
+
+    Negative weights are cut to 0 and the prior w_y P_S(y) rescaled to sum to 1. Variance by the delta method, with
+    g = C^-T P_S(correct, y): Var_T(g_h)/n_T + Var_S(w_y (correct - g_h))/n_S, plus v(1-v)/n_T. `NotApplicable` without
+    true classes and where C cannot be inverted. Source: Lipton et al. (2018).
+
+    >>> from oodometer import Predictions
+    >>> reference = Predictions.from_classes([0] * 90 + [1] * 10 + [1] * 60 + [0] * 40, label=[0] * 100 + [1] * 100)
+    >>> estimate = BBSE().fit(reference).estimate(Predictions.from_classes([0] * 190 + [1] * 210))
+    >>> np.round(estimate.details["prior"], 3).tolist(), round(estimate.value, 3)
+    ([0.15, 0.85], 0.645)
+    """
+
+    name = "bbse"
+    family = "label shift"
+    order = 180
+    cost = "slow"
+    stable = "P(x | y)"
+    assumes = "P(h | y) is unchanged: only the shares of the classes moved (label shift)"
+    citation = "lipton2018"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None: predicted classes alone suffice."""
+        return Estimator.why_not(self, record)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._label_counts: LabelCounts = count_labels(reference, most_bins=1)
+        label_counts = self._label_counts
+        self._joint: Array = label_counts.by_prediction(label_counts.rows_by_cell_and_label.T).T / label_counts.total
+        self._correct: Array = label_counts.hits_by_label / label_counts.total
+        invert_confusion(self._joint, self._correct, self._joint.sum(axis=1))  # refuses before the target is read
+
+    def finish(self, state: Sums) -> Estimate:
+        """Invert, answer the weighted share of correct samples."""
+        rows, label_counts = state["rows"], self._label_counts
+        predicted = label_counts.by_prediction(state["counts"]) / rows
+        found = invert_confusion(self._joint, self._correct, predicted)
+        value = float(found.weights @ self._correct)
+        variance = self._variance(found, predicted) + max(value * (1 - value), 0.0) / rows
+        g = found.sensitivity
+        variance += max(float(predicted @ g**2 - (predicted @ g) ** 2), 0.0) / rows
+        notes = [*label_counts.notes]
+        if found.condition > _HIGH_CONDITION:
+            notes.append(f"the confusion matrix has the condition number {found.condition:.0f}; the prior is unstable")
+        if found.raw_weights.min() < -0.05:
+            notes.append(f"the inverse gave a negative class weight ({found.raw_weights.min():.2f}), cut to 0")
+        prior, trials = label_counts.prior, min(rows, label_counts.total)
+        details = {"prior": found.weights * prior, "reference_prior": prior, "condition": found.condition}
+        return self._from_variance(state, value, variance, trials, details=details, warnings=tuple(notes))
+
+    def _variance(self, found: InvertedConfusion, predicted: Array) -> float:
+        """Part of the reference: variance over its rows of w_y (correct - g_h), with one squared unit added."""
+        label_counts = self._label_counts
+        g = np.append(found.sensitivity, 0.0)[label_counts.owner[label_counts.pair_cell]]
+        w = found.weights[label_counts.pair_label]
+        miss, hit = -w * g, w * (1 - g)
+        rows, hits = label_counts.pair_rows, label_counts.pair_hits
+        mean = float(hits @ hit + (rows - hits) @ miss) / label_counts.total
+        squares = float(hits @ np.square(hit - mean) + (rows - hits) @ np.square(miss - mean))
+        return (squares + 1) / (label_counts.total + 1) / label_counts.total
+
+
+_DRAWS = 40
+_DRAW_VALUES = 40_000  # probabilities that one draw of the bootstrap looks at
+_FEW_DRAWS = 20
+_MOST_VALUES = 1_000_000  # of probabilities in one EM
+
+
+def adjust(probabilities: Array, prior: Array, source: Array) -> Array:
+    """Posteriors under another prior: p_y q_y / pi_y, rescaled to sum to 1; shape (sample, class).
+
+    Classes of source share 0 get 0; a row that is left with nothing keeps its probabilities. Source: Saerens et al.
+    (2002), equation 2.4.
+
+    >>> adjust(np.array([[0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0.5, 0.5])).round(3).tolist()
+    [[0.9, 0.1]]
+    """
+    ratio = np.divide(prior, source, out=np.zeros(len(prior)), where=source > 0)
+    made = probabilities * ratio
+    total = made.sum(axis=1, keepdims=True)
+    return np.where(total > 0, made / np.maximum(total, 1e-300), probabilities)
+
+
+class AdjustedPrior(NamedTuple):
+    """EM's prior (class,) and mean adjusted posterior of the predicted class; both redrawn, (draw, class), (draw,)."""
+
+    prior: Array
+    accuracy: float
+    priors: Array
+    accuracies: Array
+
+
+def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
+    """EM of Saerens et al. on target posteriors: q_y <- mean_i of p_iy q_y / pi_y, rescaled to sum to 1 over y.
+
+    ``probabilities`` (sample, class) and ``predicted`` classes (sample,) are the target's, ``source_rows`` (class,) the
+    reference's rows of each class. The bootstrap redraws target rows (a subsample, its spread scaled to all of them)
+    and the reference's class counts.
+
+    >>> p = np.array([[0.9, 0.1]] * 60 + [[0.1, 0.9]] * 40)
+    >>> adjusted_prior(p, p.argmax(axis=1), np.array([50, 50])).prior.round(3).tolist()
+    [0.625, 0.375]
+    """
+    rng = np.random.default_rng([seed, 47])
+    samples, classes = probabilities.shape
+    source = source_rows / source_rows.sum()
+    inverse = np.divide(1.0, source, out=np.zeros(classes), where=source > 0)
+    table = probabilities.astype(np.float64)
+    prior = fit_prior(
+        Conditionals(table, scale=inverse[None]), np.ones((1, samples)), source[None], tolerance=1e-7, most_cycles=100
+    )
+    accuracy = float(adjust(table, prior[0], source)[np.arange(samples), predicted].mean())
+
+    # rows come in the order of a hash: any first part is a sample
+    few = min(samples, max(_DRAW_VALUES // classes, 200))
+    draws = _DRAWS if classes * few <= 2 * _DRAW_VALUES else _FEW_DRAWS
+    part, own = table[:few], predicted[:few]
+    again = rng.multinomial(few, np.full(few, 1 / few), size=draws).astype(np.float64)
+    sources = rng.multinomial(int(source_rows.sum()), source, size=draws) + 0.5 * (source > 0)
+    sources = sources / sources.sum(axis=1, keepdims=True)
+    begin = np.repeat(0.9 * prior + 0.1 * source, draws, axis=0)
+
+    def redraw(weights: Array, shares: Array) -> tuple[Array, Array]:
+        scale = np.divide(1.0, shares, out=np.zeros(shares.shape), where=shares > 0)
+        given = Conditionals(part, scale=scale)
+        found = fit_prior(given, weights, begin, tolerance=1e-5, most_cycles=40)
+        ratio = found * scale
+        at_own = part[np.arange(few), own] * ratio[:, own] / np.maximum(given.mix(found), 1e-300)
+        return found, np.sum(weights * at_own, axis=1) / weights.sum(axis=1)
+
+    by_target = redraw(again, np.repeat(source[None], draws, axis=0))
+    by_source = redraw(np.ones_like(again), sources)
+    shrink = np.sqrt(few / samples)
+    priors, accuracies = (
+        value + shrink * (t - t.mean(axis=0)) + (s - s.mean(axis=0))
+        for value, t, s in zip((prior[0], accuracy), by_target, by_source, strict=True)
+    )
+    return AdjustedPrior(prior[0], accuracy, np.clip(priors, 0.0, 1.0), accuracies)
+
+
+@final
+@register("estimator")
+class SLD(Estimator):
+    """accuracy = mean_T of p'(h(x)), p'_y = p_y q_y / pi_y rescaled, q the fixed point of q_y = mean_T p'_y.
+
+    q is the maximum-likelihood class prior (EM of Saerens, Latinne, Decaestecker) if the probabilities are the
+    reference's posteriors; nothing here calibrates them. At most 20,000 target rows are kept, a seeded sample.
+    Variance: bootstrap of target rows and reference classes, the gap between confidence and correctness on the
+    reference with its variance, plus v(1-v)/n_T. `NotApplicable` without probabilities or true classes. Source:
+    Saerens et al. (2002).
+
+    >>> p = [[0.9, 0.1]] * 50 + [[0.1, 0.9]] * 50
+    >>> reference = Predictions.from_probabilities(p, label=[0] * 45 + [1] * 50 + [0] * 5)
+    >>> target = Predictions.from_probabilities([[0.9, 0.1]] * 90 + [[0.1, 0.9]] * 10)
+    >>> estimate = SLD().fit(reference).estimate(target)
+    >>> estimate.details["prior"].round(2).tolist(), round(estimate.value, 2)
+    ([1.0, 0.0], 0.9)
+    """
+
+    name = "sld"
+    family = "label shift"
+    order = 190
+    cost = "slow"
+    stable = "P(x | y)"
+    needs = ("probabilities",)
+    assumes = "P(x | y) is unchanged (label shift) and the probabilities are calibrated on the reference"
+    citation = "saerens2002"
+    heavy = True
+
+    def _fit(self, reference: Predictions) -> None:
+        if reference.label is None:
+            raise NotApplicable("needs the true class (`label`) of reference rows")
+        self._score: Score = natural_confidence(reference)
+        self._classes = reference.num_classes
+        label = reference.label[reference.label >= 0]
+        if not len(label):
+            raise NotApplicable("needs reference rows with a `label`")
+        self._source_rows: Array = np.bincount(label, minlength=self._classes)
+        shift, variance = confidence_gap(reference, self._score)
+        self._gap_variance = variance + shift**2
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """A bounded sample of probabilities and predicted classes."""
+        fields, limit = ["probabilities", "predicted"], rows_to_keep(self._classes)
+        return Sums(rows=len(batch), sample=RowSample.of(batch, fields, limit, self.seed))
+
+    def finish(self, state: Sums) -> Estimate:
+        """EM, then the mean adjusted posterior of the predicted class."""
+        sample, rows = state["sample"], state["rows"]
+        probabilities = sample["probabilities"]
+        check_width(probabilities, self._classes)
+        found = adjusted_prior(probabilities, sample["predicted"], self._source_rows, seed=self.seed)
+        value = found.accuracy
+        used = len(sample)
+        variance = float(found.accuracies.var(ddof=1)) + self._gap_variance + max(value * (1 - value), 0.0) / rows
+        source, trials = self._source_rows / self._source_rows.sum(), min(used, int(self._source_rows.sum()))
+        details = {"prior": found.prior, "reference_prior": source, "rows_used": used}
+        return self._from_variance(state, value, variance, trials, score=self._score.name, details=details)
+
+
+def rows_to_keep(classes: int) -> int:
+    """Target rows to keep for methods that iterate over them: 20,000 for few classes, 1,000 for a thousand.
+
+    >>> rows_to_keep(10), rows_to_keep(1000)
+    (20000, 1000)
+    """
+    return min(sample_limit(classes), max(_MOST_VALUES // classes, 500))
+
+
+def check_width(probabilities: Array, classes: int) -> None:
+    """`NotApplicable` where the target has another number of classes than the reference.
+
+    >>> check_width(np.ones((5, 2)), 2)
+    """
+    if probabilities.shape[1] != classes:
+        raise NotApplicable(
+            f"the target has {probabilities.shape[1]} classes, the reference {classes}; give both the same class names"
+        )
 
 
 def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
@@ -35,7 +315,7 @@ def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
 
     >>> import numpy as np
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_counts import count_labels
+    >>> from oodometer.estimators.target_prior import count_labels
     >>> label_counts, one = count_labels(Predictions.from_classes([0] * 99, label=[0] * 99)), np.ones((99, 1))
     >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), label_counts)
     ('no class prior explains the target: misfit 13.0 times what label shift leaves (p = 0.01); do not rely on this',)
@@ -84,9 +364,7 @@ class LabelShift(LabelCountEstimator):
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of a sample of reference rows."""
-        told = copy.copy(self)
-        told._labelled = labelled_rows(own.known(), self.seed)
-        return told
+        return self._with(_labelled=labelled_rows(own.known(), self.seed))
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows, each class with its new share."""
@@ -103,21 +381,77 @@ class LabelShift(LabelCountEstimator):
         rows, label_counts = state["rows"], self._label_counts
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
         value = fit.accuracy
-        variance = spread_variance(fit) + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, min(rows, label_counts.total), self.level)
-        details = {
-            "prior": fit.prior,
-            "reference_prior": label_counts.prior,
-            "recall": fit.recall,
-            "fit": fit.to_dict(),
-            "cells": len(label_counts) - 1,
-        }
-        return self._estimate(
-            state,
-            value,
-            lower,
-            upper,
-            score=None if label_counts.score is None else label_counts.score.name,
-            details=details,
-            warnings=fit_notes(fit, label_counts),
-        )
+        variance = fit.variance + max(value * (1 - value), 0.0) / rows
+        details: dict[str, Any] = {"prior": fit.prior, "reference_prior": label_counts.prior, "recall": fit.recall}
+        details |= {"fit": fit.to_dict(), "cells": len(label_counts) - 1}
+        more = {"score": None if label_counts.score is None else label_counts.score.name, "details": details}
+        trials, notes = min(rows, label_counts.total), fit_notes(fit, label_counts)
+        return self._from_variance(state, value, variance, trials, warnings=notes, **more)
+
+
+PriorChoice = Literal["mle", "bbse", "sld", "source"]
+
+
+def check_choice(choice: str) -> PriorChoice:
+    """The name of a way to estimate the prior; `UsageError` lists them.
+
+    >>> check_choice("mle")
+    'mle'
+    """
+    for known in get_args(PriorChoice):
+        if choice == known:
+            made: PriorChoice = known
+            return made
+    raise UsageError(f"unknown prior {choice!r}; choose one of {', '.join(get_args(PriorChoice))}")
+
+
+def choose_prior(choice: PriorChoice, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
+    """Estimate the target's class prior.
+
+    ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``: inverse of the confusion matrix; ``sld``:
+    EM on the posteriors of ``state["sample"]``; ``source``: the reference's own prior, wrong under label shift.
+
+    >>> from oodometer import Predictions
+    >>> from oodometer.estimators.target_prior import count_labels
+    >>> label_counts = count_labels(Predictions.from_classes([0, 0, 1, 1], label=[0, 0, 1, 1]))
+    >>> choose_prior("source", label_counts, Sums(counts=np.array([9, 1, 0]))).prior.tolist()
+    [0.5, 0.5]
+    """
+    if choice == "mle":
+        fit = label_shift_test(label_counts, state["counts"], seed=seed)
+        return replace(fit, details={"fit": fit.to_dict()}, notes=fit_notes(fit, label_counts))
+    rng = np.random.default_rng([seed, 53])
+    redrawn, recalls = redraw_reference(label_counts, _DRAWS, rng)
+    recall = recall_of(label_counts)
+    if choice == "source":
+        shares = np.stack([np.bincount(label_counts.pair_label, row, label_counts.classes) for row in redrawn])
+        priors = shares / shares.sum(axis=1, keepdims=True)
+        return PriorFit(label_counts.prior, recall, priors, recalls, {}, label_counts.notes)
+    if choice == "sld":
+        sample = state["sample"]
+        check_width(sample["probabilities"], label_counts.classes)
+        found = adjusted_prior(sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed)
+        again = recalls[np.arange(len(found.priors)) % len(recalls)]
+        return PriorFit(found.prior, recall, found.priors, again, {}, label_counts.notes)
+    counts = label_counts.by_prediction(state["counts"])
+    total = max(int(counts.sum()), 1)
+    drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
+    own = label_counts.owner[label_counts.pair_cell] * label_counts.classes + label_counts.pair_label
+    size = label_counts.classes**2
+
+    def prior_of(pair_rows: Array, predicted: Array) -> tuple[Array, float]:
+        joint = np.bincount(own, pair_rows, size).reshape(label_counts.classes, label_counts.classes) / pair_rows.sum()
+        solved = invert_confusion(joint, np.diag(joint), predicted)
+        return solved.weights * joint.sum(axis=0), solved.condition
+
+    prior, condition = prior_of(label_counts.pair_rows, counts / total)
+    priors = np.repeat(prior[None], _DRAWS, axis=0)
+    kept = np.ones(_DRAWS, dtype=bool)
+    for draw in range(_DRAWS):
+        try:
+            priors[draw] = prior_of(redrawn[draw], drawn[draw])[0]
+        except NotApplicable:  # this draw's matrix cannot be inverted, though the reference's own can
+            kept[draw] = False
+    if kept.sum() < _DRAWS / 2:
+        raise NotApplicable("the reference's confusion matrix can barely be inverted: most redrawn ones cannot")
+    return PriorFit(prior, recall, priors[kept], recalls[kept], {"condition": condition}, label_counts.notes)

@@ -9,14 +9,12 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..inference.row_sample import RowSample
-from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Sums
-from .label_counts import LabelCountEstimator
-from .prior_choice import PriorFit, check_choice, choose_prior
-from .sld import rows_to_keep
+from .label_shift import check_choice, choose_prior, rows_to_keep
+from .target_prior import LabelCountEstimator, PriorFit
 
 _SWEEPS = 1_000
 _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
@@ -64,8 +62,7 @@ def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 
 
 
 def _ratio(target: Array, present: Array) -> Array:
-    out: Array = np.divide(target, present, out=np.zeros(len(target)), where=present > _NO_SHARE)
-    return out
+    return np.divide(target, present, out=np.zeros(len(target)), where=present > _NO_SHARE)
 
 
 class ContingencyEstimator(LabelCountEstimator):
@@ -104,17 +101,10 @@ class ContingencyEstimator(LabelCountEstimator):
         rows, cells = state["rows"], self._label_counts
         value = float(np.trace(table))
         variance = fit.variance + doubt**2 + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, min(rows, cells.total), self.level)
-        details = {
-            "prior": fit.prior,
-            "prior_by": self._choice,
-            "reference_prior": cells.prior,
-            **fit.details,
-            **extra,
-        }
+        details = {"prior": fit.prior, "prior_by": self._choice, "reference_prior": cells.prior, **fit.details, **extra}
         if cells.classes <= 100:
             details["contingency"] = table
-        return self._estimate(state, value, lower, upper, details=details, warnings=fit.notes)
+        return self._from_variance(state, value, variance, min(rows, cells.total), details=details, warnings=fit.notes)
 
 
 @final

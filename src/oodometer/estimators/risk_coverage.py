@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
+from ..inference.decision_metrics import answers_for
 from ..inference.method import Method
 from ..intervals import check_level
 from ..kernels import quantiles, tally
@@ -17,7 +18,7 @@ from ..predictions import Predictions
 from ..results import Curve
 from ..scores import Score, natural_confidence
 from .base import Sums
-from .confidence import confidence_bins
+from .mean_confidence import confidence_bins
 
 _REPLICATES = 200
 _POINTS = 100
@@ -97,8 +98,11 @@ class RiskCoverage(Method[Sums, Curve]):
         low, high = quantiles(draws - draws.mean(axis=0), [tail, 1 - tail])
         lower = np.clip(np.minimum(accuracy + low, accuracy), 0, 1)
         upper = np.clip(np.maximum(accuracy + high, accuracy), 0, 1)
-        thresholds = _thresholds(counts, coverage)
-        answers = [_answer(w, coverage, accuracy, lower, thresholds) for w in self.target_accuracies]
+        # the confidence at which each coverage is reached, as the representative of its bin
+        below = np.cumsum(counts[::-1])
+        index = np.searchsorted(below, coverage * below[-1] - 1e-9)
+        thresholds: Array = centres(1)[::-1][np.minimum(index, len(counts) - 1)]
+        answers = answers_for(self.target_accuracies, {"": accuracy, "safe_": lower}, coverage, thresholds)
         return Curve(
             name="risk_coverage",
             x=coverage,
@@ -129,21 +133,3 @@ def _along(counts: Array, rate: Array, coverage: Array) -> Array:
     out = np.stack([np.interp(w, r, h) for w, r, h in zip(wanted, rows, hits, strict=True)]) / wanted
     clipped: Array = np.clip(out, 0, 1)
     return clipped
-
-
-def _thresholds(counts: Array, coverage: Array) -> Array:
-    """The confidence at which each coverage is reached (the representative of its bin)."""
-    below = np.cumsum(counts[::-1])
-    index = np.searchsorted(below, coverage * below[-1] - 1e-9)
-    out: Array = centres(1)[::-1][np.minimum(index, len(counts) - 1)]
-    return out
-
-
-def _answer(target: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array) -> dict[str, Any]:
-    """The largest coverage at which the estimate (and the band's lower end) still reaches the target accuracy."""
-    out: dict[str, Any] = {"accuracy": target}
-    for name, values in (("", accuracy), ("safe_", lower)):
-        enough = np.flatnonzero(values >= target)
-        out[f"{name}coverage"] = float(coverage[enough[-1]]) if len(enough) else None
-        out[f"{name}threshold"] = float(thresholds[enough[-1]]) if len(enough) else None
-    return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
+from ..inference.row_sample import seeded_sample
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
-from ..scores import Score
+from ..scores import NeighborDistance, Score, natural_confidence
 from .base import Estimator, Sums, root_sum_square
 
 
@@ -131,9 +133,21 @@ def fit_record_threshold(
     return made
 
 
+def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:
+    """The share of so many rows above a threshold, and its ends: Wilson's joined with the uncertainty of the threshold.
+
+    ``shares`` are those above the threshold and above both ends of its own interval.
+    """
+    value, low, high = shares.tolist()
+    lower, upper = wilson_from_variance(value, max(value * (1 - value), mismatch) / rows, rows, level)
+    down = root_sum_square(value - lower, value - min(low, value))
+    return value, value - down, value + root_sum_square(upper - value, max(high, value) - value)
+
+
 class Thresholded(Estimator):
     """What every threshold estimator shares; subclasses say which score."""
 
+    family = "threshold"
     needs: ClassVar[tuple[str, ...]] = ()
     assumes = "on the target, too, as many samples lie above the threshold as are correct"
     citation = "garg2022"
@@ -159,13 +173,9 @@ class Thresholded(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """Share above the threshold."""
         rows = state["rows"]
-        value, at_low, at_high = (state["above"] / rows).tolist()
-        variance = max(value * (1 - value), self._mismatch) / rows
-        lower, upper = wilson_from_variance(value, variance, rows, self.level)
-        down = root_sum_square(value - lower, value - min(at_low, value))
-        up = root_sum_square(upper - value, max(at_high, value) - value)
+        ends = share_above(state["above"] / rows, self._mismatch, rows, self.level)
         details = {"threshold": self._thresholds[0].threshold, "share_of_ties": self._thresholds[0].share_of_ties}
-        return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)
+        return self._estimate(state, *ends, score=self._score.name, details=details)
 
 
 class ThresholdOfScore(Thresholded):
@@ -203,7 +213,6 @@ class Threshold(ThresholdOfScore):
     """
 
     name = "threshold"
-    family = "threshold"
     order = 60
     runs_as = ("threshold:margin", "threshold:energy")
     citation = "trivedi2023"
@@ -233,3 +242,257 @@ class Threshold(ThresholdOfScore):
             ends = (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
             found = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
             self._thresholds = (found, *self._thresholds[1:])
+
+
+@final
+@register("estimator")
+class AverageThresholdedConfidence(Thresholded):
+    """Choose t with mean_S [s >= t] = acc_S, answer mean_T [s >= t]; s = max probability (natural confidence).
+
+    The threshold is exact (a sort of the reference, not a grid); ties share their credit so that the
+    reference is matched; a reference without errors puts t at its lowest score, one without successes above
+    its highest. The interval joins the binomial variance of the target with the rank uncertainty of the
+    threshold (Woodruff). `NotApplicable` without confidences. Over-estimates when the true drop is 10-20
+    points. Source: Garg et al. (2022).
+
+    >>> p = [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]
+    >>> reference = Predictions.from_probabilities(p, label=[0, 0, 1, 1])
+    >>> target = Predictions.from_probabilities([[0.85, 0.15], [0.75, 0.25], [0.6, 0.4], [0.5, 0.5]])
+    >>> AverageThresholdedConfidence().fit(reference).estimate(target).value
+    0.25
+    """
+
+    name = "atc"
+    in_middle = True
+    order = 40
+    reads = "confidence"
+    voice = 2
+    needs = ("probabilities|confidence|token_logprobs",)
+
+    def _make_score(self, reference: Predictions) -> Score:
+        return natural_confidence(reference)
+
+
+@final
+@register("estimator")
+class AverageThresholdedEntropy(Thresholded):
+    """ATC with the negative entropy sum_k p_k log p_k (<= 0) as score; see `AverageThresholdedConfidence`.
+
+    Needs `probabilities` or `candidate_scores`; `NotApplicable` without. Source: Garg et al. (2022), where it is the
+    better of the two.
+
+    >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
+    >>> AverageThresholdedEntropy().fit(reference).estimate(reference).value
+    0.5
+    """
+
+    name = "atc-entropy"
+    order = 50
+    reads = "confidence"
+    in_panel = True
+    voice = 1
+    needs = ("probabilities|candidate_scores",)
+
+    def _make_score(self, reference: Predictions) -> Score:
+        score: Score = create("score", "negative_entropy")
+        return score
+
+
+@final
+@register("estimator")
+class Agreement(ThresholdOfScore):
+    """``agreement``: threshold over model agreement, mean_i [h_0 = h_i]; the same as ``threshold:model_agreement``.
+
+    Needs `members`; `NotApplicable` without. The best score under shift, unless the models share a simplicity
+    bias. Source: Trivedi et al. (2023).
+
+    >>> from oodometer import Predictions
+    >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], members=[[0, 0], [0, 0]])
+    >>> Agreement().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "agreement"
+    family = "agreement"
+    beyond_overlap = True
+    reads = "models"
+    order = 140
+    favour = 16.0
+    voice = 1
+    citation = "trivedi2023"
+    needs = ("members",)
+    score_name = "model_agreement"
+
+
+@final
+@register("estimator")
+class Smoothness(ThresholdOfScore):
+    """``smoothness``: threshold over view agreement (LMS); the same as ``threshold:view_agreement``.
+
+    Needs `views`; `NotApplicable` without. Source: Ng et al. (2023); behind confidence in Trivedi et al. (2023).
+
+    >>> from oodometer import Predictions
+    >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], views=[[0, 0], [0, 0]])
+    >>> Smoothness().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "smoothness"
+    family = "smoothness"
+    order = 150
+    citation = "ng2023"
+    needs = ("views", "prediction|probabilities")
+    score_name = "view_agreement"
+
+
+_ENOUGH_ROWS = 20
+
+
+class _WithScore(Estimator):
+    """A threshold estimator that names its score in its own name, ``<name>:<score>``."""
+
+    family = "threshold"
+
+    def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        self._score: Score = create("score", score)
+        if score != "max_probability":
+            self.name = f"{self.name}:{score}"  # type: ignore[misc]
+
+    @classmethod
+    def from_argument(cls, argument: str, **options: Any) -> Self:
+        """``<name>:<score>``."""
+        return cls(score=argument, **options)
+
+
+@final
+@register("estimator")
+class ClasswiseThreshold(_WithScore):
+    """``threshold-classwise:<score>``: for each predicted class k choose t_k with mean_{S,k} [s >= t_k] = acc_{S,k}.
+
+    Answers mean_T [s >= t_h(x)]. A class predicted fewer than 20 times on the reference gets the global threshold. The
+    interval joins the binomial variance of the target with the rank uncertainty of every class's threshold.
+
+    Parameters
+    ----------
+    score : name of a score; max probability by default.
+
+    Needs a predicted class and the score's fields, else `NotApplicable`. Source: Li et al. (2022).
+
+    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
+    >>> ClasswiseThreshold().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "threshold-classwise"
+    order = 70
+    reads = "confidence"
+    in_panel = True
+    needs = ("class", "prediction|probabilities|members")
+    assumes = "within each predicted class as many target samples lie above the threshold as are correct"
+    citation = "li2022"
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score = self._score.fit(reference)
+        scores, verdicts, predicted = (self._score.leave_one_out(reference), reference.verdicts, reference.predicted)
+        overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
+        thresholds: list[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold]] = []
+        own = np.zeros(reference.num_classes, dtype=bool)
+        # codes of 8 or 16 bits sort by radix, in a pass or two
+        order = np.argsort(predicted.astype(np.min_scalar_type(reference.num_classes)), kind="stable")
+        scores, verdicts = scores[order], verdicts[order]
+        edges = np.concatenate([[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))])
+        for k, (start, stop) in enumerate(itertools.pairwise(edges.tolist())):
+            own[k] = stop - start >= _ENOUGH_ROWS
+            thresholds.append(
+                fit_threshold(scores[start:stop], verdicts[start:stop], self.level, within_gap=True)[0]
+                if own[k]
+                else overall
+            )
+        self._own = own
+        self._thresholds: Array = np.array([[three[j].threshold for three in thresholds] for j in range(3)])
+        self._ties: Array = np.array([[three[j].share_of_ties for three in thresholds] for j in range(3)])
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, and for each predicted class the credit at its threshold and at the ends of its interval."""
+        reached, tied = count_passed(self._score(batch), batch.predicted, self._thresholds)
+        above = reached - tied * (1 - self._ties)
+        return Sums(rows=len(batch), above=above)
+
+    def finish(self, state: Sums) -> Estimate:
+        """Share above the class's own threshold."""
+        rows, above = state["rows"], state["above"] / state["rows"]
+        value = float(above[0].sum())
+        lower, upper = wilson_from_variance(value, max(value * (1 - value), self._mismatch) / rows, rows, self.level)
+        falls, rises = above[0] - np.minimum(above[1], above[0]), np.maximum(above[2], above[0]) - above[0]
+        # classes with a threshold of their own vary independently; those with the global one vary together
+        shared = ~self._own
+        down = root_sum_square(value - lower, *falls[self._own], falls[shared].sum())
+        up = root_sum_square(upper - value, *rises[self._own], rises[shared].sum())
+        details = {"own_threshold": int(self._own.sum()), "global_threshold": int(shared.sum())}
+        return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)
+
+
+_MOST_GATE_ROWS = 10_000  # of the reference, to fit the gate and the threshold on
+_QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance
+
+
+@final
+@register("estimator")
+class DistanceThreshold(_WithScore):
+    """``threshold-distance:<score>``: mean_T [s >= t and d <= q_h(x)].
+
+    d is the mean distance to the nearest reference features (`neighbor_distance`), q_k the 0.99 quantile of d among
+    reference rows predicted as k (the global one below 20 rows); gate and threshold are fitted on a seeded sample of
+    10,000 rows of a larger reference. Samples beyond it count as errors; t is fitted on the
+    reference with the gate closed in the same way, so that the reference is matched (the paper fits t first).
+    Needs `features`, a predicted class and the score's fields, else `NotApplicable`. Source: Roschewitz and
+    Glocker (2023).
+
+    >>> p = Predictions.from_arrays(probabilities=[[0.9, 0.1], [0.6, 0.4]], label=[0, 1], features=[[0.0], [0.1]])
+    >>> DistanceThreshold().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "threshold-distance"
+    _distance = NeighborDistance()
+    beyond_overlap = True
+    order = 80
+    cost = "slow"
+    needs = ("class", "features", "prediction|probabilities|members")
+    assumes = "features tell new regions apart, and within the known ones the threshold holds"
+    citation = "roschewitz2023"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        return super().why_not(record) or self._distance.why_not(record)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score, self._distance = self._score.fit(reference), NeighborDistance().fit(reference)
+        if len(reference) > _MOST_GATE_ROWS:
+            reference = reference.take(seeded_sample(len(reference), _MOST_GATE_ROWS, self.seed))
+        nearness, predicted = self._distance.leave_one_out(reference), reference.predicted
+        gates = np.full(reference.num_classes, np.quantile(nearness, _QUANTILE))
+        for k in np.flatnonzero(np.bincount(predicted, minlength=len(gates)) >= _ENOUGH_ROWS):
+            gates[k] = np.quantile(nearness[predicted == k], _QUANTILE)
+        self._gates: Array = gates
+        scores = self._gated(reference, self._score.leave_one_out(reference), nearness)
+        self._thresholds, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
+
+    def _gated(self, record: Predictions, scores: Array, nearness: Array) -> Array:
+        """The score, with -inf for samples beyond the gate."""
+        return np.where(nearness >= self._gates[record.predicted], scores.astype(np.float64), -np.inf)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, rows beyond the gate, and how many score at or above the threshold and the ends of its interval."""
+        scores = self._gated(batch, self._score(batch), self._distance(batch))
+        within = scores[scores > -np.inf]  # what lies beyond is an error, even where the threshold is at -inf
+        above = np.array([total_credit(within, threshold) for threshold in self._thresholds])
+        return Sums(rows=len(batch), beyond=len(batch) - len(within), above=above)
+
+    def finish(self, state: Sums) -> Estimate:
+        """Share above the threshold and within the gate."""
+        rows = state["rows"]
+        ends = share_above(state["above"] / rows, self._mismatch, rows, self.level)
+        details = {"threshold": self._thresholds[0].threshold, "share_beyond_the_reference": state["beyond"] / rows}
+        return self._estimate(state, *ends, score=self._score.name, details=details)

@@ -1,4 +1,4 @@
-"""Voting bounds: at least k of n judges accept (below), at least n - k + 1 do (above), their mean between."""
+"""Votes: bounds by k of n judges, and the accuracy that explains votes that err as on the reference."""
 
 from __future__ import annotations
 
@@ -8,11 +8,201 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, NotApplicable, UsageError
+from ..inference.clusters import student_quantile
 from ..intervals import clopper_pearson, wilson
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
 from .base import Estimator, Sums
+
+_MOST_JOINT = 4  # judges whose votes are read jointly; of more, how many of them say Correct
+_ROWS_EACH = 10  # of the target for each of the reference: more narrow hardly anything, and are counted as so many
+_LEAST_ROWS = 1_000
+_ROWS_A_CELL = 10  # of the rarer kind on the reference, from which on the judges' votes are read jointly
+_GRID = 401
+_MOST_STEPS = 2_000
+_CONVERGED = 1e-5
+_REFUTED = 0.01  # p-value of the fit below which the error rates did not carry over
+_CHANCE = 0.05  # p-value above which judges tell right from wrong no better than chance
+
+
+@final
+@register("estimator")
+class CorrectedVotes(Estimator):
+    """The accuracy a that explains the votes v on the target: P(v) = a P(v | right) + (1 - a) P(v | wrong).
+
+    P(v | right) and P(v | wrong) are learnt from the labelled reference: of one judge they are its sensitivity s and
+    its rate of false alarms f, and a = (share accepted - f) / (s - f) is Rogan and Gladen's estimate. Up to four
+    judges are read jointly (2^n patterns of votes) where 10 right and 10 wrong reference rows a pattern are there, else
+    by the number that say Correct. The interval holds every a that the likelihood of reference and target together does
+    not refute (its profile lies within t^2 / 2 of the highest, t Student's quantile for as many rows as the rarer kind
+    has), so it knows of the chance in the judges' error rates, too, and lies in [0, 1]; the value is the median of the
+    profile, taken as a density, with the target's shares as of ten rows for each of the reference.
+
+    What must carry over is the judges' error rates, on right and on wrong outputs apart; the accuracy may change.
+    Where the votes on the target fit no mixture (p < 0.01) they did not, and where the judges tell right from wrong no
+    better than chance on the reference (p > 0.05) nothing follows from them: the interval is then all of [0, 1], and a
+    warning says why. Discriminators that were trained on one distribution err otherwise outside of it, which one judge
+    alone cannot show. Needs `votes` of the same judges in both, and labelled reference rows of either kind;
+    `NotApplicable` without. Source: Rogan and Gladen (1978); Gart and Buck (1966).
+
+    >>> right = np.repeat([True, False], 500)
+    >>> seen = np.concatenate([np.arange(500) < 450, np.arange(500) < 235])  # s = 0.90, f = 0.47
+    >>> reference = Predictions.from_arrays(votes=[seen], correct=right)
+    >>> target = Predictions.from_arrays(votes=[np.arange(2000) < 1413])
+    >>> found = CorrectedVotes().fit(reference).estimate(target)
+    >>> round(found.value, 2), found.details["accepted"], found.details["judges"][0]["sensitivity"]
+    (0.55, 0.7065, 0.9)
+    """
+
+    name = "votes-corrected"
+    family = "votes"
+    order = 161
+    cost = "slow"
+    needs = ("votes",)
+    assumes = "the judges err on the target as often as on the labelled reference, on right and on wrong outputs apart"
+    citation = "rogan1978"
+
+    def _fit(self, reference: Predictions) -> None:
+        assert reference.votes is not None
+        self._judges = len(reference.votes)
+        cells, right = _cells(reference.votes), reference.verdicts > 0
+        if not right.any() or right.all():
+            missing = "wrong" if right.all() else "right"
+            raise NotApplicable(f"needs labelled reference rows of both kinds; none is {missing}")
+        size = _pattern_count(self._judges)
+        self._table = np.stack([np.bincount(cells[right == truth], minlength=size) for truth in (False, True)])
+        accepted = [[int(np.count_nonzero(v[right == truth] > 0)) for truth in (False, True)] for v in reference.votes]
+        names = reference.names.get("judge") or tuple(str(j + 1) for j in range(self._judges))
+        wrong, good = int((~right).sum()), int(right.sum())
+        self._rates: list[dict[str, Any]] = [
+            {"judge": str(name), "sensitivity": hits / good, "false_alarms": alarms / wrong}
+            for name, (alarms, hits) in zip(names, accepted, strict=True)
+        ]
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
+        assert batch.votes is not None
+        if len(batch.votes) != self._judges:
+            remedy = "give the same judges in both files, in the same order"
+            expected = f"votes of the reference's {self._judges} judges"
+            raise InputError(expected, got=f"those of {len(batch.votes)}", column="votes", remedy=remedy)
+        cells = np.bincount(_cells(batch.votes), minlength=_pattern_count(self._judges))
+        majority = int(np.count_nonzero(2 * (batch.votes > 0).sum(axis=0) > self._judges))
+        return Sums(rows=len(batch), cells=cells, majority=majority)
+
+    def finish(self, state: Sums) -> Estimate:
+        """Median and interval of the likelihood's profile; all of [0, 1] where the judges say nothing."""
+        from scipy.special import chdtrc, xlogy
+
+        table, cells = self._table, state["cells"]
+        if len(cells) > self._judges + 1 and int(table.sum(axis=1).min()) < _ROWS_A_CELL * len(cells):
+            number = np.array([pattern.bit_count() for pattern in range(len(cells))])
+            table, cells = (
+                np.stack([np.bincount(number, row) for row in np.atleast_2d(one)]) for one in (table, cells)
+            )
+            cells = cells[0]
+        size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
+        shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
+        # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
+        usual = logs if state["rows"] >= most else profile(table, cells * (most / state["rows"]))[1]
+        misfit = max(2 * (best - float(logs.max())), 0.0)
+        p_fit = float(chdtrc(size - 2, misfit)) if size > 2 else float(chdtrc(1, misfit)) / 2
+        both = table.sum(axis=0) / table.sum()  # the likelihood ratio of "both kinds have the same cells"
+        same = 2 * float(sum(xlogy(kind, kind / kind.sum()).sum() - xlogy(kind, both).sum() for kind in table))
+        p_chance = float(chdtrc(size - 1, same))
+        weight = np.exp(usual - usual.max())
+        value = float(np.interp(0.5, np.cumsum(weight) / weight.sum(), shares))
+        reach = student_quantile(self.level, float(table.sum(axis=1).min()) - 1)
+        inside = shares[2 * (logs.max() - logs) <= reach**2]
+        lower, upper = min(float(inside[0]), value), max(float(inside[-1]), value)
+        accepted = state["majority"] / state["rows"]
+        warnings = []
+        if p_fit < _REFUTED:
+            warnings.append(
+                "the votes on the target fit no mixture of those on right and on wrong reference rows "
+                f"(p = {p_fit:.1g}): the judges' error rates did not carry over; label some target rows"
+            )
+        if p_chance > _CHANCE:
+            warnings.append(
+                "on the labelled reference the judges tell right from wrong no better than chance "
+                f"(p = {p_chance:.2g}): nothing follows from their votes; label more rows"
+            )
+        if warnings:
+            lower, upper = 0.0, 1.0
+        details: dict[str, Any] = {
+            "accepted": accepted,
+            "judges": self._rates,
+            "reference_rows": {"wrong": int(table[0].sum()), "right": int(table[1].sum())},
+            "maximum_likelihood": float(shares[logs.argmax()]),
+            "p_fit": p_fit,
+            "p_chance": p_chance,
+            "refuted": bool(warnings),
+        }
+        if self._judges == 1:
+            sensitivity, alarms = (self._rates[0][name] for name in ("sensitivity", "false_alarms"))
+            gap = sensitivity - alarms
+            details["rogan_gladen"] = (accepted - alarms) / gap if gap else None
+        return self._estimate(state, value, lower, upper, details=details, warnings=tuple(warnings))
+
+
+def said_of_rates(details: Any) -> str:
+    """What judges say as they are, and how they err on the reference, in a phrase.
+
+    >>> said_of_rates({"accepted": 0.7, "judges": [{"judge": "a", "sensitivity": 0.9, "false_alarms": 0.47}]})
+    'as they are the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the wrong outputs'
+    """
+    rates = details["judges"]
+    right, wrong = (sum(one[name] for one in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
+    each = "" if len(rates) == 1 else " on average"
+    return (
+        f"as they are the votes say {percent(details['accepted'])}; on the reference they accept{each} "
+        f"{percent(right)} of the right and {percent(wrong)} of the wrong outputs"
+    )
+
+
+def _pattern_count(judges: int) -> int:
+    return 2**judges if judges <= _MOST_JOINT else judges + 1
+
+
+def _cells(votes: Array) -> Array:
+    """The pattern of votes of each sample as a number, or how many judges say Correct."""
+    said = votes > 0
+    if len(votes) > _MOST_JOINT:
+        return np.asarray(said.sum(axis=0))
+    return np.asarray((said * (1 << np.arange(len(votes)))[:, None]).sum(axis=0))
+
+
+def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
+    """Shares a of the second of two kinds in a mixture, their log-likelihoods, and that of cells without a model.
+
+    For each a the cells' chances p_0 and p_1 of both kinds are those of highest likelihood, given the labelled rows of
+    each and the rows of the mixture, whose cells have the chances a p_1 + (1 - a) p_0. By EM: the rows of a cell that
+    are of the second kind, a share a p_1 / (a p_1 + (1 - a) p_0), count as labelled. ``table`` has the labelled rows by
+    kind and cell, shape (2, cell), ``cells`` the rows of the mixture, (cell,).
+
+    >>> shares, logs, best = profile(np.array([[500, 500], [100, 900]]), np.array([300, 700]))
+    >>> round(float(shares[logs.argmax()]), 2), round(best - float(logs.max()), 4)
+    (0.5, 0.0)
+    """
+    from scipy.special import xlogy
+
+    shares = np.linspace(0.0, 1.0, _GRID)[:, None]
+    prior = 1e-3 / len(cells)
+    wrong, right = (np.tile((kind + prior) / (kind + prior).sum(), (_GRID, 1)) for kind in table)
+    logs = np.full(_GRID, -np.inf)
+    for _ in range(_MOST_STEPS):
+        before = logs
+        first = shares * right
+        mixed = first + (1 - shares) * wrong
+        logs = (xlogy(table[0], wrong) + xlogy(table[1], right) + xlogy(cells, mixed)).sum(axis=1)
+        if np.abs(logs - before).max() < _CONVERGED:
+            break
+        moved = cells * first / np.where(mixed > 0, mixed, 1)
+        right, wrong = table[1] + moved, table[0] + cells - moved
+        right, wrong = (kind / kind.sum(axis=1, keepdims=True) for kind in (right, wrong))
+    best = sum(float(xlogy(n, n / n.sum()).sum()) for n in (*table, cells))
+    return shares[:, 0], logs, best
 
 
 @final
@@ -74,9 +264,7 @@ class VotingBounds(Estimator):
         if reference.votes is None:
             return
         # the floor of metrics has many files; a file without votes needs none of them
-        from ..metrics.vote_bounds import against_truth
-        from ..metrics.vote_counts import VoteCounts
-        from ..metrics.vote_rules import check_agree
+        from ..metrics.votes import VoteCounts, against_truth, check_agree
 
         check_agree(self.agree, len(reference.votes))
         try:
@@ -101,7 +289,7 @@ class VotingBounds(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows by the number of judges that accept them, and the rows that each judge accepts."""
-        from ..metrics.vote_rules import count_votes
+        from ..metrics.votes import count_votes
 
         assert batch.votes is not None
         judges = len(batch.votes)
@@ -112,17 +300,13 @@ class VotingBounds(Estimator):
         """Sum of both, of the same judges."""
         one, other = len(a["accepted"]), len(b["accepted"])
         if one != other:
-            raise InputError(
-                "parts with the same judges",
-                got=f"{one} and {other}",
-                column="votes",
-                remedy="give every row a vote of every judge",
-            )
+            remedy = "give every row a vote of every judge"
+            raise InputError("parts with the same judges", got=f"{one} and {other}", column="votes", remedy=remedy)
         return a + b
 
     def finish(self, state: Sums) -> Estimate:
         """The two shares and their mean."""
-        from ..metrics.vote_rules import check_agree
+        from ..metrics.votes import check_agree
 
         rows, judges = state["rows"], len(state["accepted"])
         agree = check_agree(self.agree, judges)
@@ -134,22 +318,23 @@ class VotingBounds(Estimator):
         warnings = []
         if self._seen is not None:
             details["reference"] = plain(self._seen)
-            warnings += [_refuted(self._seen)] if self._seen["refuted"] else []
+            if self._seen["refuted"]:
+                accuracy, low_end, high_end = (
+                    percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound")
+                )
+                warnings.append(
+                    f"on the labelled reference the accuracy, {accuracy}, lies outside the judges' own bounds, "
+                    f"{low_end} to {high_end}, by more than chance: they fail alike"
+                )
         if judges == 1:
             warnings.append("one judge makes no bounds: its verdicts are taken at their word, errors and all")
         return self._estimate(
-            state,
-            (low + high) / 2,
-            lower,
-            upper,
-            score="vote_share",
-            details=details,
-            warnings=tuple(warnings),
+            state, (low + high) / 2, lower, upper, score="vote_share", details=details, warnings=tuple(warnings)
         )
 
     def _shares(self, reached: Array, accepted: Array, rows: int) -> dict[str, Any]:
         """The ladder, the bounds of every k, and each judge alone."""
-        from ..metrics.vote_rules import agreements
+        from ..metrics.votes import agreements
 
         judges = len(accepted)
 
@@ -163,19 +348,7 @@ class VotingBounds(Estimator):
             "by_judge": each,
             "ladder": [{"at_least": j, **share(int(reached[j]))} for j in range(1, judges + 1)],
             "bounds": [
-                {
-                    "agree": k,
-                    "lower": float(reached[k] / rows),
-                    "upper": float(reached[judges - k + 1] / rows),
-                }
+                {"agree": k, "lower": float(reached[k] / rows), "upper": float(reached[judges - k + 1] / rows)}
                 for k in agreements(judges)
             ],
         }
-
-
-def _refuted(seen: dict[str, Any]) -> str:
-    """What the labelled reference says against the judges."""
-    return (
-        f"on the labelled reference the accuracy, {percent(seen['accuracy'])}, lies outside the judges' own bounds, "
-        f"{percent(seen['lower_bound'])} to {percent(seen['upper_bound'])}, by more than chance: they fail alike"
-    )

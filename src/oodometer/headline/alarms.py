@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from ..errors import UsageError
 from ..results import Interval
 from ..results.alarms import WHEN, AlarmRule, Alarms, Failing, FailWhen, RuleKind
-from .falls import CHANGED, FELL
+from .natural_shifts import CHANGED, FELL
 
 METRICS = ("accuracy",)
 _LIMITS = {"mcc": (-1.0, 1.0), "cohen_kappa": (-1.0, 1.0), "expected_value": (-math.inf, math.inf)}

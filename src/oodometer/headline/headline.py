@@ -9,14 +9,13 @@ from statistics import median
 import numpy as np
 
 from ..diagnoses import Diagnosis
-from ..estimators.votes_corrected import said_of_rates
+from ..estimators.votes import said_of_rates
 from ..inference.clusters import clustered_error
 from ..intervals import clopper_pearson
 from ..registry import known, those
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
-from .trimmed_mean import averaged_methods, trimmed_mean
-from .weighing import TrialWeighting, Weighed, spelled
+from .weighing import TrialWeighting, averaged_methods, spelled, trimmed_mean
 
 _ALARMING_SPREAD = 0.1
 _ASSUMES_LIKE_TRIALS = (
@@ -71,36 +70,31 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
     """The number before judges are heard."""
     level, diagnosis, source = evidence.level, evidence.diagnosis, evidence.source
     kind = None if diagnosis is None else diagnosis.kind
-    if diagnosis is not None and kind == "support":
-        beyond = _beyond(by_name, level, diagnosis)
-        if beyond is not None:
-            return beyond
+    if diagnosis is not None and kind == "support" and (chosen := beyond_overlap(by_name)):
+        # no re-weighting of the reference can stand for the target, and other models were asked
+        value = float(median(e.value for e in chosen))
+        lower, upper = min(value, *(e.lower for e in chosen)), max(value, *(e.upper for e in chosen))
+        interval, method = Interval(value, lower, upper, level, "empirical"), ", ".join(e.method for e in chosen)
+        assumes = "the truth lies within the span of methods that do not ask for overlap; nothing proves it"
+        return Headline(interval, f"median of {method}", assumes, "low", diagnosis.why)
     if evidence.weighting is not None and source is not None:
         rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
         weighed = evidence.weighting.weigh(values, evidence.shift_statistics, source, rows, level, kind)
         if weighed is not None:
-            return _backtested(weighed, evidence, source)
+            value = weighed.value
+            lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
+            if source in (0.0, 1.0) and evidence.reference_rows:
+                # no trial can err on rows that are all alike; more of them might not be
+                ends = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
+                lower, upper = min(lower, ends[0]), max(upper, ends[1])
+            why = "the target moved further than any shift that was simulated from the reference"
+            if weighed.covered:
+                why = "the trials simulate shifts under which P(y | x) or P(x | y) stands still; "
+                why += "life need not keep to that"
+            interval = Interval(value, lower, upper, level, "backtest")
+            return Headline(interval, "backtest: " + spelled(weighed), _ASSUMES_LIKE_TRIALS, "low", why)
     return _agreeing(by_name, level)
-
-
-def _backtested(weighed: Weighed, evidence: Evidence, source: float) -> Headline:
-    """The number that the trials favour."""
-    value, level = weighed.value, evidence.level
-    lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
-    if source in (0.0, 1.0) and evidence.reference_rows:
-        # no trial can err on rows that are all alike; more of them might not be
-        low, high = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
-        lower, upper = min(lower, low), max(upper, high)
-    return Headline(
-        Interval(value, lower, upper, level, "backtest"),
-        "backtest: " + spelled(weighed),
-        _ASSUMES_LIKE_TRIALS,
-        "low",
-        "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
-        if weighed.covered
-        else "the target moved further than any shift that was simulated from the reference",
-    )
 
 
 def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
@@ -122,22 +116,6 @@ def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
     return chosen if any(known("estimator", e.method).reads == "models" for e in chosen) else []
 
 
-def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:
-    """The answer where no re-weighting of the reference can stand for the target, and other models were asked."""
-    chosen = beyond_overlap(by_name)
-    if not chosen:
-        return None
-    value = float(median(e.value for e in chosen))
-    lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
-    return Headline(
-        Interval(value, min(lower, value), max(upper, value), level, "empirical"),
-        "median of " + ", ".join(e.method for e in chosen),
-        "the truth lies within the span of methods that do not ask for overlap; nothing proves it",
-        "low",
-        diagnosis.why,
-    )
-
-
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     """The middle of different kinds of estimate; the interval runs from their lowest to their highest end.
 
@@ -146,7 +124,13 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     empirical, never a guarantee. Other models' agreement is heard before the trimmed mean, whose methods all look at
     this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
     """
-    groups = _method_groups(by_name)
+    # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
+    spoken: dict[str, tuple[int, str]] = {}
+    for name in by_name:
+        cls = known("estimator", name) if ":" not in name else None
+        if cls is not None and cls.voice:
+            spoken[cls.family] = min(spoken.get(cls.family, (cls.voice, name)), (cls.voice, name))
+    groups = sorted((by_name[name] for _, name in spoken.values()), key=lambda e: known("estimator", e.method).order)
     alone = not any(known("estimator", e.method).reads == "models" for e in groups)
     together = trimmed_mean({m: e.value for m, e in by_name.items()}) if alone else float("nan")
     chosen = groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
@@ -162,33 +146,13 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     spread = max(e.value for e in chosen) - min(e.value for e in chosen)
     lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
     names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(e.method for e in chosen)
-    if spread > _ALARMING_SPREAD:
-        trust = "none"
-        why = (
-            f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
-            "label some target rows"
-        )
-    else:
-        trust = "low"
-        why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
-    return Headline(
-        Interval(value, lower, upper, level, "empirical"),
-        names,
-        "the truth lies within the span of methods whose assumptions differ; nothing proves it",
-        trust,
-        why,
-    )
-
-
-def _method_groups(by_name: Mapping[str, Estimate]) -> list[Estimate]:
-    """One estimate of each family: methods that differ only in a detail would otherwise outvote the others."""
-    spoken: dict[str, tuple[int, str]] = {}
-    for name in by_name:
-        cls = known("estimator", name) if ":" not in name else None
-        if cls is not None and cls.voice:
-            spoken[cls.family] = min(spoken.get(cls.family, (cls.voice, name)), (cls.voice, name))
-    chosen = [by_name[name] for _, name in spoken.values()]
-    return sorted(chosen, key=lambda e: known("estimator", e.method).order)
+    trust = "none" if spread > _ALARMING_SPREAD else "low"
+    why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
+    if trust == "none":
+        why = f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
+        why += "label some target rows"
+    assumes = "the truth lies within the span of methods whose assumptions differ; nothing proves it"
+    return Headline(Interval(value, lower, upper, level, "empirical"), names, assumes, trust, why)
 
 
 def _alone(only: Estimate) -> Headline:
@@ -252,27 +216,23 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         assert at is not None
         if at.lower <= made.interval.value <= at.upper:
             return made
-        apart = abs(made.interval.value - at.value) > _ALARMING_SPREAD
-        return Headline(
-            Interval(at.value, min(made.lower, at.lower), max(made.upper, at.upper), level, "empirical"),
-            f"votes-corrected, against {made.method}",
-            "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
-            "none" if apart else "low",
-            f"{said_of_rates(corrected.details)}, which makes {percent(at.value)}, and the other methods say "
-            f"{percent(made.value)}: one side fails; label some target rows",
-        )
-    if votes is None or seen is None or seen["refuted"] or votes.details.get("judges") == 1:
-        return made
-    if votes.lower <= made.interval.value <= votes.upper:
-        return made
-    apart = abs(made.interval.value - votes.value) > _ALARMING_SPREAD
-    lower, upper = min(made.interval.lower, votes.lower), max(made.interval.upper, votes.upper)
+        interval, name, said = at.interval, "votes-corrected", said_of_rates(corrected.details)
+        said += f", which makes {percent(at.value)}, and the other methods say"
+    else:
+        if votes is None or seen is None or seen["refuted"] or votes.details.get("judges") == 1:
+            return made
+        if votes.lower <= made.interval.value <= votes.upper:
+            return made
+        interval, name = votes.interval, "votes"
+        low, high = percent(votes.details["lower_bound"]), percent(votes.details["upper_bound"])
+        said = f"judges that were right about the reference accept {low} to {high} of the outputs, "
+        said += "and the other methods say"
+    trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
+    lower, upper = min(made.interval.lower, interval.lower), max(made.interval.upper, interval.upper)
     return Headline(
-        Interval(votes.value, lower, upper, level, "empirical"),
-        f"votes, against {made.method}",
+        Interval(interval.value, lower, upper, level, "empirical"),
+        f"{name}, against {made.method}",
         "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
-        "none" if apart else "low",
-        f"judges that were right about the reference accept {percent(votes.details['lower_bound'])} to "
-        f"{percent(votes.details['upper_bound'])} of the outputs, and the other methods say "
-        f"{percent(made.interval.value)}: one side fails; label some target rows",
+        trust,
+        f"{said} {percent(made.interval.value)}: one side fails; label some target rows",
     )

@@ -12,9 +12,47 @@ import numpy as np
 from ..arrays import Array
 from ..backtests.trials import Trial
 from ..diagnoses.base import ShiftKind
-from ..registry import known
+from ..registry import known, those
 from ..results import percent
-from .trimmed_mean import trimmed_mean, trimmed_mean_share
+
+_LEAST = 4
+_TRIMMED = 2
+_ROWS = 1000  # reference rows at which the trials and the trimmed mean weigh alike
+
+
+def averaged_methods() -> tuple[str, ...]:
+    """The methods: one of each kind, a difference, two calibrations, label shift, two thresholds, transport.
+
+    >>> averaged_methods()
+    ('doc', 'atc-entropy', 'threshold-classwise', 'im', 'cbpe', 'leap', 'cott')
+    """
+    return those("estimator", lambda cls: cls.in_panel)
+
+
+def trimmed_mean(estimates: Mapping[str, float]) -> float:
+    """Mean of their estimates without the two lowest and the two highest (of few, fewer); NaN with under four.
+
+    With small samples weights that were estimated err more than the methods differ, and a mean without weights is hard
+    to beat; without its extremes it also survives one method that breaks down. Source: Claeskens et al. (2016).
+
+    >>> trimmed_mean({"doc": 0.5, "im": 0.6, "cbpe": 0.8, "leap": 0.9, "source": 1.0})
+    0.7
+    """
+    said = sorted(estimates[m] for m in averaged_methods() if m in estimates)
+    if len(said) < _LEAST:
+        return float("nan")
+    trimmed = min(_TRIMMED, (len(said) - 1) // 2)
+    return float(np.mean(said[trimmed : len(said) - trimmed]))
+
+
+def trimmed_mean_share(reference_rows: int) -> float:
+    """Weight of the trimmed mean beside trials from so many labelled rows, 1000 / (1000 + rows).
+
+    >>> trimmed_mean_share(1000), round(trimmed_mean_share(50_000), 2)
+    (0.5, 0.02)
+    """
+    return _ROWS / (_ROWS + reference_rows)
+
 
 LEAST_TRIALS = 20
 # Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
@@ -99,7 +137,7 @@ class TrialWeighting:
         counts = Counter(t.family for t in trials)
         self._favour = np.array([getattr(known("estimator", m), "favour", 1.0) for m in methods])
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
-        values = [_values(t) for t in trials]
+        values = [_with_label_shift({m: three[0] for m, three in t.estimates.items()}, t.signs) for t in trials]
         rows = np.array([t.rows for t in trials])
         self._truth = np.array([t.truth for t in trials])
         self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
@@ -123,9 +161,15 @@ class TrialWeighting:
         """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
         if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
             return None
-        points, here = self._points(_vector(shift_statistics, estimates, source))
+        here = _vector(shift_statistics, estimates, source)
+        # what the target lacks is left out; a trial that lacks what the target has did not move in it
+        seen = ~np.isnan(here)
+        scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
+        scale[:2] = _SCALE_OF_SIGNS
+        points, here = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen], here[seen] / scale[seen]
         distance = np.square(points - here).sum(axis=1)
-        prior = self._prior * self._likely(kind)
+        factors = _LIKELY.get(kind or "unknown", {})  # how much likelier the diagnosis makes each trial's family
+        prior = self._prior * np.array([factors.get(t.family, 1.0) for t in self.trials])
         weights = self._weights(distance, prior)
         said = np.array([estimates.get(m, np.nan) for m in self.methods])
         shares = self._shares(weights, ~np.isnan(said))
@@ -152,21 +196,6 @@ class TrialWeighting:
             dict(sorted(alike.items(), key=lambda item: -item[1])),
             covered,
         )
-
-    def _points(self, here: Array) -> tuple[Array, Array]:
-        """Statistics of the trials, shape (trial, statistic), and of the target, in their scales.
-
-        What the target lacks is left out. A trial that lacks what the target has counts as one that did not move in it.
-        """
-        seen = ~np.isnan(here)
-        scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
-        scale[:2] = _SCALE_OF_SIGNS
-        return np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen], here[seen] / scale[seen]
-
-    def _likely(self, kind: ShiftKind | None) -> Array:
-        """How much likelier the diagnosis makes each trial's family."""
-        factors = _LIKELY.get(kind or "unknown", {})
-        return np.array([factors.get(t.family, 1.0) for t in self.trials])
 
     def _weights(self, distance: Array, prior: Array) -> Array:
         near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
@@ -195,14 +224,7 @@ class TrialWeighting:
         return float(np.clip(mixed, 0, 1))
 
     def _half(
-        self,
-        weights: Array,
-        between: Array,
-        prior: Array,
-        answered: Array,
-        value: float,
-        rows: int,
-        level: float,
+        self, weights: Array, between: Array, prior: Array, answered: Array, value: float, rows: int, level: float
     ) -> float:
         """Half-width: weighted quantile of the rule's errors on the trials, with the target's own sampling error."""
         heavy = np.flatnonzero(weights > 1e-4 * weights.max())
@@ -230,12 +252,8 @@ class TrialWeighting:
         return max(quantile * float(np.sqrt(widened * (own + there) / max(square, 1e-12))), least)
 
 
-def _values(trial: Trial) -> dict[str, float]:
-    """What each method said; that of label shift is among the statistics where the method itself was not tried."""
-    return _with_label_shift({m: three[0] for m, three in trial.estimates.items()}, trial.signs)
-
-
 def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]) -> dict[str, float]:
+    """What each method said; label shift's is among the statistics where the method itself was not tried."""
     return ({"label-shift": shift["label_shift"]} if "label_shift" in shift else {}) | dict(estimates)
 
 

@@ -5,17 +5,24 @@ Each room holds a pass in plain numpy and, where `passes.c` was compiled, hands 
 
 from __future__ import annotations
 
-from .bins import LOG_ODDS_BINS, equal_bin, half_bin, log_odds_bin, log_odds_centres
-from .cells import best_split, cell_sums
+from .bins import (
+    LOG_ODDS_BINS,
+    best_split,
+    cell_sums,
+    count_passed,
+    equal_bin,
+    half_bin,
+    log_odds_bin,
+    log_odds_centres,
+    off_diagonal_counts,
+    pool_adjacent,
+    tally,
+)
 from .compiled import is_compiled
-from .entropy import entropy_sums
 from .hash import mix, row_hash
-from .isotonic import pool_adjacent
-from .off_diagonal import off_diagonal_counts
-from .quantiles import quantiles
-from .tally import count_passed, tally
+from .incomplete_beta import quantiles
 from .threads import by_chunks, concatenated, cores, later, limited_to, one_thread, pool, side_by_side
-from .top import FEW_CLASSES, RowStatistics, Top, look_over, row_statistics, row_sums, top_two
+from .top import FEW_CLASSES, RowStatistics, Top, entropy_sums, look_over, row_statistics, row_sums, top_two
 
 __all__ = [
     "FEW_CLASSES",

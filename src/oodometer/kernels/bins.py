@@ -1,12 +1,179 @@
-"""Bins: log-odds bins of probabilities, and equal bins over [0, 1]."""
+"""Bins and cells: log-odds bins, counts over them, splits of cells and blocks that rise."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..arrays import Array
-from .compiled import passes, supports
+from .compiled import contiguous, is_compiled, passes, supports
 from .threads import by_chunks
+
+
+def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
+    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA).
+
+    rows (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added
+    up and compared as products, so that the blocks of whole numbers are exact.
+
+    >>> [a.tolist() for a in pool_adjacent(np.array([4, 2, 2]), np.array([0, 2, 1]))]
+    [[0, 1], [4.0, 4.0], [0.0, 3.0]]
+    """
+    first: list[int] = []
+    many: list[float] = []
+    right: list[float] = []
+    pairs = zip(rows.astype(float).tolist(), hits.astype(float).tolist(), strict=True)
+    for start, (rows_here, hits_here) in enumerate(pairs):
+        while many and right[-1] * rows_here >= hits_here * many[-1]:
+            rows_here += many.pop()
+            hits_here += right.pop()
+            start = first.pop()
+        first.append(start)
+        many.append(rows_here)
+        right.append(hits_here)
+    return np.array(first, dtype=np.int64), np.array(many), np.array(right)
+
+
+_ROWS_AT_A_TIME = 1 << 15
+
+
+def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, verdicts: Array | None = None) -> Array:
+    """Samples in each cell, int64, axes (kind, bin, verdict): ``of`` kinds, ``width`` bins.
+
+    bins and kinds have shape (sample,); without ``kinds`` all are of kind 0. The last axis has one entry, or two with
+    ``verdicts``: those whose verdict is not 1, and those whose verdict is. `ValueError` for a bin or kind that is none.
+
+    >>> tally(np.array([0, 0, 1]), 2, verdicts=np.array([1, 0, 1], dtype=np.int8)).tolist()
+    [[[1, 1], [0, 1]]]
+    >>> tally(np.array([0, 0, 1]), 2, kinds=np.array([1, 1, 0]), of=2)[:, :, 0].tolist()
+    [[0, 1], [2, 0]]
+    """
+    last = 1 if verdicts is None else 2
+    out = np.zeros((of, width, last), dtype=np.int64)
+    for name, values, most in (("bins", bins, width), ("kinds", kinds, of)):
+        if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
+            raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
+    flat = out.reshape(-1)
+    step = max(_ROWS_AT_A_TIME, flat.size)  # small enough for the cache, and not smaller than what is added up
+    for start in range(0, len(bins), step):
+        part = slice(start, start + step)
+        code = bins[part]
+        if kinds is not None:
+            code = code + np.multiply(kinds[part], width, dtype=np.intp)
+        if verdicts is not None:
+            code = code * 2
+            code += verdicts[part] == 1
+        flat += np.bincount(code, minlength=flat.size)
+    return out
+
+
+def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple[Array, Array]:
+    """How many scores of each kind reach each of the kind's thresholds, and how many are exactly on it; int64.
+
+    scores and kinds have shape (sample,), thresholds (few) and both results (threshold, kind); without ``kinds`` all
+    are of the only one. `ValueError` for a kind that is none.
+
+    >>> thresholds = np.array([[0.2, 0.95], [0.4, 0.9]])
+    >>> reached, tied = count_passed(np.array([0.2, 0.5, 0.9]), np.array([0, 0, 1]), thresholds)
+    >>> reached.tolist(), tied.tolist()
+    ([[2, 0], [1, 1]], [[1, 0], [0, 1]])
+    """
+    many, of = thresholds.shape
+    if kinds is None:
+        found = [
+            (np.count_nonzero(scores >= threshold), np.count_nonzero(scores == threshold))
+            for threshold in thresholds[:, 0]
+        ]
+        both = np.array(found, dtype=np.int64).reshape(many, 2, 1)
+        return both[:, 0], both[:, 1]
+    if len(kinds) and not (kinds.min() >= 0 and kinds.max() < of):
+        raise ValueError(f"kinds: expected numbers from 0 to {of - 1}")
+    # which thresholds a score reaches is one number, so that one count does for all of them
+    code = np.left_shift(kinds, many, dtype=np.intp)
+    tied = np.zeros((many, of), dtype=np.int64)
+    for place, line in enumerate(thresholds):
+        own = np.take(line, kinds)
+        code += np.left_shift(scores >= own, place, dtype=np.intp)
+        equal = scores == own
+        if equal.any():
+            tied[place] = np.bincount(kinds[equal], minlength=of)
+    counts = np.bincount(code, minlength=of << many).reshape(of, *[2] * many)
+    axes = range(many, 0, -1)  # the first threshold is the lowest bit, the last axis
+    reached = [counts.take(1, axis).reshape(of, -1).sum(axis=1) for axis in axes]
+    return np.array(reached, dtype=np.int64).reshape(many, of), tied
+
+
+def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
+    """Sums over ``rows`` of gradient, curvature and 1 by (column, bin), shape (column, bin, 3).
+
+    codes are int32 bin numbers, shape (sample, column), C-contiguous; rows int64 sample numbers; gradient and curvature
+    float64, shape (sample,). Each cell is summed in the order of the rows. `ValueError` for numbers that are none of
+    the bins or samples.
+
+    >>> codes = np.array([[0], [1], [1]], dtype=np.int32)
+    >>> cell_sums(codes, np.array([0, 1, 2]), np.array([1.0, 2.0, 3.0]), np.ones(3), 2).tolist()
+    [[[1.0, 1.0, 1.0], [5.0, 2.0, 2.0]]]
+    """
+    if not is_compiled():
+        return _plain_sums(codes, rows, gradient, curvature, bins)
+    cells = np.zeros((codes.shape[1], bins, 3))
+    passes.cell_sums(codes, rows, gradient, curvature, cells)
+    return cells
+
+
+def _plain_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
+    columns = codes.shape[1]
+    there = codes if len(rows) == len(codes) else codes[rows]
+    if there.size and not (there.min() >= 0 and there.max() < bins):
+        raise ValueError(f"codes: expected numbers below {bins}")
+    places = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
+    size = columns * bins
+    cells = np.empty((3, size))
+    for cell, values in zip(cells, (gradient, curvature), strict=False):
+        cell[:] = np.bincount(places, np.repeat(values[rows], columns), size)
+    cells[2] = np.bincount(places, minlength=size)
+    return np.moveaxis(cells.reshape(3, columns, bins), 0, -1)
+
+
+def best_split(
+    cells: Array, total: tuple[float, float], limits: tuple[float, float, float], *, is_root: bool
+) -> tuple[int, int, tuple[float, float]] | None:
+    """Column and bin of the first best split, and gradient and curvature of its left side; None where none is allowed
+    or brings anything.
+
+    A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H; ``total`` is (G, H) of the node. ``limits``: fewest rows and
+    least curvature of a side, and what is added to every divisor.
+
+    >>> cells = np.array([[[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]])
+    >>> best_split(cells, (0.0, 2.0), (1, 0.001, 0.0), is_root=True)
+    (0, 0, (1.0, 1.0))
+    """
+    bins = cells.shape[1]
+    if is_compiled():
+        low = np.empty(2)
+        place = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
+        return None if place < 0 else (place // bins, place % bins, (float(low[0]), float(low[1])))
+    return _plain_split(cells, total, limits, is_root)
+
+
+def _plain_split(
+    cells: Array, total: tuple[float, float], limits: tuple[float, float, float], is_root: bool
+) -> tuple[int, int, tuple[float, float]] | None:
+    (gradient, curvature), (least_rows, least_curvature, tiny) = total, limits
+    low_gradient, low_curvature, low_rows = np.moveaxis(np.cumsum(cells, axis=1), -1, 0)
+    high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
+    allowed = (low_rows >= least_rows) & (low_rows[0, -1] - low_rows >= least_rows)
+    allowed &= (low_curvature >= least_curvature) & (high_curvature >= least_curvature)
+    # what the node loses undivided; the same for all its splits, and left out of the root's
+    gain = 0.0 if is_root else gradient * (-gradient / (curvature + tiny))
+    # an empty side has no curvature to divide by; no such split is allowed
+    left = low_gradient * (-low_gradient / np.where(allowed, low_curvature + tiny, 1.0))
+    right = high_gradient * (-high_gradient / np.where(allowed, high_curvature + tiny, 1.0))
+    gains = np.where(allowed, gain - left - right, 0.0)
+    place = np.unravel_index(int(gains.argmax()), gains.shape)
+    if gains[place] <= 0:
+        return None
+    return int(place[0]), int(place[1]), (float(low_gradient[place]), float(low_curvature[place]))
+
 
 # Bins of equal width in the binary exponent and the leading mantissa bits of min(p, 1 - p): about log-odds. Computed
 # with integer shifts, so that binning ten million probabilities costs a few passes and no logarithm.
@@ -60,8 +227,7 @@ def half_bin(probability: Array, offset: Array | int = 0) -> Array:
     code = np.right_shift(single.view(np.int32), _SHIFT)
     np.maximum(code, _TOP_CODE - _HALF, out=code)
     np.minimum(code, _TOP_CODE - 1, out=code)
-    out: Array = np.add(code, np.asarray(offset, dtype=np.intp) - (_TOP_CODE - _HALF), dtype=np.intp)
-    return out
+    return np.add(code, np.asarray(offset, dtype=np.intp) - (_TOP_CODE - _HALF), dtype=np.intp)
 
 
 def log_odds_centres() -> Array:
@@ -90,3 +256,56 @@ def equal_bin(values: Array, bins: int) -> Array:
     # in the bounds before it is a whole number: of what is not finite none could be made
     out: Array = np.fmin(np.fmax(place, 0), bins - 1).astype(np.intp)
     return out
+
+
+def off_diagonal_counts(
+    probabilities: Array, predicted: Array, width: int, *, is_argmax: bool = True
+) -> tuple[Array, Array]:
+    """Counts by (class, log-odds bin) of the classes that were not predicted, and their summed probability.
+
+    probabilities have axes (sample, class), predicted (sample,); ``width`` bins, `LOG_ODDS_BINS` or an 8th of them. The
+    counts are int64, shape (class, bin); the sums float64, axes (predicted class, class), with a zero diagonal.
+
+    ``is_argmax`` says that every other class has a probability of at most one half, so that a shift of its bits is its
+    bin. `ValueError` for predicted classes that are none.
+
+    >>> others, mass = off_diagonal_counts(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 0]), LOG_ODDS_BINS)
+    >>> others.sum(axis=1).tolist(), mass.round(3).tolist()
+    ([0, 2], [[0.0, 0.3], [0.0, 0.0]])
+    """
+    classes = probabilities.shape[1]
+    if not supports(probabilities):
+        return _plain(probabilities, predicted, width, is_argmax)
+    counts = np.zeros((classes, width), dtype=np.int64)
+    mass = np.zeros((classes, classes))
+    passes.count_off_diagonal(contiguous(probabilities), contiguous(predicted, np.int32), counts, mass, is_argmax)
+    return counts, mass
+
+
+def _plain(probabilities: Array, predicted: Array, width: int, is_argmax: bool) -> tuple[Array, Array]:
+    from scipy.sparse import csr_matrix
+
+    rows, classes = probabilities.shape
+    if rows and not (predicted.min() >= 0 and predicted.max() < classes):
+        raise ValueError(f"predicted: expected numbers from 0 to {classes - 1}")
+    coarse = LOG_ODDS_BINS // width
+    offset = np.arange(classes) * LOG_ODDS_BINS
+    counts = np.zeros(classes * width, dtype=np.int64)
+
+    def count(values: Array, shift: Array) -> Array:
+        index = half_bin(values, shift) if is_argmax else log_odds_bin(values) + shift
+        if coarse > 1:
+            index //= coarse
+        return np.bincount(index.ravel(), minlength=classes * width)
+
+    def work(start: int, stop: int) -> None:
+        nonlocal counts
+        counts += count(probabilities[start:stop], offset)
+
+    by_chunks(work, rows, classes, threads=False)
+    # the predicted classes were counted with the others and are taken off again: quicker than leaving them out
+    counts -= count(probabilities[np.arange(rows), predicted], offset[predicted])
+    chosen = csr_matrix((np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes))
+    mass = np.asarray(chosen.T @ probabilities, dtype=np.float64)
+    np.fill_diagonal(mass, 0.0)
+    return counts.reshape(classes, width), mass

@@ -1,17 +1,147 @@
-"""Accuracy: the share of correct samples, with the exact binomial interval."""
+"""Accuracy, top-k accuracy and recall at k: shares of samples that are right, with exact binomial intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
-from ..arrays import Array
-from ..classes import truth_values
-from ..errors import InputError, NotApplicable
+import numpy as np
+
+from ..arrays import Array, Ragged
+from ..candidates import check_candidate_scores, check_within
+from ..checks import check_length
+from ..classes import encode_positions, truth_values
+from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..registry import register
-from .base import VERDICT, Measure, Metric, measure
+from .base import VERDICT, Measure, Metric, checked_classes, measure
+
+_OFTEN_ASKED = (1, 2, 3, 5, 10)
+
+
+def recall_at_k(candidate_scores: Any, label: Any, k: int = 1) -> float:
+    """R@k = share of samples whose true candidate is among the k of the highest scores, a fraction.
+
+    ``candidate_scores``: a list of scores a sample; ``label``: the position of the true one, from 0. Among equal scores
+    the first comes first, as in a prediction, so that R@1 is the accuracy.
+
+    Raises `InputError` for scores or positions that are none, `UsageError` for a k below 1. Source: Lowe et al. (2015).
+
+    >>> recall_at_k([[0.1, 0.9, 0.5], [2.0, 1.0, 3.0]], [2, 2], k=1), recall_at_k([[0.1, 0.9, 0.5]], [2], k=2)
+    (0.5, 1.0)
+    """
+    scores = check_candidate_scores(candidate_scores)
+    truth = encode_positions(label, "label")
+    check_length(len(scores), len(truth), "label")
+    if not len(truth) or (truth < 0).any():
+        got = "null" if len(truth) else "none"
+        raise InputError("a true candidate for every sample", got=got, remedy="drop unlabelled rows", column="label")
+    check_within(truth, scores, "label")
+    return float((_candidates_before(scores, truth) < _checked_k(k, "R@1")).mean())
+
+
+def _argument_k(argument: str, example: str) -> int:
+    if not (argument.isascii() and argument.isdecimal()):
+        raise UsageError(f"expected a k such as {example}, got {argument!r}")
+    return int(argument)
+
+
+def _checked_k(k: Any, first: str) -> int:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise UsageError(f"expected a k of at least 1, got {k!r}; {first} is the accuracy")
+    return int(k)
+
+
+def _candidates_before(scores: Ragged, truth: Array) -> Array:
+    """How many candidates stand before the true one, int64, shape (sample,)."""
+    starts, lengths = scores.offsets[:-1], scores.lengths
+    own = np.repeat(scores.values[starts + truth], lengths)
+    at = np.arange(len(scores.values)) - np.repeat(starts, lengths)
+    before = (scores.values > own) | ((scores.values == own) & (at < np.repeat(truth, lengths)))
+    return np.add.reduceat(before.astype(np.int64), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """How many samples have their true candidate at each place, shape (place,), and the most and fewest candidates."""
+
+    counts: Array
+    most: int
+    fewest: int
+
+    def __add__(self, other: Places) -> Places:
+        counts = np.zeros(max(len(self.counts), len(other.counts)), dtype=np.int64)
+        counts[: len(self.counts)] += self.counts
+        counts[: len(other.counts)] += other.counts
+        return Places(counts, max(self.most, other.most), min(self.fewest, other.fewest))
+
+
+@final
+@register("metric")
+class RecallAtK(Metric[Places, Measure]):
+    """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5.
+
+    ``by_k`` has it for other k, ``mean_reciprocal_rank`` the mean of 1 / place. By default k is 1; of R@k/n, n is the
+    number of candidates, ``most_candidates``. Only of records with `candidate_scores`.
+
+    Source: Lowe et al. (2015).
+
+    >>> p = Predictions.from_candidates([[0.1, 0.9, 0.5], [2.0, 1.0, 3.0]], label=[2, 2])
+    >>> found = RecallAtK(k=2).compute(p)
+    >>> found.value, [row["value"] for row in found.extras["by_k"]], found.extras["mean_reciprocal_rank"]
+    (1.0, [0.5, 1.0], 0.75)
+    """
+
+    name = "recall_at_k"
+    needs = (("candidate_scores", "label"),)
+    bigger_is_better = True
+    quiet = True
+    citation = "lowe2015"
+
+    def __init__(self, k: int = 1) -> None:
+        self.k = _checked_k(k, "R@1")
+
+    @classmethod
+    def from_argument(cls, argument: str) -> Self:
+        """``recall_at_k:5``."""
+        return cls(_argument_k(argument, "recall_at_k:5"))
+
+    def summarize(self, batch: Predictions) -> Places:
+        """Count the places of the true candidates."""
+        if batch.label is None or batch.candidate_scores is None:
+            raise NotApplicable("needs `candidate_scores` and `label`")
+        known = batch.take(batch.label >= 0)
+        scores, label = known.candidate_scores, known.label
+        assert scores is not None
+        assert label is not None
+        if not len(label):
+            return Places(np.zeros(0, dtype=np.int64), 0, np.iinfo(np.int64).max)
+        lengths = scores.lengths
+        return Places(np.bincount(_candidates_before(scores, label)), int(lengths.max()), int(lengths.min()))
+
+    def finish(self, state: Places, level: float = 0.95, seed: int = 0) -> Measure:
+        """R@k and its exact interval."""
+        rows = int(state.counts.sum())
+        if not rows:
+            raise NotApplicable("needs at least one labelled row")
+        by_k: list[dict[str, Any]] = []
+        for k in sorted({self.k, *(one for one in _OFTEN_ASKED if one < state.most)}):
+            hits = int(state.counts[:k].sum())
+            low, high = clopper_pearson(hits, rows, level)
+            by_k.append({"k": k, "value": hits / rows, "lower": low, "upper": high})
+        own = next(row for row in by_k if row["k"] == self.k)
+        return measure(
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "exact",
+            k=self.k,
+            most_candidates=state.most,
+            fewest_candidates=state.fewest,
+            mean_reciprocal_rank=float((state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows),
+            by_k=by_k,
+        )
 
 
 def accuracy(correct: Any) -> float:
@@ -36,11 +166,6 @@ class Counts:
     rows: int
     hits: int
 
-    @classmethod
-    def of(cls, verdict: Array) -> Counts:
-        """State of verdicts 0 or 1, shape (sample,)."""
-        return cls(len(verdict), int(verdict.sum()))
-
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.rows + other.rows, self.hits + other.hits)
 
@@ -64,10 +189,81 @@ class Accuracy(Metric[Counts, Measure]):
 
     def summarize(self, batch: Predictions) -> Counts:
         """Count the rows of known truth."""
-        return Counts.of(batch.known().verdicts)
+        verdict = batch.known().verdicts
+        return Counts(len(verdict), int(verdict.sum()))
 
-    def finish(self, state: Counts, level: float = 0.95, seed: int = 0) -> Measure:
-        """The share and its exact interval."""
-        if not state.rows:
-            raise NotApplicable("needs at least one labelled row")
+    def _finish(self, state: Counts, level: float, seed: int) -> Measure:
         return measure(state.hits / state.rows, clopper_pearson(state.hits, state.rows, level), level, "exact")
+
+
+def top_k_accuracy(probabilities: Any, label: Any, k: int = 5) -> float:
+    """Share of samples whose true class is among the k of the highest probabilities, a fraction.
+
+    ``probabilities`` of shape (sample, class), ``label`` integer classes of shape (sample,). Among equal probabilities
+    the first class comes first, as in a prediction, so that k = 1 is the accuracy. Raises `InputError` for arrays that
+    hold no probabilities or no known classes, `UsageError` for a k below 1. Source: Russakovsky et al. (2015).
+
+    >>> top_k_accuracy([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [1, 0], k=2)
+    0.5
+    """
+    checked, codes = checked_classes(probabilities, label)
+    return float((_classes_before(checked, codes) < _checked_k(k, "top 1")).mean())
+
+
+def _classes_before(probabilities: Array, label: Array) -> Array:
+    """How many classes stand before the true one, int64, shape (sample,)."""
+    own = probabilities[np.arange(len(label)), label][:, None]
+    before = probabilities > own
+    tied = (probabilities == own) & (np.arange(probabilities.shape[1]) < label[:, None])
+    out: Array = np.count_nonzero(before | tied, axis=1)
+    return out
+
+
+@final
+@register("metric")
+class TopKAccuracy(Metric[Counts, Measure]):
+    """Top-k accuracy with the interval of Clopper and Pearson (1934); ``top_k_accuracy:3`` asks for k = 3, not 5.
+
+    Only for more than k classes. Source: Russakovsky et al. (2015).
+
+    >>> from oodometer import Predictions
+    >>> p = Predictions.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], label=[1, 0])
+    >>> TopKAccuracy(k=2).compute(p).value
+    0.5
+    """
+
+    name = "top_k_accuracy"
+    needs = (("class", "label", "probabilities"),)
+    bigger_is_better = True
+    quiet = True
+    citation = "russakovsky2015"
+
+    def __init__(self, k: int = 5) -> None:
+        self.k = _checked_k(k, "top 1")
+
+    @classmethod
+    def from_argument(cls, argument: str) -> Self:
+        """``top_k_accuracy:3``."""
+        return cls(_argument_k(argument, "top_k_accuracy:3"))
+
+    @property
+    def state_key(self) -> str:
+        """One state for each k."""
+        return f"top:{self.k}"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """Why this record is not enough, or None."""
+        few = record.probabilities is not None and record.num_classes <= self.k
+        return f"needs more than {self.k} classes; ask for top_k_accuracy:2, say" if few else self.missing(record)
+
+    def summarize(self, batch: Predictions) -> Counts:
+        """Count the rows whose true class is among the first k."""
+        if batch.label is None or batch.probabilities is None:
+            raise NotApplicable("needs `probabilities` and `label`")
+        known = batch.label >= 0
+        places = _classes_before(batch.probabilities[known], batch.label[known])
+        return Counts(len(places), int(np.count_nonzero(places < self.k)))
+
+    def _finish(self, state: Counts, level: float, seed: int) -> Measure:
+        ends = clopper_pearson(state.hits, state.rows, level)
+        return measure(state.hits / state.rows, ends, level, "exact", k=self.k)

@@ -1,13 +1,13 @@
-"""Accuracy-coverage AUC: mean accuracy over all coverages when the most confident samples are answered first."""
+"""Areas under curves of accuracy or risk over coverage: accuracy-coverage AUC, AURC, E-AURC and AUGRC."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import NotApplicable
 from ..registry import register
 from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
@@ -97,12 +97,157 @@ class AccuracyCoverageArea(RankMetric[Measure]):
     bigger_is_better = True
     citation = "kamath2020"
 
-    def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> Measure:
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
-        if not state.rows:
-            raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         value = auc_of(groups)
         variance = area_variance(groups)
         ends = from_influence(value, variance, groups.rows, groups.rarer, level)
         return measure(value, ends, level, "asymptotic", **area_rounding(groups))
+
+
+def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
+    """Mean over k = 1..n of the error rate of the k most confident samples; ties in expectation over their order.
+
+    This is 1 minus the accuracy-coverage area. Arguments and errors as in `area_under_accuracy_coverage`. Source:
+    Geifman, Uziel and El-Yaniv (2019).
+
+    >>> round(area_under_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # (0 + 1/2 + 1/3) / 3
+    0.2778
+    """
+    return 1 - auc_of(Ranks.of(*checked_pair(confidence, correct)).groups)
+
+
+@final
+@register("metric")
+class RiskCoverageArea(RankMetric[Measure]):
+    """Area under the risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
+    >>> round(RiskCoverageArea().compute(r).value, 4)
+    0.2778
+    """
+
+    name = "aurc"
+    bigger_is_better = False
+    citation = "geifman2019"
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+        groups = state.groups
+        area = auc_of(groups)
+        variance = area_variance(groups)
+        ends = from_influence(1 - area, variance, groups.rows, groups.rarer, level)
+        return measure(1 - area, ends, level, "asymptotic", **area_rounding(groups))
+
+
+def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
+    """AURC minus the AURC of the perfect order (all correct samples first) of the same n verdicts; 0 is best.
+
+    For error rate e and many samples the perfect order has e + (1 - e) ln(1 - e); here it is summed for the n
+    at hand. Arguments and errors as in `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv
+    (2019).
+
+    >>> round(excess_area_under_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # 5/18 - 1/9
+    0.1667
+    """
+    return _excess(Ranks.of(*checked_pair(confidence, correct)).groups)
+
+
+def perfect_area(rows: int, hits: int) -> float:
+    """AURC when all hits come before all errors: mean over k of max(0, k - hits) / k.
+
+    >>> round(perfect_area(3, 2), 4)
+    0.1111
+    """
+    from scipy.special import digamma
+
+    if not hits:
+        return 1.0
+    harmonic = float(digamma(rows + 1) - digamma(hits + 1))
+    return (rows - hits - hits * harmonic) / rows
+
+
+def _excess(groups: Groups) -> float:
+    return max(0.0, 1 - auc_of(groups) - perfect_area(groups.rows, groups.hits))
+
+
+@final
+@register("metric")
+class ExcessRiskCoverageArea(RankMetric[Measure]):
+    """AURC in excess of the perfect order's; smaller is better. The interval is linearised (asymptotic).
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
+    >>> round(ExcessRiskCoverageArea().compute(r).value, 4)
+    0.1667
+    """
+
+    name = "e_aurc"
+    bigger_is_better = False
+    citation = "geifman2019"
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        """Excess area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+        groups = state.groups
+        value = _excess(groups)
+        coarse = groups.coarse
+        influences = -influence(coarse, auc_of(groups))
+        share = groups.hits / groups.rows
+        if 0 < share < 1:  # the perfect order's area moves with the error rate e by -ln(1 - e)
+            wrong = np.array([[1.0], [0.0]])
+            influences = influences + math.log(share) * (wrong - (1 - share))
+        variance = influence_variance(coarse, influences)
+        ends = from_influence(value, variance, groups.rows, groups.rarer, level)
+        return measure(value, ends, level, "asymptotic", **area_rounding(groups))
+
+
+def area_under_generalized_risk_coverage(confidence: Any, correct: Any) -> float:
+    """Mean over k = 1..n of (errors among the k most confident samples) / n; ties in expectation over their order.
+
+    The optimum for error rate e and many samples is e^2 / 2. Arguments and errors as in
+    `area_under_accuracy_coverage`. Source: Traub et al. (2024).
+
+    >>> round(area_under_generalized_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # (0 + 1 + 1) / 3 / 3
+    0.2222
+    """
+    return _generalized_area(Ranks.of(*checked_pair(confidence, correct)).groups)
+
+
+def _generalized_area(groups: Groups) -> float:
+    n = groups.rows
+    return max(0.0, n * (n + 1) / 2 - groups.right_sum) / n**2
+
+
+@final
+@register("metric")
+class GeneralizedRiskCoverageArea(RankMetric[Measure]):
+    """Area under the generalised risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
+    >>> round(GeneralizedRiskCoverageArea().compute(r).value, 4)
+    0.2222
+    """
+
+    name = "augrc"
+    bigger_is_better = False
+    citation = "traub2024"
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+        groups = state.groups
+        n, coarse = groups.rows, groups.coarse
+        value, size = _generalized_area(groups), coarse.sizes
+        wrong = size - coarse.correct
+        # A sample counts among the first k for its own error, and for each error that stands before it.
+        as_error = (n - coarse.before - (size - 1) / 2) / n
+        as_place = (coarse.before - coarse.hits_before + wrong * (size + 1) / (2 * size)) / n
+        base = as_place - 2 * value
+        variance = influence_variance(coarse, np.stack([base + as_error, base]))
+        ends = from_influence(value, variance, n, groups.rarer, level)
+        extras: dict[str, Any] = {}
+        if groups.widths is not None:
+            extras["rounding"] = float((groups.disorder * groups.sizes).sum()) / n**2
+        return measure(value, ends, level, "asymptotic", **extras)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
@@ -11,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..candidates import NO_CLASSES
-from ..checks import check_confidence, check_length
-from ..classes import truth_values
+from ..checks import check_confidence, check_length, check_probabilities
+from ..classes import encode, truth_values
 from ..errors import InputError, NotApplicable
 from ..inference.method import Method
 from ..intervals import check_level
@@ -73,8 +72,8 @@ class Metric(Method[S, R]):
     bounds : lowest and highest possible value of a number.
     quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
 
-    `summarize` reads only rows whose truth is known (see `Predictions.known`); `finish` raises `NotApplicable` for a
-    state without rows. Metrics with the same `state_key` share one state.
+    `summarize` reads only rows whose truth is known (see `Predictions.known`). Metrics with the same `state_key` share
+    one state.
     """
 
     needs: ClassVar[Needs]
@@ -88,9 +87,17 @@ class Metric(Method[S, R]):
         """Name of the kind of state; whoever runs several metrics makes each kind once."""
         return self.name
 
-    @abstractmethod
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
-        """The number with its interval at ``level`` (or the curve, or the table) from a state."""
+        """The number with its interval at ``level`` (or the curve, or the table) from a state.
+
+        Raises `NotApplicable` for a state without rows; a subclass defines ``_finish``, which is then not called.
+        """
+        if not getattr(state, "rows", 1):
+            raise NotApplicable("needs at least one labelled row")
+        return self._finish(state, level, seed)
+
+    def _finish(self, state: S, level: float, seed: int) -> R:
+        raise NotImplementedError(f"{self.name} defines neither `finish` nor `_finish`")
 
     def compute(self, record: Predictions, level: float = 0.95, seed: int = 0) -> R:
         """`summarize`, `merge` and `finish` over a record in memory; rows of unknown truth are left out.
@@ -164,6 +171,20 @@ def clean_confidence(confidence: Array) -> Array:
     kept = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
     out: Array = np.clip(kept, 0, 1) + kept.dtype.type(0)
     return out
+
+
+def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:
+    """Arguments of the pure functions, checked: probabilities (sample, class) and a known class of each sample.
+
+    >>> [a.tolist() for a in checked_classes([[0.5, 0.5]], [1])]
+    [[[0.5, 0.5]], [1]]
+    """
+    checked = check_probabilities(probabilities)
+    codes = encode(label, tuple(range(checked.shape[1])), "label")
+    check_length(len(checked), len(codes), "label")
+    if not len(codes) or (codes < 0).any():
+        raise InputError("a known class for every sample", got="null", remedy="drop the row", column="label")
+    return checked, codes
 
 
 def checked_pair(confidence: Any, correct: Any) -> tuple[Array, Array]:

@@ -1,23 +1,127 @@
-"""Brier score: mean squared error of probabilities, taken apart so that the parts add up to the last bit or two."""
+"""Brier score, taken apart into parts that add up, and negative log-likelihood: proper scores of probabilities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, final
 
 import numpy as np
 
 from ..arrays import Array, Ragged
 from ..candidates import own_probability
-from ..checks import check_length, check_probabilities
-from ..classes import encode
 from ..errors import InputError, NotApplicable
 from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import register
-from .base import CONFIDENCE, Measure, Metric, confidence_and_verdict, measure
-from .calibration_bins import BINS, bin_number
+from .base import CONFIDENCE, Measure, Metric, checked_classes, confidence_and_verdict, measure
+from .calibration import BINS, bin_number
 from .spread import from_influence
+
+
+def log_loss(probabilities: Any, label: Any) -> float:
+    """Mean of -ln p(true class), in nats; infinite where a true class has probability 0.
+
+    ``probabilities`` of shape (sample, class), rows summing to 1; ``label`` integer classes of shape
+    (sample,). Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Good
+    (1952).
+
+    >>> round(log_loss([[0.5, 0.5], [0.25, 0.75]], [0, 0]), 4)  # (ln 2 + ln 4) / 2
+    1.0397
+    """
+    checked, codes = checked_classes(probabilities, label)
+    with np.errstate(divide="ignore"):
+        return max(0.0, float(-np.log(checked[np.arange(len(codes)), codes].astype(np.float64)).mean()))
+
+
+@dataclass(frozen=True)
+class LossState:
+    """Number of samples, sum of losses and of squared losses, and samples whose loss is infinite."""
+
+    rows: int
+    total: float
+    squares: float
+    impossible: int
+
+    def __add__(self, other: LossState) -> LossState:
+        own, theirs = astuple(self), astuple(other)
+        return LossState(*(a + b for a, b in zip(own, theirs, strict=True)))
+
+
+def _losses(batch: Predictions) -> Array:
+    """Loss of each labelled row; from logits where a probability has underflown to 0, of candidates from scores."""
+    if batch.candidate_scores is not None:
+        return _candidate_losses(batch)
+    assert batch.probabilities is not None and batch.label is not None  # noqa: PT018 - for the type checker
+    at = np.flatnonzero(batch.label >= 0)
+    label = batch.label[at]
+    own = batch.probabilities[at, label].astype(np.float64)
+    with np.errstate(divide="ignore"):
+        losses: Array = -np.log(np.minimum(own, 1.0))
+    gone = np.flatnonzero(own <= 0)
+    if batch.logits is not None and gone.size and batch.calibrated is None:
+        z = batch.logits[at[gone]].astype(np.float64)
+        z -= z.max(axis=1, keepdims=True)
+        losses[gone] = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(gone)), label[gone]]
+    return losses
+
+
+def _candidate_losses(batch: Predictions) -> Array:
+    """ln sum_k exp(s_ik) - s_iy of each labelled row."""
+    assert batch.candidate_scores is not None and batch.label is not None  # noqa: PT018 - for the type checker
+    at = np.flatnonzero(batch.label >= 0)
+    scores = batch.candidate_scores.take(at)
+    if not len(at):
+        return np.empty(0)
+    starts, values = scores.offsets[:-1], scores.values.astype(np.float64)
+    most = np.maximum.reduceat(values, starts)
+    with np.errstate(over="ignore"):
+        spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
+    losses: Array = np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), batch.label[at]))
+    return losses
+
+
+@final
+@register("metric")
+class NegativeLogLikelihood(Metric[LossState, Measure]):
+    """Log loss, mean_i -ln p_i(y_i), in nats, with the large-sample interval of a mean.
+
+    One true class of probability 0 makes the loss infinite; no number is made up for it: `finish` raises
+    `NotApplicable` with the count of such rows. Where `logits` are given, probabilities that underflowed are
+    taken from them. With `candidate_scores` p is their softmax over the candidates of the sample.
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_probabilities([[0.5, 0.5], [0.25, 0.75]], label=[0, 0])
+    >>> round(NegativeLogLikelihood().compute(r).value, 4)
+    1.0397
+    """
+
+    name = "nll"
+    needs = (("probabilities", "label"), ("candidate_scores", "label"))
+    bigger_is_better = False
+    citation = "good1952"
+    bounds = (0.0, float("inf"))
+
+    def summarize(self, batch: Predictions) -> LossState:
+        """Sums of one batch."""
+        losses = _losses(batch)
+        finite = losses[np.isfinite(losses)]
+        return LossState(len(losses), float(finite.sum()), float((finite * finite).sum()), len(losses) - len(finite))
+
+    def _finish(self, state: LossState, level: float, seed: int) -> Measure:
+        n = state.rows
+        if state.impossible:
+            raise NotApplicable(
+                f"the true class has probability 0 in {state.impossible} of {n} rows, so log loss is infinite; "
+                "give logits, or probabilities that are not rounded to 0"
+            )
+        value = max(0.0, state.total / n)
+        half = (
+            normal_quantile(level) * (max(state.squares / n - value * value, 0.0) / max(n - 1, 1)) ** 0.5
+            if n > 1
+            else value
+        )
+        return measure(value, (max(0.0, value - half), value + half), level, "asymptotic")
+
 
 _ENTRIES = 1 << 20  # probabilities binned at a time, so that memory does not grow with the classes
 
@@ -41,25 +145,13 @@ def brier_score(probabilities: Any, label: Any) -> float:
     >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.36) / 2
     0.2
     """
-    checked = check_probabilities(probabilities)
-    codes = encode(label, tuple(range(checked.shape[1])), "label")
-    check_length(len(checked), len(codes), "label")
-    if not len(codes) or (codes < 0).any():
-        raise InputError("a known class for every sample", got="null", remedy="drop the row", column="label")
+    checked, codes = checked_classes(probabilities, label)
     return _scale(checked.shape[1]) * float(_row_scores(checked, codes).mean())
 
 
 def _scale(events: int) -> float:
     """Factor of the sum over the classes: what one of two classes lacks the other has, so that each counts half."""
     return 0.5 if events == 2 else 1.0
-
-
-def _candidate_row_scores(probabilities: Ragged, label: Array) -> Array:
-    """sum_k (p_ik - [y_i = k])^2 over the candidates of each row."""
-    own = own_probability(probabilities, label)
-    squares = np.add.reduceat(probabilities.values * probabilities.values, probabilities.offsets[:-1])
-    out: Array = np.maximum(squares - own * own, 0) + (1 - own) ** 2
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +193,9 @@ class BrierState:
             squares += float(np.einsum("ij,ij->", exact, exact))
         own = probabilities[np.arange(rows), label]
         outcomes = np.bincount(label * bins + bin_number(own, bins), minlength=classes * bins)
-        shape = (classes, bins)
-        return cls(
-            rows,
-            float(scores.sum()),
-            float((scores * scores).sum()),
-            counts.reshape(shape),
-            forecasts.reshape(shape),
-            outcomes.reshape(shape),
-            squares,
-            float(own.sum(dtype=np.float64)),
-            False,
-        )
+        first, second, third = (each.reshape(classes, bins) for each in (counts, forecasts, outcomes))
+        total, joint = float(scores.sum()), float(own.sum(dtype=np.float64))
+        return cls(rows, total, float((scores * scores).sum()), first, second, third, squares, joint, False)
 
     @classmethod
     def of_confidence(cls, confidence: Array, verdict: Array, bins: int = BINS) -> BrierState:
@@ -123,34 +206,20 @@ class BrierState:
         counts = np.bincount(at, minlength=bins)[None]
         forecasts = np.bincount(at, weights=exact, minlength=bins)[None]
         outcomes = np.bincount(at[hit], minlength=bins)[None]
-        return cls(
-            len(exact),
-            float(scores.sum()),
-            float((scores * scores).sum()),
-            counts,
-            forecasts,
-            outcomes,
-            float((exact * exact).sum()),
-            float(exact[hit].sum()),
-            True,
-        )
+        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), float(exact[hit].sum())
+        by_bin = (counts, forecasts, outcomes)
+        return cls(len(exact), total, squares, *by_bin, float((exact * exact).sum()), joint, True)
 
     @classmethod
     def of_candidates(cls, probabilities: Ragged, label: Array, bins: int = BINS) -> BrierState:
         """State of the score over the candidates of each row; all of them are one event."""
-        scores, p = _candidate_row_scores(probabilities, label), probabilities.values
-        own, at = own_probability(probabilities, label), bin_number(p, bins)
-        return cls(
-            len(label),
-            float(scores.sum()),
-            float((scores * scores).sum()),
-            np.bincount(at, minlength=bins)[None],
-            np.bincount(at, weights=p, minlength=bins)[None],
-            np.bincount(bin_number(own, bins), minlength=bins)[None],
-            float((p * p).sum()),
-            float(own.sum()),
-            False,
-        )
+        own, p = own_probability(probabilities, label), probabilities.values
+        scores = np.maximum(np.add.reduceat(p * p, probabilities.offsets[:-1]) - own * own, 0) + (1 - own) ** 2
+        at = bin_number(p, bins)
+        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), float(own.sum())
+        counts, outcomes = (np.bincount(place, minlength=bins)[None] for place in (at, bin_number(own, bins)))
+        forecasts = np.bincount(at, weights=p, minlength=bins)[None]
+        return cls(len(label), total, squares, counts, forecasts, outcomes, float((p * p).sum()), joint, False)
 
     @property
     def form(self) -> str:
@@ -159,26 +228,18 @@ class BrierState:
             return "binary"
         return "candidates" if len(self.counts) == 1 else "multiclass"
 
-    @property
-    def scale(self) -> float:
-        """Factor that makes the score, and its parts, of the sum over the events."""
-        return _scale(len(self.counts))
-
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            raise InputError(
-                "parts of one form",
-                got="class probabilities and confidences, or other classes",
-                remedy="evaluate them apart",
-                column="probabilities",
-            )
+            remedy = "evaluate them apart"
+            got = "class probabilities and confidences, or other classes"
+            raise InputError("parts of one form", got=got, remedy=remedy, column="probabilities")
         added = (f.name for f in fields(self) if f.name != "binary")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
 
     def decomposition(self) -> dict[str, float]:
         """The five parts, which add up to the score with signs + - + + - in this order."""
-        n = self.rows / self.scale
+        n = self.rows / _scale(len(self.counts))
         size = np.maximum(self.counts, 1)
         forecast, outcome = self.forecasts / size, self.outcomes / size
         total = self.counts.sum(axis=1, keepdims=True)  # n for each class; candidates are more than rows
@@ -230,14 +291,11 @@ class Brier(Metric[BrierState, Measure]):
         assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
         return BrierState.of_classes(known.probabilities, known.label)
 
-    def finish(self, state: BrierState, level: float = 0.95, seed: int = 0) -> Measure:
-        """Mean score, interval and parts."""
+    def _finish(self, state: BrierState, level: float, seed: int) -> Measure:
         n = state.rows
-        if not n:
-            raise NotApplicable("needs at least one labelled row")
-        top = 1.0 if state.form == "binary" else 2.0
-        value = min(state.scale * state.total / n, top)
-        spread = state.scale**2 * state.squares / n - value * value
+        scale, top = _scale(len(state.counts)), 1.0 if state.form == "binary" else 2.0
+        value = min(scale * state.total / n, top)
+        spread = scale**2 * state.squares / n - value * value
         # of equal scores only rounding is left, more or less of it by the order of the sums: that is no spread
         variance = spread / n if spread > 1e-6 * max(value * value, 1e-12) else 0.0
         if variance > 0 and n >= 30:
@@ -246,6 +304,6 @@ class Brier(Metric[BrierState, Measure]):
         else:
             lower, upper = from_influence(value / top, variance / top**2, n, 0, level)
             ends = (lower * top, upper * top)
-        both = {"sum_over_classes": 2 * value} if state.scale != 1 else {}
+        both = {"sum_over_classes": 2 * value} if scale != 1 else {}
         parts = state.decomposition()
         return measure(value, ends, level, "asymptotic", form=state.form, decomposition=parts, **both)

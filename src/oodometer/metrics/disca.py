@@ -1,22 +1,78 @@
-"""DiSCA (Deployment in Safety Critical Applications): how well confidence alone tells when a model must not answer."""
+"""DiSCA: how well confidence alone tells when a model must not answer; DiDMA and NiDMA, which build on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
-from .base import checked_pair
-from .groups import Groups
-from .ranks import Ranks
-from .resampling import Points, RankBins, rank_bins
+from ..registry import register
+from ..results import plain
+from .base import Measure, checked_pair, measure
+from .ranks import Groups, RankMetric, Ranks
+from .resampling import MOST_BINS, REPLICATES, Points, RankBins, interval_of, rank_bins, resampled
+from .spread import FEW_ROWS
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+def computation_score(
+    *, energy: float | None = None, parameters: float | None = None, optimal_parameters: float | None = None
+) -> float:
+    """1 / energy, or optimal parameters / parameters; more is better, and nothing bounds it from above.
+
+    ``energy`` in any unit, the same for all models that are compared; the unit sets how much the score weighs, so
+    choose one in which the models are near 1. ``optimal_parameters``: as many as the device runs well.
+
+    Raises `UsageError` unless exactly one form is given, with values above 0. Source: Mishra, Arunkumar and Baral
+    (2022); Henderson et al. (2020) for how to measure the energy.
+
+    >>> computation_score(energy=4.0), computation_score(parameters=2e6, optimal_parameters=1e6)
+    (0.25, 0.5)
+    """
+    if (energy is None) == (parameters is None):
+        raise UsageError("give either the energy of a model or its number of parameters")
+    if energy is not None:
+        return 1 / _above_zero("energy", energy)
+    if parameters is None or optimal_parameters is None:
+        raise UsageError("a score by parameters needs the optimal number of parameters for the device")
+    return _above_zero("optimal parameters", optimal_parameters) / _above_zero("parameters", parameters)
+
+
+def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5)) -> float:
+    """DiDMA = p DiSCA + q computation, p + q = 1.
+
+    ``disca`` from `disca`, ``computation`` from `computation_score`. Raises `UsageError` for weights that do not sum
+    to 1. Source: Mishra, Arunkumar and Baral (2022).
+
+    >>> round(didma(0.7, 0.5, weights=(0.75, 0.25)), 3)
+    0.65
+    """
+    p, q = check_pair_of_weights("p and q", weights)
+    return p * disca + q * computation
+
+
+def check_pair_of_weights(names: str, weights: Sequence[float]) -> tuple[float, float]:
+    """Two weights that are not negative and sum to 1; `UsageError` otherwise.
+
+    >>> check_pair_of_weights("u and v", [0.5, 0.5])
+    (0.5, 0.5)
+    """
+    given = tuple(float(w) for w in weights)
+    if len(given) != 2 or not min(given) >= 0 or abs(sum(given) - 1) > 1e-6:
+        raise UsageError(f"expected two weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
+    return given[0], given[1]
+
+
+def _above_zero(name: str, value: float) -> float:
+    if not 0 < value < float("inf"):
+        raise UsageError(f"expected {name} above 0, got {value:g}")
+    return float(value)
 
 
 GRIDS = ("coverage", "samples", "thresholds")
@@ -70,8 +126,7 @@ class Terms:
         x, y, z = weights
         with np.errstate(all="ignore"):
             found = x / self.a[:, None] + y / self.b - z * self.penalty[:, None]
-        out: Array = np.where((self.a[:, None] > LEAST) & (self.b > LEAST), found, np.nan)
-        return out
+        return np.where((self.a[:, None] > LEAST) & (self.b > LEAST), found, np.nan)
 
 
 def disca(
@@ -105,8 +160,8 @@ def disca(
     >>> round(d.value, 4)  # (1/0.8 + 1/0.8 - 1.6667) / 3
     0.2778
     """
-    terms, options = _checked(confidence, correct, (tolerance,), weights, grid, steps)
-    return parts_of(terms, 0, tolerance, options)
+    table = disca_by_tolerance(confidence, correct, tolerances=(tolerance,), weights=weights, grid=grid, steps=steps)
+    return table[tolerance]
 
 
 def disca_by_tolerance(
@@ -124,25 +179,27 @@ def disca_by_tolerance(
     >>> [round(table[t].b, 1) for t in (0.95, 0.55)]
     [0.8, 0.8]
     """
-    terms, options = _checked(confidence, correct, tuple(tolerances), weights, grid, steps)
+    options = check_options(tolerances, weights, grid, steps)
+    groups = Ranks.of(*checked_pair(confidence, correct)).groups
+    terms = disca_terms(rank_bins(groups), grid, steps, tolerances)
+    check_defined(terms, groups)
     return {t: parts_of(terms, i, t, options) for i, t in enumerate(tolerances)}
 
 
 def disca_terms(bins: RankBins, grid: str, steps: int, tolerances: Sequence[float]) -> Terms:
     """The parts of the score on cells of ranks, replicate by replicate."""
-    points = _on_grid(bins, grid, steps)
+    if grid == "samples":
+        points = bins.ends
+    elif grid == "thresholds":
+        points = bins.at_confidences((np.arange(steps - 1, -1, -1) / steps).astype(bins.high.dtype))
+    else:
+        points = bins.at_coverages(np.arange(1, steps + 1) / steps)
     accuracy, confidence = points.accuracy, points.confidence
     last = bins.at_ranks(bins.rows[:, None]).confidence[:, 0]
     erred = points.wrong > bins.least_error
     a, a_at, never_wrong = _first(erred, confidence, last)
     found = [_first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances]
     b, b_at, never_below = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
-    fluctuations, penalty = _fluctuations(accuracy, confidence)
-    return Terms(a, b, fluctuations, penalty, a_at, b_at, never_wrong, never_below, points)
-
-
-def _fluctuations(accuracy: Array, confidence: Array) -> tuple[Array, Array]:
-    """How often accuracy rises from point to point, and the penalty for it; both of shape (replicate,)."""
     rise = np.diff(accuracy, axis=1)
     up = np.flatnonzero(rise > 1e-12)  # places of all replicates in one line
     replicate = up // rise.shape[1]
@@ -154,15 +211,7 @@ def _fluctuations(accuracy: Array, confidence: Array) -> tuple[Array, Array]:
     step = np.maximum(line[at] - line[at + 1], _FLOOR)
     total = np.bincount(replicate, weights=weight * rise.ravel()[up] / step, minlength=len(rise))
     penalty: Array = total / np.maximum(count * (count + 1) / 2, 1)
-    return count, penalty
-
-
-def _on_grid(bins: RankBins, grid: str, steps: int) -> Points:
-    if grid == "samples":
-        return bins.ends
-    if grid == "thresholds":
-        return bins.at_confidences((np.arange(steps - 1, -1, -1) / steps).astype(bins.high.dtype))
-    return bins.at_coverages(np.arange(1, steps + 1) / steps)
+    return Terms(a, b, count, penalty, a_at, b_at, never_wrong, never_below, points)
 
 
 def _first(below: Array, confidence: Array, last: Array) -> tuple[Array, Array, Array]:
@@ -188,21 +237,6 @@ def check_options(
     if len(given) != 3 or not min(given) >= 0 or abs(sum(given) - 1) > 0.0101:
         raise UsageError(f"expected three weights x, y, z that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
     return given[0], given[1], given[2]
-
-
-def _checked(
-    confidence: Any,
-    correct: Any,
-    tolerances: tuple[float, ...],
-    weights: Sequence[float],
-    grid: str,
-    steps: int,
-) -> tuple[Terms, tuple[float, float, float]]:
-    options = check_options(tolerances, weights, grid, steps)
-    groups = Ranks.of(*checked_pair(confidence, correct)).groups
-    terms = disca_terms(rank_bins(groups), grid, steps, tolerances)
-    check_defined(terms, groups)
-    return terms, options
 
 
 def check_defined(terms: Terms, groups: Groups) -> None:
@@ -234,3 +268,103 @@ def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float
         never_wrong=bool(terms.never_wrong[0]),
         never_below=bool(terms.never_below[0, i]),
     )
+
+
+_SHOWN = (1.0, *TOLERANCES, 0.5)
+_WORK = 4_000_000  # cells times replicates where every sample is a point of the grid
+
+
+@final
+@register("metric")
+class DiscaScore(RankMetric[Measure]):
+    """DiSCA (see `disca`) with its parts as extras, at tolerances 1.00, 0.95, ..., 0.50 and on the other grids.
+
+    The interval comes from a seeded bootstrap and is empirical: the score jumps where a single error moves a or b,
+    so no theorem stands behind it. It speaks of samples of the same size, since a first error is met sooner in a
+    larger sample. Larger is better, but only among models on one scale of confidence: 1 / a and 1 / b grow as
+    confidences shrink, so that a bad model which is never sure may beat a good one which always is.
+
+    Source: Mishra, Arunkumar and Baral (2022).
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_confidence([0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 0])
+    >>> round(DiscaScore(tolerance=0.6).compute(r).value, 4)
+    0.2778
+    """
+
+    name = "disca"
+    bigger_is_better = True
+    citation = "mishra2022"
+    bounds = (-np.inf, np.inf)
+
+    def __init__(
+        self, tolerance: float = 0.95, weights: Sequence[float] = WEIGHTS, grid: str = "coverage", steps: int = STEPS
+    ) -> None:
+        self.weights = check_options((tolerance,), weights, grid, steps)
+        self.tolerance, self.grid, self.steps = tolerance, grid, steps
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        groups = state.groups
+        tolerances, (x, y, z) = (self.tolerance, *_SHOWN), self.weights
+        bins = rank_bins(groups)
+        terms = disca_terms(bins, self.grid, self.steps, tolerances)
+        check_defined(terms, groups)
+        size = (MOST_BINS, REPLICATES)
+        if self.grid == "samples":  # every sample is a point of it, so that no samples are joined
+            many = len(groups.answered)
+            size = (max(many, MOST_BINS), int(np.clip(_WORK // many, 20, REPLICATES)))
+        again = disca_terms(resampled(groups, seed, *size), self.grid, self.steps, tolerances)
+        values, draws = terms.values(self.weights)[0], again.values(self.weights)
+        ends = [interval_of(float(v), d, level) for v, d in zip(values, draws.T, strict=True)]
+        lasts = bins.at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]
+        higher, lowest = float(lasts[0]), float(lasts[1])
+        for i, (low, high) in enumerate(ends):  # moved out where the lowest confidence stands for a or b
+            if share := x * terms.never_wrong[0] + y * terms.never_below[0, i]:
+                apart = share * (higher / lowest - 1)
+                ends[i] = (low - apart / higher, high + apart / lowest)
+        if groups.rows < FEW_ROWS:
+            # resampling shows little: downwards a = b = 1 and only the surest row is wrong; upwards nothing is wrong
+            # and the lowest confidence is half of the one seen
+            ones = np.ones((1, len(groups.answered)))
+            surest = RankBins(groups.answered[None], ones, groups.highest, groups.lowest, False)
+            cost = z * float(disca_terms(surest, self.grid, self.steps, (1.0,)).penalty[0])
+            most = 2 * (x + y) / max(float(groups.lowest[groups.lowest > 0][-1]), LEAST)
+            ends = [(min(low, x + y - cost), max(high, most)) for low, high in ends]
+        parts = parts_of(terms, 0, self.tolerance, self.weights)
+        extras = {name: value for name, value in vars(parts).items() if name != "value"}
+        extras |= {"grid": self.grid, "steps": self.steps}
+        extras["terms"] = {"first": x / parts.a, "second": y / parts.b, "third": -z * parts.penalty}
+        drawn = {"a": again.a, "b": again.b[:, 0], "fluctuations": again.fluctuations, "penalty": again.penalty}
+        extras["intervals"] = {name: interval_of(getattr(parts, name), d, level) for name, d in drawn.items()}
+        for name in ("a", "b"):  # confidences are never above 1
+            low, high = extras["intervals"][name]
+            extras["intervals"][name] = low, min(high, 1.0)
+        extras["by_tolerance"] = []
+        for i, tolerance in enumerate(_SHOWN, 1):
+            one = parts_of(terms, i, tolerance, self.weights)
+            row = {"tolerance": one.tolerance, "value": one.value, "b": one.b, "coverage": one.b_coverage}
+            row |= {
+                "accuracy": one.b_accuracy,
+                "never_below": one.never_below,
+                "lower": ends[i][0],
+                "upper": ends[i][1],
+            }
+            extras["by_tolerance"].append(row)
+        extras["by_grid"] = dict.fromkeys(GRIDS, parts.value)
+        for grid in set(GRIDS) - {self.grid}:
+            other = disca_terms(bins, grid, self.steps, (self.tolerance,)).values(self.weights)
+            extras["by_grid"][grid] = plain(float(other[0, 0]))
+        return measure(parts.value, ends[0], level, "empirical", **extras)
+
+
+def nidma(didma: float, disca_out_of_domain: float, weights: Sequence[float] = (0.5, 0.5)) -> float:
+    """NiDMA = u DiDMA + v DiSCA(out of domain), u + v = 1.
+
+    ``didma`` from `didma`, ``disca_out_of_domain`` from `disca` on data of another domain. Raises `UsageError` for
+    weights that do not sum to 1. Source: Mishra, Arunkumar and Baral (2022).
+
+    >>> round(nidma(0.65, 0.45), 3)
+    0.55
+    """
+    u, v = check_pair_of_weights("u and v", weights)
+    return u * didma + v * disca_out_of_domain

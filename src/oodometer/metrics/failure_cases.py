@@ -12,8 +12,7 @@ from ..errors import NotApplicable
 from ..intervals import clopper_pearson
 from ..registry import register
 from ..results import percent
-from .groups import Groups
-from .ranks import RankMetric, Ranks
+from .ranks import Groups, RankMetric, Ranks
 from .resampling import REPLICATES, RankBins, rank_bins, resampled
 from .spread import FEW_ROWS, generator
 
@@ -76,7 +75,14 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         groups = state.groups
         seen = rank_bins(groups).at_coverages(COVERAGES).accuracy
         again = resampled(groups, seed).at_coverages(COVERAGES).accuracy
-        chance = _falling(groups, seed).at_coverages(COVERAGES).accuracy
+        # curves whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit
+        cells = groups.joined(_CELLS)
+        many = cells.sizes.astype(np.int64)
+        risk = np.clip(1 - falling_accuracy(cells.correct, many), 0, 1)
+        wrong = generator(seed, "falling").binomial(many, risk, size=(REPLICATES, len(many)))
+        answered, errors = np.broadcast_to(cells.answered, wrong.shape), np.cumsum(wrong, axis=1).astype(np.float64)
+        falling = RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
+        chance = falling.at_coverages(COVERAGES).accuracy
         sizes = (case_sizes(seen), case_sizes(again), case_sizes(chance))
         return [*_climbs(seen, *sizes), _often(seen, *sizes), _plateau(groups, seed, level)]
 
@@ -89,34 +95,14 @@ def falling_accuracy(correct: Array, sizes: Array) -> Array:
     """
     from scipy.optimize import isotonic_regression
 
-    out: Array = isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
-    return out
-
-
-def _falling(groups: Groups, seed: int) -> RankBins:
-    """Curves of samples whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit."""
-    cells = groups.joined(_CELLS)
-    sizes = cells.sizes.astype(np.int64)
-    rate = falling_accuracy(cells.correct, sizes)
-    rng = generator(seed, "falling")
-    wrong = rng.binomial(sizes, np.clip(1 - rate, 0, 1), size=(REPLICATES, len(sizes)))
-    answered = np.broadcast_to(cells.answered, wrong.shape)
-    errors = np.cumsum(wrong, axis=1).astype(np.float64)
-    return RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
-
-
-def _climb(accuracy: Array) -> Array:
-    """The largest rise from a point to a later one, of each replicate."""
-    out: Array = (accuracy - np.minimum.accumulate(accuracy, axis=1)).max(axis=1)
-    return out
+    return isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
 
 
 def _part(name: str) -> Array:
     """Which of the steps of coverage a case is about."""
     low, high = REGIONS.get(name, (0.0, 1.0))
     steps = COVERAGES
-    out: Array = (steps > low + 1e-9) & (steps <= high + 1e-9)
-    return out
+    return (steps > low + 1e-9) & (steps <= high + 1e-9)
 
 
 def case_sizes(accuracy: Array) -> dict[str, Array]:
@@ -128,7 +114,10 @@ def case_sizes(accuracy: Array) -> dict[str, Array]:
     >>> {name: round(float(size[0]), 3) for name, size in case_sizes(curve).items()}
     {'start': 0.1, 'middle': 0.0, 'end': 0.0, 'strong': 0.1, 'often': 1.0}
     """
-    out = {name: _climb(accuracy[:, _part(name)]) for name in (*REGIONS, "strong")}
+    out = {}
+    for name in (*REGIONS, "strong"):
+        part = accuracy[:, _part(name)]
+        out[name] = (part - np.minimum.accumulate(part, axis=1)).max(axis=1)  # from a point to a later one
     out["often"] = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
     return out
 
@@ -215,10 +204,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     i, j = best[0], best[1] - 1
     wide = (j - i) / _STEPS
     if wide < _WIDE:
-        return out | {
-            "width": max(wide, 0.0),
-            "sentence": "no wide stretch of coverage where sureness hardly varies",
-        }
+        return out | {"width": max(wide, 0.0), "sentence": "no wide stretch of coverage where sureness hardly varies"}
     rows = float(points.answered[0, j] - points.answered[0, i])
     wrong = float(points.wrong[0, j] - points.wrong[0, i])
     right = 1 - wrong / rows

@@ -1,11 +1,12 @@
-"""One versus rest: the state of metrics of class scores, who is of a class and who is not by its probability."""
+"""One versus rest: ROC AUC, average precision, FPR at 95 % TPR and more, by the probability of each class."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -13,12 +14,16 @@ from ..arrays import Array, as_cells
 from ..checks import check_finite, check_length
 from ..classes import truth_values
 from ..errors import InputError, NotApplicable, UsageError
+from ..inference import decision_metrics
+from ..intervals import clopper_pearson, normal_quantile
 from ..predictions import Predictions
+from ..registry import register
+from ..results import Interval
 from .base import CLASSES, Measure, Metric, R, measure
+from .class_rates import AboutClass
 from .confusion import Confusion
-from .positive_class import AboutClass
 from .ranks import Ranks
-from .spread import dot, from_effective_rows
+from .spread import clopper_pearson_many, dot, from_effective_rows
 
 _KEPT = 1 << 22  # values kept one by one, at 4 or 8 bytes each; more are counted in bins
 _SORTED = 1 << 18  # of them are put in their exact order
@@ -34,10 +39,6 @@ class ScoreCounts(NamedTuple):
     positives: Array
     negatives: Array
 
-    def turned(self) -> ScoreCounts:
-        """The same about the other of two classes, whose score is 1 - p."""
-        return ScoreCounts(self.negatives[::-1], self.positives[::-1])
-
 
 class Uncertain(NamedTuple):
     """An estimate, and how far one sample of the class, or one of all others, moves it, shape (group,)."""
@@ -49,11 +50,6 @@ class Uncertain(NamedTuple):
     def variances(self, counts: ScoreCounts) -> tuple[float, float]:
         """The variance that the samples of the class bring, and that of all others."""
         return dot(counts.positives, self.by_positive**2), dot(counts.negatives, self.by_negative**2)
-
-
-def _bits(classes: int) -> int:
-    """Bits of the mantissa that tell bins apart: 10 for one column of scores, fewer for many classes."""
-    return max(0, min(_MOST_BITS, int(np.log2(max(_CELLS / (2 * _OCTAVES * classes), 1)))))
 
 
 def _counted(scores: Array, positive: Array, bits: int) -> Array:
@@ -77,11 +73,6 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
         code |= positive[start:stop]
         cell[start:stop] = code
     return np.bincount(cell, minlength=4 * half).reshape(2 * half, 2).astype(np.int64, copy=False)
-
-
-def _counts(scores: Array, label: Array, of: Array, bits: int) -> Array:
-    """`_counted` of each column, whose class is in ``of``; axes (column, bin, verdict)."""
-    return np.stack([_counted(scores[:, place], label == k, bits) for place, k in enumerate(of)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +116,13 @@ class OneVsRest:
         return OneVsRest(self.confusion, self.rows, True, (), counts)
 
     def _collapsed(self, kept: tuple[tuple[Array, Array], ...]) -> Array:
-        bits = _bits(len(self.columns))
-        return reduce(np.add, (_counts(scores, label, self.columns, bits) for scores, label in kept))
+        # the mantissa's bits that tell bins apart: 10 for one column of scores, fewer for many classes
+        bits = max(0, min(_MOST_BITS, int(np.log2(max(_CELLS / (2 * _OCTAVES * len(self.columns)), 1)))))
+        counted = (
+            np.stack([_counted(scores[:, at], label == k, bits) for at, k in enumerate(self.columns)])
+            for scores, label in kept
+        )
+        return reduce(np.add, counted)
 
     def __add__(self, other: OneVsRest) -> OneVsRest:
         """Rows of both."""
@@ -164,11 +160,20 @@ class OneVsRest:
                 made.append(ScoreCounts(own[used, 1].astype(np.float64), own[used, 0].astype(np.float64)))
         elif len(self.confusion.classes) == 2:
             scores, label = self._joined
-            made = [_in_order(scores[:, 0], label == 1)]
+            clean = np.clip(scores[:, 0], 0, 1) + scores.dtype.type(0)
+            groups = Ranks.of(clean, (label == 1).view(np.int8)).groups
+            made = [ScoreCounts(groups.correct[::-1], (groups.sizes - groups.correct)[::-1])]
         else:
             label = self._joined[1]
-            made = [_tallied(label == k, place) for k, place in zip(self.columns, self.places or (), strict=True)]
-        return [made[0].turned(), made[0]] if len(self.confusion.classes) == 2 else made
+            made = []
+            for k, place in zip(self.columns, self.places or (), strict=True):
+                sides = (
+                    np.bincount(place[which], minlength=int(place.max()) + 1) for which in (label == k, label != k)
+                )
+                made.append(ScoreCounts(*(side.astype(np.float64) for side in sides)))
+        if len(self.confusion.classes) == 2:  # by the score of the other class, 1 - p
+            return [ScoreCounts(made[0].negatives[::-1], made[0].positives[::-1]), made[0]]
+        return made
 
     @property
     def _joined(self) -> tuple[Array, Array]:
@@ -196,20 +201,6 @@ class OneVsRest:
             return dot(moved, moved) / len(used) ** 2
         parts = np.array([one.variances(self.by_class[k]) for k, one in used])
         return float(parts[:, 0].sum() ** 0.5 + (parts[:, 1] ** 0.5).sum()) ** 2 / len(used) ** 2
-
-
-def _tallied(positive: Array, place: Array) -> ScoreCounts:
-    """Counts of groups from the group of each row."""
-    width = int(place.max()) + 1
-    pos, neg = (np.bincount(place[which], minlength=width) for which in (positive, ~positive))
-    return ScoreCounts(pos.astype(np.float64), neg.astype(np.float64))
-
-
-def _in_order(scores: Array, positive: Array) -> ScoreCounts:
-    """Counts of each distinct score, rising."""
-    clean = np.clip(scores, 0, 1) + scores.dtype.type(0)
-    groups = Ranks.of(clean, positive.view(np.int8)).groups
-    return ScoreCounts(groups.correct[::-1], (groups.sizes - groups.correct)[::-1])
 
 
 def score_counts(positive: Any, score: Any) -> ScoreCounts:
@@ -272,3 +263,254 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
         ends = from_effective_rows(value, state.variance(each), few, level)
         extras |= {"average": "macro, one versus rest", "classes": len(there)}
         return measure(value, ends, level, "asymptotic", **extras)
+
+
+def roc_auc(positive: Any, score: Any) -> float:
+    """Share of the pairs of a positive and a negative sample in which the positive has the higher score, ties half.
+
+    ``positive`` says which samples are of the class, ``score`` is any number that is larger the more likely they are;
+    both of shape (sample,). Raises `InputError` where all or none are positive. Source: Hanley and McNeil (1982).
+
+    >>> roc_auc([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2])
+    0.75
+    """
+    counts = score_counts(positive, score)
+    return float(decision_metrics.roc_auc(*counts))
+
+
+def auc_of(counts: ScoreCounts) -> Uncertain | None:
+    """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative.
+
+    A sample's placement is the share of the other kind that it is in the right order with; the variance is that of the
+    positives' placements over their number plus that of the negatives'.
+    """
+    positives, negatives = counts
+    many, others = positives.sum(), negatives.sum()
+    if not many or not others:
+        return None
+    below = (np.cumsum(negatives) - negatives / 2) / others
+    above = 1 - (np.cumsum(positives) - positives / 2) / many
+    area = min(max(dot(positives, below) / float(many), 0.0), 1.0)
+    own, theirs = (float(count * max(count - 1, 1)) ** 0.5 for count in (many, others))
+    return Uncertain(area, (below - area) / own, (above - area) / theirs)
+
+
+@final
+@register("metric")
+class RocAuc(OneVsRestMetric[Measure]):
+    """Area under the ROC curve of the positive class's probability: P(positive above negative) + P(tied) / 2.
+
+    Of more than two classes the mean over the classes that occur, each against the rest. The interval is Wilson's with
+    the variance of DeLong et al. (1988). Orders are exact up to 262,144 probabilities (rows, times classes where there
+    are more than two); beyond, those of one narrow bin count as tied, and ``binning`` bounds what that may have cost.
+    Source: Hanley and McNeil (1982).
+
+    >>> from oodometer import Predictions
+    >>> p = [0.9, 0.7, 0.6, 0.2]
+    >>> RocAuc().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value
+    0.75
+    """
+
+    name = "roc_auc"
+    bigger_is_better = True
+    citation = "delong1988"
+
+    def _finish(self, state: OneVsRest, level: float, seed: int) -> Measure:
+        return self.averaged(state, auc_of, level, binning=state.binning)
+
+
+def average_precision(positive: Any, score: Any) -> float:
+    """Mean over positive samples of the precision among the samples that score at least as much, a fraction.
+
+    Arguments and errors as of `roc_auc`. Source: Zhu (2004).
+
+    >>> round(average_precision([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2]), 4)  # (1 + 2/3) / 2
+    0.8333
+    """
+    return float(decision_metrics.average_precision(*score_counts(positive, score)))
+
+
+def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
+    """The average precision and its linearised variance; None without a positive or a negative.
+
+    Where the samples of a group are not ``tied`` but only of one bin, its positives and negatives are taken to be mixed
+    evenly: before a positive stands half of either.
+
+    One more positive of score s brings its own precision, and raises that of every positive of at most s by
+    F / (T + F)^2, where T positives and F negatives stand there or above; one more negative lowers it by T / (T + F)^2.
+    """
+    positives, negatives = (each[::-1] for each in counts)  # falling scores
+    found, false = np.cumsum(positives), np.cumsum(negatives)
+    if not len(found) or not found[-1] or not false[-1]:
+        return None
+    many = found[-1]
+    if not tied:
+        found, false = found - np.maximum(positives - 1, 0) / 2, false - negatives / 2
+    answered = np.maximum(found + false, 1)
+    precision = found / answered
+    value = min(max(dot(positives, precision) / float(many), 0.0), 1.0)
+    raised = np.cumsum((positives * false / answered**2)[::-1])[::-1]
+    lowered = np.cumsum((positives * found / answered**2)[::-1])[::-1]
+    by_positive, by_negative = (precision - value + raised) / many, -lowered / many
+    return Uncertain(value, by_positive[::-1], by_negative[::-1])
+
+
+@final
+@register("metric")
+class AveragePrecision(OneVsRestMetric[Measure]):
+    """Average precision of the positive class's probability: sum over thresholds of (recall gained) * precision.
+
+    Of more than two classes the mean over the classes that occur, each against the rest. The interval is Wilson's with
+    a linearised variance. The share of positives is its value by chance. Source: Zhu (2004).
+
+    >>> from oodometer import Predictions
+    >>> p = [0.9, 0.7, 0.6, 0.2]
+    >>> round(AveragePrecision().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value, 4)
+    0.8333
+    """
+
+    name = "average_precision"
+    quiet = True
+    bigger_is_better = True
+    citation = "zhu2004"
+
+    def _finish(self, state: OneVsRest, level: float, seed: int) -> Measure:
+        return self.averaged(state, partial(precision_of, tied=state.exact), level)
+
+
+_TPR = 0.95
+
+
+def fpr_at_tpr(positive: Any, score: Any, tpr: float = _TPR) -> float:
+    """Share of the negatives at or above the highest score that a share ``tpr`` of the positives reaches, a fraction.
+
+    Arguments and errors as of `roc_auc`. Source: Hendrycks and Gimpel (2017), who so compare detectors.
+
+    >>> fpr_at_tpr([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2])
+    0.5
+    """
+    return float(decision_metrics.fpr_at_tpr(*score_counts(positive, score), tpr=tpr))
+
+
+def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
+    """The rate and its interval; None without a positive or a negative.
+
+    Two doubts are joined as Zou and Donner (2008) do, as if independent, which they are: how many negatives pass a
+    given threshold (Clopper and Pearson), and where the threshold is. The latter is the place of the positives' order
+    statistics whose ranks are z sqrt(n 0.95 0.05) away.
+    """
+    found, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
+    if not len(found) or not found[-1] or not false[-1]:
+        return None
+    many, others = float(found[-1]), float(false[-1])
+
+    def passing(reached: float) -> float:
+        at = int(np.searchsorted(found, min(max(reached, 1.0), many) * (1 - 1e-12)))
+        return float(false[min(at, len(false) - 1)])
+
+    wanted = _TPR * many
+    away = normal_quantile(level) * math.sqrt(many * _TPR * (1 - _TPR))
+    value = passing(wanted) / others
+    low, high = clopper_pearson(passing(wanted), others, level)
+    higher = 1.0 if wanted + away + 1 > many else passing(wanted + away + 1) / others
+    lower = passing(wanted - away) / others
+    return (
+        value,
+        max(0.0, value - math.hypot(value - low, value - lower)),
+        min(1.0, value + math.hypot(high - value, higher - value)),
+    )
+
+
+@final
+@register("metric")
+class FprAt95Tpr(OneVsRestMetric[Measure]):
+    """False positive rate where 95 % of the positives are found, by the positive class's probability.
+
+    The threshold is the highest that at least 95 % of the positives reach. Of more than two classes the mean over the
+    classes that occur, each against the rest, with the mean of their intervals. Fewer than about 80 positives do not
+    show where 95 % of all positives are, and the interval then reaches to 1. Source: Hendrycks and Gimpel (2017).
+
+    >>> from oodometer import Predictions
+    >>> p = [0.9, 0.7, 0.6, 0.2]
+    >>> FprAt95Tpr().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value
+    0.5
+    """
+
+    name = "fpr_at_95_tpr"
+    quiet = True
+    bigger_is_better = False
+    citation = "hendrycks2017"
+
+    def finish(self, state: OneVsRest, level: float = 0.95, seed: int = 0) -> Measure:
+        """The rate and its interval."""
+        classes, by_class = state.confusion.classes, state.by_class
+        if len(classes) == 2:
+            at = self.position(classes)
+            own = _rate_of(by_class[at], level)
+            if own is None:
+                raise NotApplicable("needs rows of both classes")
+            return measure(own[0], own[1:], level, "asymptotic", positive=classes[at])
+        there = [one for counts in by_class if (one := _rate_of(counts, level)) is not None]
+        if not there:
+            raise NotApplicable("every row is of one class: needs two")
+        value, low, high = (float(end) for end in np.mean(there, axis=0))
+        return measure(value, (low, high), level, "asymptotic", average="macro, one versus rest", classes=len(there))
+
+
+@final
+@register("metric")
+class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
+    """A table with one row a class: support, predicted, precision, recall, F1 and, with probabilities, ROC AUC.
+
+    precision = hits / predicted, recall = hits / support, F1 = 2 hits / (support + predicted); where the divisor is 0
+    they are 0, as in scikit-learn, and the interval is (0, 1). Given how many samples are predicted as the class (are
+    of the class; are either), hits are binomial, so all three have Clopper-Pearson intervals, that of F1 by
+    F1 = 2q / (1 + q) with q = hits / (support + predicted - hits).
+    `roc_auc` is that of the class's probability against all other rows. Source: Sokolova and Lapalme (2009).
+
+    >>> from oodometer import Predictions
+    >>> rows = PerClass().compute(Predictions.from_classes(["a", "b", "b"], label=["a", "a", "b"]))
+    >>> rows[0]["class"], rows[0]["precision"].value, rows[0]["recall"].value, round(rows[0]["f1"].value, 3)
+    ('a', 1.0, 0.5, 0.667)
+    """
+
+    name = "per_class"
+    bigger_is_better = None
+    citation = "sokolova2009"
+    gives = "table"
+
+    def _finish(self, state: OneVsRest, level: float, seed: int) -> list[dict[str, Any]]:
+        areas: list[Interval | None] = []  # of each class, None where it has no row or all
+        for counts in state.by_class if state.scored else ():
+            area = auc_of(counts)
+            if area is None:
+                areas.append(None)
+                continue
+            few = int(min(counts.positives.sum(), counts.negatives.sum()))
+            low, high = from_effective_rows(area.value, sum(area.variances(counts)), few, level)
+            areas.append(Interval(area.value, min(low, area.value), max(high, area.value), level, "asymptotic"))
+        counted = state.confusion
+        hits, support, predicted = counted.hits, counted.support, counted.predicted
+        either = support + predicted - hits
+        columns: dict[str, list[Interval]] = {}
+        for name, trials in (("precision", predicted), ("recall", support), ("f1", either)):
+            lower, upper = clopper_pearson_many(hits, trials, level)
+            share = hits / trials.clip(1)
+            if name == "f1":
+                lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
+            columns[name] = [
+                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact")
+                for v, a, b in zip(share, lower, upper, strict=True)
+            ]
+        return [
+            {
+                "class": name,
+                "support": int(support[k]),
+                "predicted": int(predicted[k]),
+                "precision": columns["precision"][k],
+                "recall": columns["recall"][k],
+                "f1": columns["f1"][k],
+                **({"roc_auc": areas[k]} if state.scored else {}),
+            }
+            for k, name in enumerate(counted.classes)
+        ]

@@ -2,22 +2,132 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import NotApplicable, UsageError
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from ..errors import UsageError
 from ..intervals import clopper_pearson
 from ..registry import register
 from ..results.values import percent
 from .base import checked_pair
-from .fixed_sequence import binomial_tails, fewest_rows, parts_of, rejected, rows_set_aside, starts_of
-from .groups import Groups
-from .ranks import RankMetric, Ranks
+from .ranks import Groups, RankMetric, Ranks
 from .spread import generator
+
+STARTS = 5
+_FEWEST, _MOST = 5, 100  # rows whose confidences become thresholds
+_ROWS_A_THRESHOLD = 25
+_ROOM = 1.5  # times as many rows as a proof without an error needs, where the first start lies
+
+
+def rows_set_aside(rows: int) -> int:
+    """How many rows give their confidence as a threshold and are no part of a test: n / 25, 5 to 100.
+
+    >>> rows_set_aside(1000), rows_set_aside(10), rows_set_aside(1)
+    (40, 5, 0)
+    """
+    return min(int(np.clip(rows // _ROWS_A_THRESHOLD, _FEWEST, _MOST)), rows // 2)
+
+
+def fewest_rows(accuracy: float, alpha: float) -> int:
+    """The number of rows below which not even a file without an error proves the accuracy.
+
+    >>> fewest_rows(0.9, 0.05)
+    34
+    """
+    rows = least = _tested(accuracy, alpha)
+    while rows - rows_set_aside(rows) < least:
+        rows += 1
+    return rows
+
+
+def _tested(accuracy: float, alpha: float) -> int:
+    return math.ceil(math.log(alpha) / math.log(accuracy))
+
+
+def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, " t"]:
+    """What part of an accuracy's level starts at each threshold, strict to lenient; nothing here reads a verdict.
+
+    A fifth at each of five starts: at squares of equal steps, from where 1.5 times as many of the ``rows`` are
+    answered as prove the accuracy without an error at ``alpha`` / 5, to the last threshold, which answers all.
+
+    >>> starts_of(0.9, 9, 600, 0.05).tolist()
+    [0.4, 0.0, 0.2, 0.0, 0.2, 0.0, 0.0, 0.0, 0.2]
+    """
+    first = math.ceil(_ROOM * _tested(accuracy, alpha / STARTS) / max(rows, 1) * thresholds) - 1
+    first = min(first, thresholds - 1)
+    at = first + (thresholds - 1 - first) * np.linspace(0, 1, STARTS) ** 2
+    return np.bincount(np.rint(at).astype(int), minlength=thresholds) / STARTS
+
+
+def parts_of(required: Sequence[float], rows: int, alpha: float) -> Float[Array, " accuracy"]:
+    """Equal parts of ``alpha`` for the accuracies that ``rows`` rows can reach, or for all where they reach none.
+
+    >>> parts_of([0.9, 0.95, 0.99], 500, 0.05).tolist()
+    [0.025, 0.025, 0.0]
+    """
+    use = np.array([_ROOM * _tested(a, alpha / len(required)) <= rows for a in required])
+    use |= not use.any()
+    return np.where(use, alpha / use.sum(), 0.0)
+
+
+def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Float[Array, "accuracy t"]:
+    """P(X >= hits) for X ~ Binomial(trials, accuracy), of each required accuracy; 1 where nothing was hit.
+
+    >>> binomial_tails(np.array([3.0, 0.0]), np.array([3.0, 2.0]), [0.5]).tolist()
+    [[0.125, 1.0]]
+    """
+    from scipy.special import betainc
+
+    h, m, a = np.asarray(hits), np.asarray(trials), np.asarray(required)[:, None]
+    return np.where(h > 0, betainc(np.maximum(h, 1e-9), m - h + 1, a), 1.0)
+
+
+def rejected(
+    tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, " accuracy"]
+) -> Bool[Array, "accuracy t"]:
+    """Which hypotheses "from threshold t on the accuracy is below a" are rejected, all at the level that parts sum to.
+
+    An accuracy's part is laid at its ``starts`` (which sum to 1). What lies at a threshold goes on to the next, more
+    lenient one as soon as the hypothesis there is rejected, and after the last to the starts of the next higher
+    accuracy. A hypothesis is tested at all that lies there for its own accuracy and for higher ones, whose hypotheses
+    it follows from. These are fixed sequences (Bauer 1991) with fallback (Wiens and Dmitrienko 2005), valid as a
+    sequentially rejective procedure (Goeman and Solari 2010). Accuracies ascend, and ``tails`` ascend with them.
+
+    >>> start, part = np.array([[0.5, 0.5, 0.0]]), np.array([0.05])
+    >>> rejected(np.array([[0.01, 0.04, 0.03]]), start, part).tolist()
+    [[True, True, True]]
+    >>> rejected(np.array([[0.03, 0.02, 0.03]]), start, part).tolist()
+    [[False, True, False]]
+    """
+    p, shares, lies = tails.tolist(), starts.tolist(), (starts * parts[:, None]).tolist()
+    done = [[False] * tails.shape[1] for _ in p]
+    changed = True
+    while changed:
+        changed, passed = False, 0.0
+        for a, own in enumerate(parts.tolist()):
+            carried = 0.0
+            for t, share in enumerate(shares[a]):
+                mass = share * (own + passed) + carried
+                if not done[a][t]:
+                    level = mass + sum([other[t] for other in lies[a + 1 :]])
+                    if level > 0 and p[a][t] <= level:
+                        changed = True
+                        for lower in range(a + 1):
+                            done[lower][t], lies[lower][t] = True, 0.0
+                lies[a][t], carried = (0.0, mass) if done[a][t] else (mass, 0.0)
+            passed = carried
+    return np.array(done)
 
 
 def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95) -> dict[str, Any]:
@@ -99,12 +209,25 @@ def _points(
     proved = rejected(np.where(short, 1.0, binomial_tails(tests.hits, tests.trials, required)), starts, parts)
     out = []
     for accuracy in accuracies:
-        seen, found = _observed(groups, accuracy), np.flatnonzero(proved[required.index(accuracy)])
+        found = np.flatnonzero(proved[required.index(accuracy)])
+        reached = np.flatnonzero(groups.right >= accuracy * groups.answered - 1e-9)
+        seen: dict[str, float | None] = {"coverage": 0.0, "threshold": None}
+        if len(reached):
+            seen = {"coverage": float(groups.answered[reached[-1]]) / n, "threshold": float(groups.lowest[reached[-1]])}
         told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(tests.at)}
         told |= {"set_aside": tests.set_aside, "observed": seen}
         if not len(found):
             told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
-            out.append(told | {"why": _why(n, accuracy, level, seen["threshold"] is not None)})
+            if n < (least := fewest_rows(accuracy, 1 - level)):
+                why = f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {n}"
+            elif not len(reached):
+                why = f"no part of the rows, the most confident first, is {accuracy:g} accurate"
+            else:
+                why = (
+                    f"a threshold reaches {percent(accuracy, None)} here, but there are too few rows to confirm it at "
+                )
+                why += percent(level, None)
+            out.append(told | {"why": why})
             continue
         m, h = float(answered[found[-1]]), float(right[found[-1]])
         ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
@@ -117,24 +240,6 @@ def _points(
         }
         out.append(told)
     return out
-
-
-def _observed(groups: Groups, accuracy: float) -> dict[str, Any]:
-    reached = np.flatnonzero(groups.right >= accuracy * groups.answered - 1e-9)
-    return {
-        "coverage": float(groups.answered[reached[-1]]) / groups.rows if len(reached) else 0.0,
-        "threshold": float(groups.lowest[reached[-1]]) if len(reached) else None,
-    }
-
-
-def _why(rows: int, accuracy: float, level: float, reached: bool) -> str:
-    least = fewest_rows(accuracy, 1 - level)
-    if rows < least:
-        return f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {rows}"
-    if not reached:
-        return f"no part of the rows, the most confident first, is {accuracy:g} accurate"
-    what = f"a threshold reaches {percent(accuracy, None)} here"
-    return f"{what}, but there are too few rows to confirm it at {percent(level, None)}"
 
 
 @final
@@ -160,9 +265,6 @@ class OperatingPoints(RankMetric[list[dict[str, Any]]]):
     def __init__(self, required: Sequence[float] = (0.9, 0.95, 0.99)) -> None:
         self.required = tuple(_checked(a) for a in required)
 
-    def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
-        """The table."""
-        if not state.rows:
-            raise NotApplicable("needs at least one labelled row")
+    def _finish(self, state: Ranks, level: float, seed: int) -> list[dict[str, Any]]:
         # a bin of a histogram may straddle what lies between two confidences
         return _points(state.groups, self.required, level, state.exact, seed)

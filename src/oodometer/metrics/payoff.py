@@ -1,4 +1,4 @@
-"""Pay-off: what a sample of each true class brings or costs for each class that may be predicted, by class name."""
+"""Pay-off: what a prediction of each class brings or costs for each true class, and the expected value of all."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..classes import ClassNames
-from ..errors import InputError
+from ..errors import InputError, NotApplicable
+from ..intervals import wilson_from_variance
+from ..predictions import Predictions
+from ..registry import register
+from .base import Measure, measure
+from .confusion import Confusion, ConfusionMetric
+from .spread import FEW_OF_A_KIND, FEW_ROWS, dot
 
 _SHAPE = (
     'rows by true class, columns by predicted class, such as {"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'
@@ -49,12 +55,10 @@ class Payoff:
         try:
             content = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                "a file with a pay-off matrix, .json or .csv, or JSON text",
-                got=type(error).__name__ if isinstance(error, UnicodeDecodeError) else str(error.strerror).lower(),
-                file=text,
-                remedy=f"write {_SHAPE}",
-            ) from None
+            remedy = f"write {_SHAPE}"
+            expected = "a file with a pay-off matrix, .json or .csv, or JSON text"
+            got = type(error).__name__ if isinstance(error, UnicodeDecodeError) else str(error.strerror).lower()
+            raise InputError(expected, got=got, file=text, remedy=remedy) from None
         table = _csv(content, text) if path.suffix.lower() == ".csv" else _json(content, text)
         return cls(_numbers(table, text), text)
 
@@ -99,13 +103,9 @@ def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
                 float(cell) if isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) else math.nan
             )
             if not math.isfinite(value):
-                raise InputError(
-                    f"a number for truth {truth!r} and prediction {guess!r}",
-                    got=repr(cell)[:60],
-                    file=file,
-                    column="payoff",
-                    remedy="costs are numbers below 0",
-                )
+                remedy = "costs are numbers below 0"
+                expected = f"a number for truth {truth!r} and prediction {guess!r}"
+                raise InputError(expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy)
             out[str(truth)][str(guess)] = value
     return out
 
@@ -127,13 +127,8 @@ def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(rows[0]):
-            raise InputError(
-                f"{len(rows[0])} cells",
-                got=str(len(row)),
-                file=file,
-                row=number,
-                remedy="give each row one cell a class",
-            )
+            remedy = "give each row one cell a class"
+            raise InputError(f"{len(rows[0])} cells", got=str(len(row)), file=file, row=number, remedy=remedy)
         if row[0].strip() in out:
             raise InputError("each true class once", got=row[0].strip(), file=file, row=number, remedy="drop a row")
         out[row[0].strip()] = {name.strip(): _cell(cell) for name, cell in zip(rows[0][1:], row[1:], strict=True)}
@@ -145,3 +140,60 @@ def _cell(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+@final
+@register("metric")
+class ExpectedValue(ConfusionMetric[Measure]):
+    """Mean pay-off of a row, sum_jk C_jk V_jk / n, in the units of the matrix V; costs are numbers below 0.
+
+    ``payoff`` gives V by class name: rows are true classes, columns predicted ones. ``total`` is that of all rows. The
+    interval is Wilson's for a mean between the smallest and the largest entry of V. Source: Elkan (2001).
+
+    >>> from oodometer import Predictions
+    >>> worth = ExpectedValue({"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}})
+    >>> record = Predictions.from_classes(["no", "yes", "yes"], label=["no", "yes", "no"])
+    >>> worth.compute(record).value  # (0 + 5 - 1) / 3
+    1.3333333333333333
+    """
+
+    name = "expected_value"
+    bigger_is_better = True
+    quiet = True
+    citation = "elkan2001"
+    bounds = (float("-inf"), float("inf"))
+
+    def __init__(self, payoff: Any = None) -> None:
+        self.payoff = None if payoff is None else Payoff.of(payoff)
+
+    def why_not(self, record: Predictions) -> str | None:
+        """Why this record is not enough, or None."""
+        return "needs a pay-off matrix: --payoff FILE, payoff={...}" if self.payoff is None else self.missing(record)
+
+    def finish(self, state: Confusion, level: float = 0.95, seed: int = 0) -> Measure:
+        """The mean and its interval."""
+        n = state.rows
+        if not n:
+            raise NotApplicable("needs at least one labelled row")
+        if self.payoff is None:
+            raise NotApplicable("needs a pay-off matrix: --payoff FILE, payoff={...}")
+        values = self.payoff.matrix(state.classes)
+        low, high = float(values.min()), float(values.max())
+        each = values[state.truth, state.guess]
+        mean = dot(state.counts, each) / n
+        span = high - low
+        if not span:
+            return measure(mean, (mean, mean), level, "exact", total=mean * n)
+        share = min(max((mean - low) / span, 0.0), 1.0)
+        variance = dot(state.counts, ((each - mean) / span) ** 2) / n / n
+        if n < FEW_ROWS or state.rarest < FEW_OF_A_KIND:
+            variance = max(variance, share * (1 - share) / n)
+        bottom, top = wilson_from_variance(share, variance, n, level)
+        return measure(mean, (low + span * bottom, low + span * top), level, "asymptotic", total=mean * n)
+
+
+def with_payoff(metrics: Any, payoff: Any) -> None:
+    """Give the metrics that weigh by a pay-off matrix that matrix."""
+    for metric in metrics:
+        if isinstance(metric, ExpectedValue) and payoff is not None:
+            metric.payoff = Payoff.of(payoff)

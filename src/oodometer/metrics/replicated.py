@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..arrays import Array
-from .coverage_at_risk import replicated_coverage_at_risk
 from .disca import disca_terms
-from .groups import Groups
+from .ranks import Groups
 from .resampling import REPLICATES, RankBins
-from .risk_at_coverage import replicated_risk_at_coverage
+from .risk_coverage import replicated_coverage_at_risk, replicated_risk_at_coverage
 from .spread import generator
 
 _BLOCKS = 1024  # parts of the rows that are drawn as one; the variance of a metric is then off by some 4 %
@@ -60,11 +59,6 @@ def jointly_resampled(
     return out
 
 
-def _accuracy(bins: RankBins) -> Array:
-    out: Array = 1 - bins.wrong[:, -1] / bins.rows
-    return out
-
-
 def _auc_coverage(bins: RankBins) -> Array:
     from scipy.special import digamma
 
@@ -95,7 +89,7 @@ def _augrc(bins: RankBins) -> Array:
 
 
 _PLAIN: dict[str, Callable[[RankBins], Array]] = {
-    "accuracy": _accuracy,
+    "accuracy": lambda cells: 1 - cells.wrong[:, -1] / cells.rows,
     "auc_coverage": _auc_coverage,
     "aurc": lambda cells: 1 - _auc_coverage(cells),
     "e_aurc": _e_aurc,
@@ -120,8 +114,7 @@ def replicated(
     DiSCA on the grid of samples takes the cells for samples.
     """
     if name == "disca":
-        out: Array = disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
-        return out
+        return disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
     if name == "coverage_at_risk":
         return replicated_coverage_at_risk(bins, risk)
     if name == "risk_at_coverage":

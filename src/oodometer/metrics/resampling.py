@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import from_spread
 from ..kernels import quantiles
-from .groups import Groups
+from .ranks import Groups
 from .spread import FEW_OF_A_KIND, clopper_pearson_many, generator, poisson_counts
 
 if TYPE_CHECKING:

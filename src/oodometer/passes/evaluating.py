@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import plugins
-from ..audits.keys import KEY
+from ..audits.joining import KEY
 from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile

@@ -14,8 +14,16 @@ from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import NotApplicable
 from ..estimators import Estimator, Sums
-from ..estimators.class_metrics import ClassMetric, metric_name, values_of
-from ..estimators.expected_classes import Expectation, ExpectedClasses, count_classes, drawn_truth, known_classes
+from ..estimators.expected_classes import (
+    ClassMetric,
+    Expectation,
+    ExpectedClasses,
+    count_classes,
+    drawn_truth,
+    known_classes,
+    metric_name,
+    values_of,
+)
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions

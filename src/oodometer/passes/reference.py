@@ -15,8 +15,7 @@ import numpy as np
 from ..arrays import Array, Ragged
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
-from ..inference.folds import scramble
-from ..inference.row_sample import key_bound
+from ..inference.row_sample import key_bound, scramble
 from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..results import percent

@@ -135,7 +135,7 @@ def powered_accuracy(
     """PPI++ accuracy as a rule: v = mean_n Y + lam (mean_N f - mean_n f), n the drawn rows, N the pool.
 
     lam = cov(Y, f) / ((1 + n/N) var f) within the draw, 0 where f does not vary: "each" for each model by itself, as
-    `oodometer.audits.prediction_powered.ppi_plus_plus` has it; "shared" from the covariances and variances of all
+    `oodometer.audits.judge.ppi_plus_plus` has it; "shared" from the covariances and variances of all
     models added up, as ten rows are few to fit a slope on. A number fixes lam: 1 is plain prediction-powered inference,
     0 is ACC. Values are not cut to [0, 1], which would make ties.
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from .base import Score
-from .confidence import Confidence
-from .energy import Energy, energy
-from .margin import Margin, margin
-from .max_probability import MaxProbability, max_probability
-from .model_agreement import ModelAgreement, model_agreement
-from .negative_entropy import NegativeEntropy, negative_entropy
+
+# The order of import is the order of presentation.
+# isort: off
+from .class_scores import Confidence, Energy, energy, Margin, margin, MaxProbability, max_probability
+from .agreement import ModelAgreement, model_agreement
+from .class_scores import NegativeEntropy, negative_entropy
 from .neighbor_distance import NeighborDistance
-from .sequence_probability import (
-    SequenceMeanLogprob,
-    SequenceMinLogprob,
-    SequenceProbability,
-    sequence_probability,
-)
-from .view_agreement import ViewAgreement, view_agreement
-from .vote_share import VoteShare, vote_share
+from .sequence_probability import SequenceProbability, SequenceMeanLogprob, SequenceMinLogprob, sequence_probability
+from .agreement import ViewAgreement, view_agreement, VoteShare, vote_share
+# isort: on
 
 __all__ = [
     "Confidence",

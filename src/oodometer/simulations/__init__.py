@@ -5,14 +5,11 @@ from __future__ import annotations
 # The order of import is the order of presentation.
 # isort: off
 from .base import Simulation
-from .no_shift import NoShift
-from .class_prior import ClassPrior
+from .tilt import NoShift, ClassPrior
 from .clusters import Clusters
-from .tilt import Tilt
-from .confidence_tilt import ConfidenceTilt
-from .logit_noise import LogitNoise
-from .logit_temperature import LogitTemperature
-from .slices import Groups, Periods
+from .tilt import Tilt, ConfidenceTilt
+from .logits import LogitNoise, LogitTemperature
+from .clusters import Groups, Periods
 # isort: on
 
 __all__ = [

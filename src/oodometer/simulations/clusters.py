@@ -1,4 +1,4 @@
-"""Clusters: other shares of subgroups that the data themselves suggest (subpopulation shift)."""
+"""Clusters, groups and periods: other shares of the parts that rows fall into."""
 
 from __future__ import annotations
 
@@ -7,12 +7,177 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..inference.k_means import k_means
+from ..kernels import one_thread
 from ..predictions import Predictions
 from ..registry import register
-from .base import Simulation, coordinates, draw_by_shares
+from .base import LEAST_ROWS, Simulation, coordinates, draw_by_shares
 
-_ALPHAS = {0.25: 10.0, 0.5: 1.0, 1.0: 0.1}
+_PERIODS = 5
+
+
+@final
+@register("simulation")
+class Groups(Simulation):
+    """One value of `group` (severity 1), or a half of the target from it and a half at random (severity 0.5).
+
+    Needs `group`. Source: Koh et al. (2021), shifts between domains.
+
+    >>> p = Predictions.from_arrays(correct=[1, 0] * 100, group=["a"] * 100 + ["b"] * 100)
+    >>> set(Groups().draw(p, 1.0, np.random.default_rng(0)).group.tolist()) <= {"a", "b"}
+    True
+    """
+
+    name = "groups"
+    about = "one of your own groups becomes (half of) the target"
+    severities = (0.5, 1.0)
+
+    def why_not(self, pool: Predictions) -> str | None:
+        """At least two groups of some size are needed."""
+        return None if len(_large(pool)) > 1 else f"needs `group` with at least two values of {LEAST_ROWS} rows"
+
+    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+        """The rows of a random group, and at severity 0.5 as many others."""
+        large = _large(pool)
+        if len(large) < 2:
+            return None
+        rows = large[int(rng.integers(len(large)))]
+        return _with_others(pool, rows, severity, rng)
+
+
+@final
+@register("simulation")
+class Periods(Simulation):
+    """One of five stretches of `time` of equal size (severity 1), or half of the target from it (severity 0.5).
+
+    Needs `time`. Source: Koh et al. (2021), shifts over time.
+
+    >>> days = np.arange("2026-01-01", "2026-07-20", dtype="datetime64[D]")
+    >>> p = Predictions.from_arrays(correct=[1, 0] * 100, time=days)
+    >>> len(Periods().draw(p, 1.0, np.random.default_rng(0)))
+    40
+    """
+
+    name = "periods"
+    about = "one stretch of your own time becomes (half of) the target"
+    severities = (0.5, 1.0)
+
+    def why_not(self, pool: Predictions) -> str | None:
+        """Time is needed."""
+        if pool.time is None or len(pool) < _PERIODS * LEAST_ROWS:
+            return f"needs `time` and at least {_PERIODS * LEAST_ROWS} rows"
+        return None
+
+    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+        """The rows of a random stretch, and at severity 0.5 as many others."""
+        if pool.time is None:
+            return None
+        order = np.argsort(pool.time, kind="stable")
+        rows = np.array_split(order, _PERIODS)[int(rng.integers(_PERIODS))]
+        return _with_others(pool, rows, severity, rng)
+
+
+def _large(pool: Predictions) -> list[Array]:
+    """Rows of each group that has enough of them."""
+
+    def make() -> list[Array]:
+        if pool.group is None:
+            return []
+        names = np.array([str(g) for g in pool.group.tolist()], dtype=object)
+        distinct, codes = np.unique(names.astype(str), return_inverse=True)
+        rows = [np.flatnonzero(codes == k) for k in range(len(distinct))] if len(distinct) <= 200 else []
+        return [r for r in rows if len(r) >= LEAST_ROWS]
+
+    made: list[Array] = pool.derived("simulation:groups", make)
+    return made
+
+
+def _with_others(pool: Predictions, rows: Array, severity: float, rng: np.random.Generator) -> Predictions | None:
+    if severity < 1:
+        others = np.setdiff1d(np.arange(len(pool)), rows)
+        rows = np.concatenate([rows, rng.choice(others, min(len(rows), len(others)), replace=False)])
+    return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
+
+
+_MOST_STEPS = 50
+_CLOSE = 1e-4  # of the mean variance: centres that move less in all have settled
+
+
+def k_means(points: Array, count: int) -> Array:
+    """Cluster of each row, intp, shape (sample,): Lloyd's algorithm from greedy k-means++ centres, seeded.
+
+    points are float64, axes (sample, column), of which at least ``count`` differ. The draws and the rule to stop are
+    those of scikit-learn's ``KMeans(count, n_init=1, max_iter=50, random_state=0)``, and so are the clusters.
+
+    Source: Lloyd (1982); Arthur and Vassilvitskii (2007).
+
+    >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+    with one_thread():  # a few columns: threads would wait for each other, and for other work
+        return _clustered(points - points.mean(axis=0), count)
+
+
+def _clustered(points: Array, count: int) -> Array:
+    """Cluster of each row; the columns of ``points`` have the mean 0."""
+    norms = np.einsum("ij,ij->i", points, points)
+    centres = _first_centres(points, norms, count)
+    settled = _CLOSE * float(points.var(axis=0).mean())
+    part: Array = np.full(len(points), -1)
+    for _ in range(_MOST_STEPS):
+        before, part = part, _nearest(points, centres)
+        moved = _middles(points, part, centres, norms)
+        shift = float(np.square(moved - centres).sum())
+        centres = moved
+        if np.array_equal(before, part):
+            return part
+        if shift <= settled:
+            break
+    return _nearest(points, centres)
+
+
+def _first_centres(points: Array, norms: Array, count: int) -> Array:
+    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each."""
+    rng = np.random.RandomState(0)
+    tries = 2 + int(np.log(count))
+    centres = np.empty((count, points.shape[1]))
+    centres[0] = points[rng.choice(len(points), p=np.full(len(points), 1 / len(points)))]
+    nearest = _squared(centres[:1], points, norms)[0]
+    for k in range(1, count):
+        reach = np.cumsum(nearest)
+        drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(max=len(points) - 1)
+        left = np.minimum(nearest, _squared(points[drawn], points, norms))
+        best = int(left.sum(axis=1).argmin())
+        centres[k], nearest = points[drawn[best]], left[best]
+    return centres
+
+
+def _squared(some: Array, points: Array, norms: Array) -> Array:
+    """Squared distances, axes (some, sample)."""
+    out: Array = np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms
+    return np.maximum(out, 0.0, out=out)
+
+
+def _nearest(points: Array, centres: Array) -> Array:
+    near: Array = (np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)).argmin(axis=0)
+    return near
+
+
+def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
+    """Means of the clusters; one that has become empty takes the row that is farthest from its own centre."""
+    count = len(centres)
+    sizes = np.bincount(part, minlength=count)
+    sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        apart = norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        for k, row in zip(empty, np.argsort(-apart), strict=False):
+            sums[part[row]] -= points[row]
+            sizes[part[row]] -= 1
+            sums[k], sizes[k] = points[row], 1
+    return np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
+
+
+_CLUSTER_ALPHAS = {0.25: 10.0, 0.5: 1.0, 1.0: 0.1}
 _MOST_CLUSTERS = 10
 _ROWS_A_CLUSTER = 40
 _FIRST_ROWS = 200
@@ -43,7 +208,7 @@ class Clusters(Simulation):
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """Rows of each cluster by the drawn shares."""
         part = _clusters(pool)
-        return None if part is None else draw_by_shares(pool, part, _ALPHAS[severity], rng)
+        return None if part is None else draw_by_shares(pool, part, _CLUSTER_ALPHAS[severity], rng)
 
 
 def _count(pool: Predictions) -> int:

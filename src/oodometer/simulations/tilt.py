@@ -1,4 +1,4 @@
-"""Tilt: rows far along a direction of the inputs become more common (covariate shift without borders)."""
+"""Tilts: no shift, other class shares, other shares of the rows along a direction or by confidence."""
 
 from __future__ import annotations
 
@@ -6,9 +6,121 @@ from typing import final
 
 import numpy as np
 
+from ..arrays import Array
+from ..candidates import NO_CLASSES
+from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import register
-from .base import Simulation, coordinates, draw_by_weight
+from .base import LEAST_ROWS, Simulation, coordinates, draw_by_shares, draw_by_weight
+
+
+@final
+@register("simulation")
+class NoShift(Simulation):
+    """A uniform draw without replacement: what an estimator errs by when nothing has changed.
+
+    >>> p = Predictions.from_confidence([0.5] * 300, correct=[1] * 300)
+    >>> len(NoShift().draw(p, 0.0, np.random.default_rng(0)))
+    100
+    """
+
+    name = "none"
+    about = "a random part of the reference"
+    severities = (0.0,)
+
+    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+        """A uniform draw."""
+        return draw_by_weight(pool, np.zeros(len(pool)), rng)
+
+
+@final
+@register("simulation")
+class ConfidenceTilt(Simulation):
+    """Weights exp(-4 s r) with r in [0, 1] the rank of the row's confidence: harder targets; easier for s < 0.
+
+    s = -0.5, 0.25, 0.5, 1 is the severity. Confidence is the max probability, `confidence`, or the share of members
+    that agree. P(correct | confidence) stays. Source: Garg et al. (2022), who resample by difficulty.
+
+    >>> rng = np.random.default_rng(0)
+    >>> p = Predictions.from_confidence(rng.random(300), correct=[1] * 300)
+    >>> float(ConfidenceTilt().draw(p, 1.0, rng).confidence.mean()) < 0.4
+    True
+    """
+
+    name = "confidence_tilt"
+    about = "unsure rows become more common (or less)"
+    severities = (-0.5, 0.25, 0.5, 1.0)
+
+    def why_not(self, pool: Predictions) -> str | None:
+        """Some confidence is needed."""
+        return None if _confidence(pool) is not None else "needs `probabilities`, `confidence` or `members`"
+
+    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+        """Rows by weights that fall with confidence."""
+        confidence = _confidence(pool)
+        if confidence is None:
+            return None
+        noise = 1e-9 * rng.random(len(pool))  # equal confidences are ranked by chance
+        rank = np.argsort(np.argsort(confidence + noise)) / len(pool)
+        return draw_by_weight(pool, -4 * severity * rank, rng)
+
+
+def _confidence(pool: Predictions) -> Array | None:
+    if pool.probabilities is not None:
+        return pool.own_probability
+    if pool.confidence is not None:
+        return pool.confidence
+    if pool.members is not None:
+        try:
+            agreed: Array = (pool.members == pool.predicted).mean(axis=0)
+        except NotApplicable:
+            return None
+        return agreed
+    return None
+
+
+_ALPHAS = {0.25: 10.0, 0.5: 1.0, 0.75: 0.1}
+_DOMINANT = 0.9
+
+
+@final
+@register("simulation")
+class ClassPrior(Simulation):
+    """Shares q ~ Dirichlet(alpha) of the true classes, alpha = 10, 1 or 0.1 at severity 0.25, 0.5 or 0.75; at severity
+    1 a single class, drawn at random, holds nine tenths of the rows.
+
+    P(x | y) stays, so that methods for label shift should be right here. Needs `label`. Source: Lipton et al. (2018),
+    the protocol of Dirichlet shifts.
+
+    >>> p = Predictions.from_classes([0, 1] * 200, label=[0, 1] * 200)
+    >>> drawn = ClassPrior().draw(p, 1.0, np.random.default_rng(1))
+    >>> bool(abs(drawn.label.mean() - 0.5) > 0.1)
+    True
+    """
+
+    name = "class_prior"
+    about = "other shares of the true classes"
+    severities = (0.25, 0.5, 0.75, 1.0)
+
+    def why_not(self, pool: Predictions) -> str | None:
+        """Labels of at least two classes are needed."""
+        if not pool.has_classes:
+            return NO_CLASSES
+        if pool.label is None or len(np.unique(pool.label[pool.label >= 0])) < 2:
+            return "needs `label` of at least two classes"
+        return None
+
+    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+        """Rows of each class by the drawn shares."""
+        assert pool.label is not None
+        if severity in _ALPHAS:
+            return draw_by_shares(pool, pool.label, _ALPHAS[severity], rng)
+        classes = np.unique(pool.label[pool.label >= 0])
+        own = np.flatnonzero(pool.label == rng.choice(classes))
+        others = np.flatnonzero((pool.label >= 0) & (pool.label != pool.label[own[0]]))
+        count = min(len(others), max(round(len(own) * (1 - _DOMINANT) / _DOMINANT), 1))
+        rows = np.concatenate([own, rng.choice(others, count, replace=False)])
+        return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
 
 
 @final

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..audits.keys import KEY
-from ..audits.sampling import SampledRows
+from ..audits.betting import SampledRows
+from ..audits.joining import KEY
 from ..diagnoses import ShiftStatistics
 from ..errors import UnknownColumnError, UsageError, near_names
 from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share

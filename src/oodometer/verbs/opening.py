@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..audits.keys import KEY
+from ..audits.joining import KEY
 from ..classes import NewClassError
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
 from ..fields import FIELDS

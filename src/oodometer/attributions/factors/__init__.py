@@ -7,8 +7,9 @@ makes one of a plain function.
 from __future__ import annotations
 
 from .base import Factor, FactorTable, factor_of, factor_table, factor_values
-from .pair import Const, FirstTok, IndexDiff, MaxDiff, SumDiff, SwapAvg, SwapMaxDiff
-from .window import Adj, Irreg, Verb, WindowFactor
+
+from .pair import MaxDiff, SumDiff, IndexDiff, FirstTok, Const, SwapAvg, SwapMaxDiff  # isort: skip - as presented
+from .window import Irreg, Verb, Adj, WindowFactor  # isort: skip
 
 __all__ = [
     "Adj",

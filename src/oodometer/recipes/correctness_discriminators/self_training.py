@@ -9,8 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...discriminators import RegressionDiscriminator, token_f1
-from ...metrics.vote_bounds import mean_of
-from ...metrics.vote_counts import absolute, paired_gap, share
+from ...metrics.votes import absolute, mean_of, paired_gap, share
 from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig

@@ -13,8 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...discriminators import HALF, AcceptanceThresholds, fit_thresholds
 from ...errors import InputError
-from ...metrics.vote_bounds import bounds_by_agreement
-from ...metrics.vote_counts import VoteCounts, share
+from ...metrics.votes import VoteCounts, bounds_by_agreement, share
 from ...predictions import Predictions
 from ...results import Interval
 from ...scores import natural_confidence

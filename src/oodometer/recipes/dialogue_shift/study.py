@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Array, softmax
 from ...calibrators.temperature import fit_temperature
 from ...metrics.brier import brier_score
-from ...metrics.ece import expected_calibration_error
+from ...metrics.calibration import expected_calibration_error
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import mean_and_spread, rounded

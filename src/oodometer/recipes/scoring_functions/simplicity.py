@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...audits.betting import SampledRows
 from ...audits.judge import refutes
-from ...audits.sampling import SampledRows
 from ...predictions import Predictions
 from ...verbs.estimate import estimate
 from ...version import __version__

@@ -13,23 +13,18 @@ import numpy as np
 from ...arguments import checked, named_in
 from ...arrays import Array
 from ...audits.believed import Believed
-from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
+from ...audits.betting import SampledRows
+from ...audits.joining import KEY, target_key
 from ...audits.judge import Judgement, judge, refutes
-from ...audits.keys import KEY, target_key
-from ...audits.labelling.page import write_worksheet
-from ...audits.labels import LabelledRows, collect, open_labels, read_labels
-from ...audits.power import Noticeable, noticeable
+from ...audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
 from ...audits.proxy import Proxy, choose_proxy
-from ...audits.result import Audit
-from ...audits.sampling import SampledRows
-from ...audits.selection import unlike
-from ...audits.strata import Stratum, strata
-from ...audits.suggestion import Suggestion, suggest
-from ...audits.worksheet import Worksheet, check_worksheet
+from ...audits.result import Audit, Noticeable, Stratum, noticeable, strata
+from ...audits.suggestion import COUNTS, ExpectedWidths, Suggestion, expected_widths, suggest
+from ...audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ...engines import Engine
 from ...errors import NotApplicable, UsageError
-from ...headline.falls import check_margin
-from ...headline.with_labels import with_labels
+from ...headline.natural_headline import with_labels
+from ...headline.natural_shifts import check_margin
 from ...intervals import check_level
 from ...kernels import limited_to
 from ...passes.folding import Execution

@@ -18,7 +18,7 @@ from ...intervals import clopper_pearson, normal_quantile
 from ...kernels.incomplete_beta import beta_cdf
 from ...metrics.replicated import REPLICATED, jointly_resampled, replicated
 from ...metrics.resampling import RankBins, interval_of, resampled
-from ...metrics.vote_counts import paired_gap
+from ...metrics.votes import paired_gap
 from ...registry import find
 from ...results.evaluation import Evaluation
 from .rows import Rows

@@ -9,8 +9,7 @@ from typing import Any
 from ...errors import UsageError
 from ...intervals import check_level
 from ...metrics import Metric, computation_score, ordered_by
-from ...metrics.didma import check_pair_of_weights
-from ...metrics.disca import WEIGHTS, check_options
+from ...metrics.disca import WEIGHTS, check_options, check_pair_of_weights
 from ...passes.folding import Execution
 from ...registry import create
 from ..features import listed

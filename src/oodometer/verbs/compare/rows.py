@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...audits.keys import KEY
+from ...audits.joining import KEY
 from ...errors import InputError, UsageError
 from ...inference.clusters import cluster_keys, named_repeats
 from ...metrics import Metric

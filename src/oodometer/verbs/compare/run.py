@@ -20,8 +20,7 @@ from ...engines import Engine
 from ...errors import UsageError
 from ...kernels import limited_to
 from ...metrics import didma, nidma
-from ...metrics.didma import check_pair_of_weights
-from ...metrics.disca import WEIGHTS
+from ...metrics.disca import WEIGHTS, check_pair_of_weights
 from ...passes.folding import Execution
 from ...passes.reference import read_reference
 from ...passes.run_folder import run_folder as in_run_folder

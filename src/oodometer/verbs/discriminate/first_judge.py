@@ -8,7 +8,7 @@ from typing import Any
 from ...arrays import Array
 from ...discriminators import Discriminator
 from ...errors import WorkError
-from ...metrics.roc_auc import roc_auc
+from ...metrics.one_vs_rest import roc_auc
 from .pairs import Pairs
 
 POOR = 0.6

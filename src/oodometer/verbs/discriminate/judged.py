@@ -10,9 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...estimators import VotingBounds
-from ...metrics.vote_bounds import bounds_of
-from ...metrics.vote_counts import share
-from ...metrics.vote_rules import agreements, check_agree, count_votes
+from ...metrics.votes import agreements, bounds_of, check_agree, count_votes, share
 from ...predictions import Predictions
 from ...results import Interval, plain
 from ...results.shown import Shown

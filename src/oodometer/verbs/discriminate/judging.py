@@ -15,7 +15,7 @@ from ...arguments import checked, judges_or_folder, named_in, texts
 from ...arrays import Array
 from ...discriminators import HALF, Panel
 from ...errors import InputError
-from ...metrics.vote_rules import check_agree
+from ...metrics.votes import check_agree
 from ...predictions import Predictions
 from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions

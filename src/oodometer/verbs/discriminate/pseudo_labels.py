@@ -12,8 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, NotApplicable, UsageError
 from ...intervals import check_level
-from ...metrics.vote_counts import share
-from ...metrics.vote_rules import count_votes
+from ...metrics.votes import count_votes, share
 from ...predictions import Predictions
 from ...results import Interval, plain
 from ...store import as_source, write_predictions

@@ -14,9 +14,7 @@ from ...estimators import AverageConfidence, AverageThresholdedConfidence, Estim
 from ...estimators.threshold import ScoreThreshold, credit
 from ...intervals import check_level
 from ...metrics import Votes
-from ...metrics.vote_counts import MEASURES, VoteCounts, absolute, discrimination, paired_gap
-from ...metrics.vote_rules import check_agree
-from ...metrics.vote_subsets import check_draws
+from ...metrics.votes import MEASURES, VoteCounts, absolute, check_agree, check_draws, discrimination, paired_gap
 from ...predictions import Predictions
 from ...results import Interval, Skipped, plain
 from ...scores import natural_confidence

@@ -11,9 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...discriminators import Discriminator, Panel
 from ...intervals import check_level
-from ...metrics.vote_bounds import mean_of
-from ...metrics.vote_counts import absolute, paired_gap
-from ...metrics.votes import Votes
+from ...metrics.votes import Votes, absolute, mean_of, paired_gap
 from ...models.base import Progress
 from ...predictions import Predictions
 from ...results import Interval

@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 
 from ... import plugins
-from ...audits.selection import of_state
+from ...audits.labels import of_state
 from ...diagnoses import Diagnosis
 from ...errors import InputError
 from ...headline.alarms import Watched, judge_alarms
-from ...headline.assumptions import headline_under, under_assumptions
-from ...headline.falls import chance_by_labels, chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
-from ...headline.natural_headline import doubt_of, judges_alone, natural_headline, signs_of
+from ...headline.natural_headline import (
+    doubt_of,
+    headline_under,
+    judges_alone,
+    natural_headline,
+    signs_of,
+    under_assumptions,
+)
+from ...headline.natural_shifts import chance_by_labels, chance_of_fall, judged
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson

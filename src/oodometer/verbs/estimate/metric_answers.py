@@ -10,9 +10,9 @@ from typing import Any
 from ...arguments import texts
 from ...classes import ClassNames
 from ...errors import InputError, UsageError
-from ...estimators.class_metrics import ClassMetric, class_metrics_asked, metric_name
+from ...estimators.expected_classes import ClassMetric, class_metrics_asked, metric_name
 from ...headline.headline import Evidence
-from ...headline.metric_headline import MetricEvidence, metric_answers
+from ...headline.natural_headline import MetricEvidence, metric_answers
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods, predicted_of
 from ...predictions import Predictions

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError, visible
-from ...estimators.class_metrics import class_metrics_asked, metric_name
+from ...estimators.expected_classes import class_metrics_asked, metric_name
 from ...headline.alarms import alarm_rules, check_when
-from ...headline.falls import check_margin
-from ...headline.natural_shifts import NaturalShifts, packaged_prior
+from ...headline.natural_shifts import NaturalShifts, check_margin, packaged_prior
 from ...intervals import check_level
 from ...passes.folding import Execution
 from ...passes.slicing import Chunks, parse_chunks

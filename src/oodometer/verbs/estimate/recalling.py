@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ...errors import UsageError
-from ...estimators.class_metrics import metric_name
+from ...estimators.expected_classes import metric_name
 from ...passes.plan import EstimationPlan, quick_methods
 from ...results.backtest import Backtest
 from ..fitted import Contents, Fitted

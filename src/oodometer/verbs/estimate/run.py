@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import checked, named_in
-from ...audits.joining import joined_truth, mostly_new
-from ...audits.keys import target_key
+from ...audits.joining import joined_truth, mostly_new, target_key
 from ...audits.labels import open_labels
 from ...classes import said_of_classes
 from ...engines import Engine

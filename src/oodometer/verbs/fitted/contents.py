@@ -18,7 +18,7 @@ from ...errors import UsageError
 from ...estimators import Estimator, RiskCoverage
 from ...fields import FIELDS
 from ...headline.natural_shifts import NaturalShifts
-from ...inference.folds import seeded_sample
+from ...inference.row_sample import seeded_sample
 from ...passes.plan import EstimationPlan
 from ...passes.reference import Reference, width
 from ...persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive

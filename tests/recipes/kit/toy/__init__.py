@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from oodometer.metrics.vote_counts import paired_gap, share
+from oodometer.metrics.votes import paired_gap, share
 from oodometer.recipes.base import Progress, Recipe, Step, Workspace
 from oodometer.recipes.kit.claims import Claim, above, claims_table, either, judged, on_most
 from oodometer.recipes.kit.publish import Figures, write_result

@@ -1,4 +1,4 @@
-"""Model agreement (MA): share of other, independently trained models that predict the same class."""
+"""Agreement scores: how many models, views or judges say what the judged model says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,74 @@ from ..arrays import Array
 from ..predictions import Predictions
 from ..registry import register
 from .base import Score
+
+
+def vote_share(votes: Array) -> Array:
+    """mean_j [judge j says Correct] of votes with axes (judge, sample); shape (sample,), in [0, 1].
+
+    Source: Yao and Koller (2024), whose two voting rules are its extremes 1 and > 0.
+
+    >>> vote_share(np.array([[1, 0], [1, 1]])).tolist()
+    [1.0, 0.5]
+    """
+    out: Array = np.mean(votes > 0, axis=0)
+    return out
+
+
+@final
+@register("score")
+class VoteShare(Score):
+    """Score mean_j [vote_j = Correct], shape (sample,), in [0, 1]; needs `votes`; `NotApplicable` without.
+
+    Source: Yao and Koller (2024).
+
+    >>> VoteShare()(Predictions.from_arrays(votes=[[True, False], [True, True]])).tolist()
+    [1.0, 0.5]
+    """
+
+    name = "vote_share"
+    needs = ("votes",)
+    citation = "yao2024"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        assert record.votes is not None
+        return vote_share(record.votes)
+
+
+def view_agreement(predicted: Array, views: Array) -> Array:
+    """mean_j [h(x'_j) = h(x)]: predicted has axes (sample,), views (view, sample); shape (sample,), in [0, 1].
+
+    Agreement with the prediction itself, as the paper defines it, not with the modal view. Source: Trivedi et al.
+    (2023), equation 2; Ng et al. (2023).
+
+    >>> view_agreement(np.array([0, 1]), np.array([[0, 0], [0, 0]])).tolist()
+    [1.0, 0.0]
+    """
+    out: Array = np.mean(views == predicted, axis=0)
+    return out
+
+
+@final
+@register("score")
+class ViewAgreement(Score):
+    """Score mean_j [h(x'_j) = h(x)] over views, shape (sample,), in [0, 1]; needs `views` and a prediction.
+
+    `NotApplicable` without them. Source: Trivedi et al. (2023); Ng et al. (2023).
+
+    >>> ViewAgreement()(Predictions.from_arrays(prediction=[0, 1], views=[[0, 1], [1, 1]])).tolist()
+    [0.5, 1.0]
+    """
+
+    name = "view_agreement"
+    needs = ("views", "prediction|probabilities")
+    citation = "ng2023"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        assert record.views is not None
+        return view_agreement(record.predicted, record.views)
+
 
 _ENOUGH_ROWS = 50  # two models that agree on this many rows without one exception are one model
 

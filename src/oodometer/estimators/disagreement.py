@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Self, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -29,32 +27,15 @@ def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
     code = others.astype(np.int64) * classes + record.predicted
     known = (others >= 0) & (record.predicted >= 0)
     pairs = np.bincount(code[known], minlength=classes * classes).reshape(classes, classes)
-    out: Array = pairs / len(others)
-    return out
+    return pairs / len(others)
 
 
-@final
-@register("estimator")
-class GeneralizationDisagreement(Estimator):
-    """``gde``: mean over the other models i of P_T[h_0 = h_i], read as the accuracy of h_0.
+class _Agreement(Estimator):
+    """What both share that read the agreement of the judged model with the others."""
 
-    Needs `members` trained independently on the same data; `NotApplicable` without. The binomial variance v(1-v)/n_T is
-    that of one pair, wider than that of a mean over pairs. Bias that the models share breaks it, upwards.
-    Source: Jiang et al. (2022).
-
-    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 0])
-    >>> GeneralizationDisagreement().fit(p).estimate(p).value
-    0.75
-    """
-
-    name = "gde"
     family = "disagreement"
     reads = "models"
-    order = 110
-    favour = 0.1
-    voice = 2
     needs = ("members",)
-    assumes = "the ensemble is calibrated as a class aggregate on the target"
     citation = "jiang2022"
 
     def why_not(self, record: Predictions) -> str | None:
@@ -69,17 +50,37 @@ class GeneralizationDisagreement(Estimator):
         """Rows and summed agreement."""
         return Sums(rows=len(batch), total=float(self._score(batch).sum()))
 
+
+@final
+@register("estimator")
+class GeneralizationDisagreement(_Agreement):
+    """``gde``: mean over the other models i of P_T[h_0 = h_i], read as the accuracy of h_0.
+
+    Needs `members` trained independently on the same data; `NotApplicable` without. The binomial variance v(1-v)/n_T is
+    that of one pair, wider than that of a mean over pairs. Bias that the models share breaks it, upwards.
+    Source: Jiang et al. (2022).
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 0])
+    >>> GeneralizationDisagreement().fit(p).estimate(p).value
+    0.75
+    """
+
+    name = "gde"
+    order = 110
+    favour = 0.1
+    voice = 2
+    assumes = "the ensemble is calibrated as a class aggregate on the target"
+
     def finish(self, state: Sums) -> Estimate:
         """Mean agreement."""
         rows = state["rows"]
         value = state["total"] / rows
-        lower, upper = wilson_from_variance(value, max(value * (1 - value), 0.0) / rows, rows, self.level)
-        return self._estimate(state, value, lower, upper, score="model_agreement")
+        return self._from_variance(state, value, max(value * (1 - value), 0.0) / rows, rows, score="model_agreement")
 
 
 @final
 @register("estimator")
-class DisagreementDifference(Estimator):
+class DisagreementDifference(_Agreement):
     """``gde-difference``: acc_S + agr_T - agr_S, so that what the models share on the reference cancels.
 
     agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S +
@@ -93,27 +94,16 @@ class DisagreementDifference(Estimator):
     """
 
     name = "gde-difference"
-    family = "disagreement"
     gives_metrics = True
-    reads = "models"
     order = 130
     favour = 0.5
     voice = 1
-    needs = ("members",)
     assumes = "accuracy falls by as much as the agreement between models"
-    citation = "jiang2022"
-
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None."""
-        score = getattr(self, "_score", None) or ModelAgreement()
-        return super().why_not(record) or score.why_not(record)
-
     _gap_pairs: Array | None = None
 
     def _fit(self, reference: Predictions) -> None:
-        self._score = ModelAgreement().fit(reference)
-        gap = reference.verdicts - self._score(reference)
-        self._gap, self._gap_variance = mean_and_variance(gap)
+        super()._fit(reference)
+        self._gap, self._gap_variance = mean_and_variance(reference.verdicts - self._score(reference))
         self._rows = len(reference)
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
@@ -121,12 +111,10 @@ class DisagreementDifference(Estimator):
         record = own.known()
         if record.label is None or not record.has_classes or record.num_classes > MOST_CLASSES:
             raise NotApplicable(f"needs the true class (`label`) of reference rows, of at most {MOST_CLASSES} classes")
-        told = copy.copy(self)
         code = record.label.astype(np.int64) * record.num_classes + record.predicted
         size = record.num_classes**2
         true = np.bincount(code[record.label >= 0], minlength=size).reshape(record.num_classes, -1)
-        told._gap_pairs = true / true.sum() - agreement_pairs(record, self._score) / len(record)
-        return told
+        return self._with(_gap_pairs=true / true.sum() - agreement_pairs(record, self._score) / len(record))
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """Pairs of predictions of the target plus the reference's gap between truth and them."""
@@ -138,8 +126,8 @@ class DisagreementDifference(Estimator):
         return Expectation(expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0)))
 
     def summarize(self, batch: Predictions) -> Sums:
-        """Rows and summed agreement."""
-        state = Sums(rows=len(batch), total=float(self._score(batch).sum()))
+        """Rows, summed agreement and, where they are asked for, pairs of predictions."""
+        state = super().summarize(batch)
         if self._gap_pairs is not None:
             state["pairs"] = agreement_pairs(batch, self._score)
         return state
@@ -148,12 +136,10 @@ class DisagreementDifference(Estimator):
         """Agreement of the target plus the reference's gap."""
         rows = state["rows"]
         mean = state["total"] / rows
-        value = mean + self._gap
         own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
-        variance = self._gap_variance + own / rows
-        inside = min(max(value, 0.0), 1.0)
-        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
-        return self._estimate(state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap})
+        variance, trials, details = self._gap_variance + own / rows, min(rows, self._rows), {"reference_gap": self._gap}
+        score = "model_agreement"
+        return self._from_variance(state, mean + self._gap, variance, trials, score=score, details=details)
 
 
 @final
@@ -193,5 +179,4 @@ class SoftDisagreement(Estimator):
         """Mean chance of agreement."""
         rows = state["rows"]
         value = state["total"] / rows
-        lower, upper = wilson_from_variance(value, max(value * (1 - value), 0.0) / rows, rows, self.level)
-        return self._estimate(state, value, lower, upper)
+        return self._from_variance(state, value, max(value * (1 - value), 0.0) / rows, rows)

@@ -1,0 +1,208 @@
+"""Baselines: the accuracy of the reference as it is, a fixed level of confidence, and an oracle with two levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+
+from ..errors import NotApplicable, UsageError
+from ..intervals import check_level, clopper_pearson, wilson
+from ..predictions import Predictions
+from ..registry import register
+from ..results import Estimate, Interval, plain
+from ..scores import Score, natural_confidence
+from .base import Estimator, Sums, root_sum_square
+from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
+from .threshold import ScoreThreshold, credit, find_threshold
+
+
+@dataclass(frozen=True)
+class OracleBounds:
+    """Bounds of the oracle: lower, upper, mean of both, ``error`` = |accuracy - mean|, two thresholds on confidence.
+
+    ``lower_threshold``: answers at or below it are taken for wrong. ``upper_threshold``: answers at or above it are
+    taken for right. Intervals take the thresholds as given (kind conditional).
+    """
+
+    lower: Interval
+    upper: Interval
+    mean: Interval
+    error: Interval
+    lower_threshold: float
+    upper_threshold: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def max_prob_oracle(
+    confidence: Any, correct: Any, correct_recall: float, incorrect_recall: float, *, level: float = 0.95
+) -> OracleBounds:
+    """Bounds from two thresholds on confidence that find as much as a panel of judges does, given the truth.
+
+    upper = mean [c >= g_u], g_u such that the share ``correct_recall`` of the right answers lies at or above it: what
+    the judges' upper bound recalls of Correct. lower = mean [c > g_l], g_l such that the share ``incorrect_recall`` of
+    the wrong answers lies at or below it: what the judges' lower bound recalls of Incorrect. Of all thresholds that do
+    so, those with the tightest bounds are taken, in favour of the oracle; among ties a share counts, so that both
+    recalls are met exactly. It needs the very labels that an estimate has to do without: a yardstick, no method.
+
+    confidence and correct have shape (sample,), both recalls lie in [0, 1]. `InputError` for arrays that do not fit,
+    `UsageError` for recalls outside, `NotApplicable` where all answers are right, or all wrong. Source: Yao and Koller
+    (2024), section 4.2.
+
+    >>> found = max_prob_oracle([0.9, 0.8, 0.7, 0.6, 0.2], [1, 0, 1, 1, 0], correct_recall=1.0, incorrect_recall=1.0)
+    >>> found.lower.value, found.upper.value, found.lower_threshold, found.upper_threshold
+    (0.2, 0.8, 0.8, 0.6)
+    """
+    from ..metrics.base import checked_pair
+    from ..metrics.votes import absolute, mean_of, paired_gap
+
+    check_level(level)
+    for name, recall in (("correct_recall", correct_recall), ("incorrect_recall", incorrect_recall)):
+        if not 0 <= recall <= 1:
+            raise UsageError(f"expected {name} from 0 to 1, got {recall}; percents are divided by 100")
+    scores, verdict = checked_pair(confidence, correct)
+    right = verdict > 0
+    if right.all() or not right.any():
+        what = "right" if right.all() else "wrong"
+        raise NotApplicable(f"all {len(right)} answers are {what}: there is nothing to recall of the others")
+    above = _reaching(scores[right], correct_recall)
+    below = _reaching(-scores[~right], incorrect_recall)
+    most, least = credit(scores, above), 1 - credit(-scores, below)
+    middle = (least + most) / 2
+    bounds = [
+        mean_of(float(values.sum()), float(np.square(values).sum()), len(values), level)
+        for values in (least, most, middle)
+    ]
+    gap = verdict - middle
+    error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
+    lower, upper, mean, error = (replace(one, kind="conditional") for one in (*bounds, error))  # thresholds are given
+    return OracleBounds(lower, upper, mean, error, -below.threshold + 0.0, above.threshold)
+
+
+def _reaching(scores: Any, recall: float) -> ScoreThreshold:
+    """The threshold at or above which this share of the scores lies."""
+    count = recall * len(scores)
+    return find_threshold(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
+
+
+@final
+@register("estimator")
+class SourceAccuracy(Estimator):
+    """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with an interval for the share of these target rows that is correct.
+
+    The interval joins the chance of both samples (MOVER): on each side the root of the summed squared distances to the
+    Clopper-Pearson end for n_S rows and to the Wilson end of the same share for n_T rows. It so holds the accuracy of
+    the population as well, and with very many target rows it is the Clopper-Pearson interval of the reference.
+
+    Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the
+    reference and nothing of the target but its rows. Raises `NotApplicable` without labelled rows. Source:
+    Clopper and Pearson (1934); Newcombe (1998) for the join.
+
+    >>> reference = Predictions.from_classes([0, 1, 1, 0], label=[0, 1, 1, 1])
+    >>> SourceAccuracy().fit(reference).estimate(Predictions.from_classes([1, 0])).value
+    0.75
+    """
+
+    name = "source"
+    family = "reference"
+    order = 10
+    favour = 0.5
+    gives_metrics = True
+    needs = ()
+    assumes = "the target is distributed as the reference (no shift)"
+    citation = "clopper1934"
+    _labelled: LabelledRows
+
+    def _fit(self, reference: Predictions) -> None:
+        self._correct = int(reference.verdicts.sum())
+        self._rows = len(reference)
+
+    def with_counts(self, correct: int, rows: int) -> Self:
+        """A copy that answers for all rows of a reference of which only a sample was kept."""
+        return self._with(_correct=correct, _rows=rows)
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of a sample of reference rows."""
+        return self._with(_labelled=labelled_rows(own.known(), self.seed))
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The reference's rows as they are."""
+        rows = self._labelled
+        return reweighted(rows, np.ones(len(rows.label)), state["rows"], draws, [self.seed, 0x50])
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """The number of rows."""
+        return Sums(rows=len(batch))
+
+    def finish(self, state: Sums) -> Estimate:
+        """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
+        value = self._correct / self._rows
+        own, new = (clopper_pearson(self._correct, self._rows, self.level), wilson(value, state["rows"], self.level))
+        lower = value - root_sum_square(value - own[0], value - new[0])
+        upper = value + root_sum_square(own[1] - value, new[1] - value)
+        return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})
+
+
+@final
+@register("estimator")
+class MaxProb(Estimator):
+    """mean_T [s > gamma], s = max probability (or `confidence`, or the sequence probability).
+
+    Parameters
+    ----------
+    gamma : the level; 0.5, as nothing is known of the target. ``max-prob:<gamma>`` by name.
+
+    The interval is Wilson's of that share. A baseline to compare with, run only where it is asked for: a fixed level is
+    no estimate, and a model that is always sure gets 1. `UsageError` for a gamma outside [0, 1), `NotApplicable`
+    without confidences; the reference is not used. Source: Kamath, Jia and Liang (2020); Yao and Koller (2024).
+
+    >>> target = Predictions.from_confidence([0.9, 0.6, 0.5, 0.2])
+    >>> MaxProb().fit(target).estimate(target).value, MaxProb(gamma=0.8).fit(target).estimate(target).value
+    (0.5, 0.25)
+    """
+
+    name = "max-prob"
+    family = "baseline"
+    order = 300
+    cost = "slow"
+    runs_as = ()
+    needs = ("probabilities|confidence|token_logprobs",)
+    assumes = "exactly the answers with a confidence above the level are right"
+    citation = "kamath2020"
+    needs_labels = False
+
+    def __init__(self, *, gamma: float = 0.5, level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        if not 0 <= gamma < 1:
+            raise UsageError(f"expected a level of confidence from 0 to below 1 such as 0.5, got {gamma}")
+        self.gamma = float(gamma)
+        if gamma != 0.5:
+            self.name = f"max-prob:{gamma:g}"  # type: ignore[misc]  # the instance's own, longer name
+
+    @classmethod
+    def from_argument(cls, argument: str, **options: Any) -> Self:
+        """``max-prob:<gamma>``."""
+        try:
+            gamma = float(argument)
+        except ValueError:
+            raise UsageError(f"expected max-prob:<gamma> such as max-prob:0.7, got max-prob:{argument}") from None
+        return cls(gamma=gamma, **options)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score: Score = natural_confidence(reference).fit(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, and how many are more confident than gamma."""
+        return Sums(rows=len(batch), above=int(np.count_nonzero(self._score(batch) > self.gamma)))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Share above gamma."""
+        rows = state["rows"]
+        value = state["above"] / rows
+        lower, upper = wilson(value, rows, self.level)
+        details = {"threshold": self.gamma}
+        return self._estimate(state, value, lower, upper, score=self._score.name, details=details)

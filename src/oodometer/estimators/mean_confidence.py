@@ -1,0 +1,268 @@
+"""Mean confidence on the target, read as its accuracy (AC), as a fall of it (DoC), or bin by bin (IM)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..calibrators.binned_map import at_resolution, bins_for, count_verdicts
+from ..errors import UsageError
+from ..kernels import equal_bin, log_odds_bin, tally
+from ..predictions import Predictions
+from ..registry import create, register
+from ..results import Estimate, percent
+from ..scores import Score, natural_confidence
+from .base import Estimator, Sums
+
+_ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
+
+
+def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
+    """Log-odds bin of each sample's confidence at the resolution for so many classes, intp, shape (sample,).
+
+    >>> from oodometer.scores import natural_confidence
+    >>> p = Predictions.from_confidence([0.0, 1.0])
+    >>> confidence_bins(p, natural_confidence(p), 1).tolist()
+    [0, 959]
+    """
+    made: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
+    return at_resolution(made, classes)
+
+
+def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
+    """Samples by predicted class and log-odds bin of their confidence, int64, shape (class, bin); not to be written on.
+
+    Every method that counts in cells made of these counts from them and not from the rows again. `ValueError` for a
+    predicted class that is none of so many.
+
+    >>> from oodometer.scores import natural_confidence
+    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]])
+    >>> counts_by_class_and_bin(p, natural_confidence(p), 2).sum(axis=1).tolist()
+    [1, 1]
+    """
+
+    def make() -> Array:
+        bins = confidence_bins(record, score, classes)
+        out = tally(bins, bins_for(classes), kinds=record.predicted, of=classes)[:, :, 0]
+        out.flags.writeable = False
+        return out
+
+    made: Array = record.derived(f"class bins:{score.name}:{classes}", make)
+    return made
+
+
+def total_confidence(record: Predictions, score: Score) -> float:
+    """Sum of the score over the samples, in double precision.
+
+    >>> from oodometer.scores import natural_confidence
+    >>> p = Predictions.from_confidence([0.25, 1.0])
+    >>> total_confidence(p, natural_confidence(p))
+    1.25
+    """
+    made: float = record.derived(f"total:{score.name}", lambda: float(score(record).sum(dtype=np.float64)))
+    return made
+
+
+def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
+    """Mean over the samples of (correct - confidence), and the variance of that mean (`mean_and_variance`).
+
+    >>> from oodometer.scores import natural_confidence
+    >>> p = Predictions.from_confidence([0.5, 0.75], correct=[1, 1])
+    >>> confidence_gap(p, natural_confidence(p))[0]
+    0.375
+    """
+
+    def make() -> tuple[float, float]:
+        verdicts, values = record.verdicts, score(record)
+        sums = squares = 0.0
+        for start in range(0, len(record), _ROWS_AT_A_TIME):
+            part = slice(start, start + _ROWS_AT_A_TIME)
+            gap = np.subtract(verdicts[part], values[part], dtype=np.float64)
+            sums += float(gap.sum())
+            squares += float(np.einsum("n,n->", gap, gap))
+        mean = sums / len(record)
+        spread = max(squares - sums * mean, 0.0) + 1  # one squared unit more, as in `mean_and_variance`
+        return mean, spread / (len(record) + 1) / len(record)
+
+    made: tuple[float, float] = record.derived(f"gap:{score.name}", make)
+    return made
+
+
+@final
+@register("estimator")
+class HistogramImportance(Estimator):
+    """sum_b w_b acc_{S,b}, w_b = share of the target in bin b of 10 equal bins of confidence over [0, 1].
+
+    This is the density-ratio mean of correctness with the ratio p_T(b)/p_S(b). A bin that the target fills and the
+    reference leaves empty takes the accuracy of its neighbours (linear between them); the share of such rows
+    is given and warned about. Variance: sum_b w_b^2 acc_b(1-acc_b)/n_{S,b} + v(1-v)/n_T.
+
+    Parameters
+    ----------
+    bins : number of bins.
+
+    `NotApplicable` without confidences. Source: Chen et al. (2021), as the baseline "IM" of Garg et al. (2022).
+
+    >>> reference = Predictions.from_confidence([0.95, 0.95, 0.55, 0.55], correct=[1, 1, 1, 0])
+    >>> target = Predictions.from_confidence([0.95, 0.55, 0.55, 0.55])
+    >>> HistogramImportance().fit(reference).estimate(target).value
+    0.625
+    """
+
+    name = "im"
+    family = "calibrated confidence"
+    in_middle = True
+    order = 90
+    reads = "confidence"
+    stable = "P(y | x)"
+    in_panel = True
+    voice = 2
+    needs = ("probabilities|confidence|token_logprobs",)
+    assumes = "accuracy at a given confidence is the same on the target (covariate shift in confidence)"
+    citation = "chen2021"
+
+    def __init__(self, *, bins: int = 10, level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        self._bins = bins
+
+    def _bin(self, record: Predictions) -> Array:
+        return equal_bin(self._score(record), self._bins)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score: Score = natural_confidence(reference).fit(reference)
+        self._rows = len(reference)
+        index = self._bin(reference)
+        rows, hits = count_verdicts(index, reference.verdicts, self._bins)
+        full = rows > 0
+        centres = np.arange(self._bins)
+        self._accuracy: Array = np.interp(centres, centres[full], hits[full] / rows[full])
+        self._empty: Array = ~full
+        # add-half smoothing: a bin without errors has a variance all the same; an empty bin that of one sample
+        smooth = (hits + 0.5) / (rows + 1)
+        self._variance: Array = np.where(full, smooth * (1 - smooth) / np.maximum(rows, 1), 0.25)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows in each bin."""
+        return Sums(rows=len(batch), counts=tally(self._bin(batch), self._bins)[0, :, 0])
+
+    def finish(self, state: Sums) -> Estimate:
+        """Reference accuracy of the bins, weighted by the target."""
+        rows, weights = state["rows"], state["counts"] / state["rows"]
+        value = float(weights @ self._accuracy)
+        variance = float(np.square(weights) @ self._variance) + max(value * (1 - value), 0.0) / rows
+        outside = float(weights[self._empty].sum())
+        notes = (f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",)
+        more = {"score": self._score.name, "details": {"share_outside_reference": outside}}
+        warnings = notes if outside > 0.01 else ()
+        return self._from_variance(state, value, variance, min(rows, self._rows), warnings=warnings, **more)
+
+
+@final
+@register("estimator")
+class DifferenceOfConfidence(Estimator):
+    """acc_S + mean_T s - mean_S s, s = max probability (or the record's natural confidence).
+
+    Variance: Var_S(correct - s)/n_S + max(m(1-m), Var_S(correct - s))/n_T with m = mean_T s: the accuracy of these very
+    rows differs from the estimate by their own gaps, which may vary more than confidence does. The value is cut to
+    [0, 1], with a warning.
+    `NotApplicable` without confidences. Confidence that does not move with the errors breaks it.
+    Source: Guillory et al. (2021).
+
+    >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.7, 0.3]], label=[0, 1])
+    >>> target = Predictions.from_probabilities([[0.7, 0.3], [0.5, 0.5]])
+    >>> round(DifferenceOfConfidence().fit(reference).estimate(target).value, 3)
+    0.3
+    """
+
+    name = "doc"
+    family = "difference of confidence"
+    in_middle = True
+    order = 30
+    reads = "confidence"
+    in_panel = True
+    voice = 1
+    needs = ("probabilities|confidence|token_logprobs",)
+    assumes = "accuracy falls by as much as mean confidence"
+    citation = "guillory2021"
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score: Score = natural_confidence(reference).fit(reference)
+        self._gap, self._gap_variance = confidence_gap(reference, self._score)
+        self._rows = len(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows and the sum of confidence."""
+        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Mean confidence of the target plus the reference's gap."""
+        rows = state["rows"]
+        mean = state["total"] / rows
+        own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
+        variance, trials, details = self._gap_variance + own / rows, min(rows, self._rows), {"reference_gap": self._gap}
+        return self._from_variance(state, mean + self._gap, variance, trials, score=self._score.name, details=details)
+
+
+@final
+@register("estimator")
+class AverageConfidence(Estimator):
+    """mean_T s(x), s = max probability (or `confidence`, or any score that reads as a probability).
+
+    Parameters
+    ----------
+    score : name of a score with ``is_probability``; by default the record's natural confidence.
+
+    The interval adds the binomial variance v(1-v)/n_T (wide enough for the accuracy of the population and for
+    that of these very rows) and, where the probabilities were calibrated on the reference, Var_S(correct -
+    s)/n_S. Raises `UsageError` for a score that is no probability, `NotApplicable` without confidences. Over-confidence
+    under shift breaks it. Source: Hendrycks and Gimpel (2017); Guo et al. (2017).
+
+    >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
+    >>> target = Predictions.from_probabilities([[0.7, 0.3], [0.5, 0.5]])
+    >>> round(AverageConfidence().fit(reference).estimate(target).value, 3)
+    0.6
+    """
+
+    name = "ac"
+    family = "calibrated confidence"
+    order = 20
+    reads = "confidence"
+    voice = 3
+    needs = ("probabilities|confidence|token_logprobs|members|views|votes",)
+    assumes = "confidence is calibrated on the target"
+    citation = "guo2017"
+
+    def __init__(self, *, score: str | None = None, level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        self._score: Score | None = None if score is None else create("score", score)
+        if self._score is not None and not self._score.is_probability:
+            raise UsageError(f"the score {score!r} does not read as a probability; use threshold:{score} instead")
+        if score is not None:
+            self.name = f"ac:{score}"  # type: ignore[misc]  # the instance's own, longer name
+
+    @classmethod
+    def from_argument(cls, argument: str, **options: Any) -> Self:
+        """``ac:<score>`` averages that score."""
+        return cls(score=argument, **options)
+
+    def _fit(self, reference: Predictions) -> None:
+        score = self._score or natural_confidence(reference)
+        self._score = score.fit(reference)
+        self._rows = len(reference) if reference.calibrated else sys.maxsize  # raw scores owe it nothing
+        self._reference_variance = confidence_gap(reference, self._score)[1] if reference.calibrated else 0.0
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows and the sum of the score."""
+        assert self._score is not None
+        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Mean of the score."""
+        assert self._score is not None
+        rows = state["rows"]
+        value = state["total"] / rows
+        variance = max(value * (1 - value), 0.0) / rows + self._reference_variance
+        return self._from_variance(state, value, variance, min(rows, self._rows), score=self._score.name)

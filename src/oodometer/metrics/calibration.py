@@ -1,0 +1,625 @@
+"""Calibration errors: ECE in its forms, smooth, Kolmogorov-Smirnov, and the reliability diagram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..registry import register
+from ..results import Curve
+from .base import Measure, checked_pair
+from .spread import clopper_pearson_many, generator, poisson_counts
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from ..kernels import quantiles
+from ..predictions import Predictions
+from .base import CONFIDENCE, Metric, R, confidence_and_verdict, measure
+from .ranks import Groups, RankMetric, Ranks
+from .spread import from_bootstrap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+NULL_REPLICATES = 1000
+_OF = "the population's error"
+
+
+def calibrated_labels(counts: Array, confidence: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell).
+
+    counts (whole numbers) and mean confidence of the cells have shape (cell,).
+
+    >>> calibrated_labels(np.array([3, 0, 2]), np.array([1.0, 0.5, 0.0]), 2, np.random.default_rng(0)).tolist()
+    [[3.0, 0.0, 0.0], [3.0, 0.0, 0.0]]
+    """
+    used = np.flatnonzero(counts > 0)
+    out = np.zeros((replicates, len(counts)))
+    whole = np.rint(counts[used]).astype(np.int64)
+    out[:, used] = rng.binomial(whole, np.clip(confidence[used], 0, 1), size=(replicates, len(used)))
+    return out
+
+
+def population_error(
+    value: float,
+    replicates: Array,
+    observed: float,
+    null: Array,
+    rows: tuple[float, float],
+    level: float,
+    *,
+    debiased: bool = False,
+    **extras: object,
+) -> Measure:
+    """A calibration error with an interval for that of the population.
+
+    replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences.
+    rows : how many there are, and how many of the rarer verdict.
+    observed : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one
+    moves down by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of
+    the null is as large as what was observed: a calibrated model would then be no surprise. Nor is it above what was
+    observed less that quantile of the null, which bounds what noise can add. So the 0 of a calibrated model is held in
+    nearly ``level`` + (1 - level) / 2 of all samples of any size.
+
+    >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), (100, 40), 0.95)
+    >>> m.lower, round(m.extras["p_calibrated"], 2)
+    (0.0, 0.67)
+    """
+    lower, upper = from_bootstrap(value, replicates, *rows, level)
+    if not debiased:
+        lower = max(0.0, lower - max(float(replicates.mean()) - observed, 0.0))
+    tail = (1 - level) / 2
+    # a norm of gap and noise is at most the norm of the gap and that of the noise
+    lower = min(lower, max(0.0, observed - float(quantiles(null, [1 - tail])[0])))
+    p = (1 + int((null >= observed * (1 - 1e-9)).sum())) / (1 + len(null))
+    if p > tail:
+        lower = 0.0
+    return measure(value, (lower, upper), level, "asymptotic", **extras, interval_of=_OF, p_calibrated=p)
+
+
+BINS = 15
+_FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default metric shares the state
+
+
+def bin_number(confidence: Array, bins: int) -> Array:
+    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins], and 0 belongs to the first.
+
+    Computed in the dtype of the input, so that a float32 0.2 counts as 0.2 and not as a little more.
+
+    >>> bin_number(np.array([0.0, 0.2, 0.21, 1.0]), 5).tolist()
+    [0, 0, 1, 4]
+    """
+    scaled = confidence * confidence.dtype.type(bins)
+    out: Array = np.ceil(scaled, out=scaled).astype(np.intp)
+    out -= 1
+    return np.clip(out, 0, bins - 1, out=out)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationBins:
+    """Counts and sums of confidence by bin of equal width and by verdict.
+
+    counts : int64, shape (bin, verdict), verdict 0 = wrong, 1 = correct.
+    sums : float64, shape (bin, verdict), summed confidence.
+
+    >>> c = CalibrationBins.of(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 0]), 2)
+    >>> c.counts.tolist(), c.sums.round(3).tolist()
+    ([[1, 0], [1, 1]], [[0.1, 0.0], [0.8, 0.9]])
+    """
+
+    counts: Int[Array, "bin 2"]
+    sums: Float[Array, "bin 2"]
+
+    @classmethod
+    def of(cls, confidence: Array, verdict: Array, bins: int) -> CalibrationBins:
+        """State of confidences in [0, 1] and verdicts 0 or 1, both of shape (sample,)."""
+        code = bin_number(confidence, bins)
+        code *= 2
+        code += verdict
+        counts = np.bincount(code, minlength=2 * bins)
+        sums = np.bincount(code, weights=confidence, minlength=2 * bins).astype(np.float64, copy=False)
+        return cls(counts.reshape(bins, 2).astype(np.int64, copy=False), sums.reshape(bins, 2))
+
+    def __add__(self, other: CalibrationBins) -> CalibrationBins:
+        """Sum of both."""
+        if self.counts.shape != other.counts.shape:
+            raise UsageError("states of different numbers of cells cannot merge; use one metric for all parts")
+        return CalibrationBins(self.counts + other.counts, self.sums + other.sums)
+
+    def coarse(self, bins: int) -> CalibrationBins:
+        """The same in fewer bins, a divisor of their number."""
+        return CalibrationBins(self.counts.reshape(bins, -1, 2).sum(axis=1), self.sums.reshape(bins, -1, 2).sum(axis=1))
+
+    @property
+    def rows(self) -> int:
+        """Number of samples."""
+        return int(self.counts.sum())
+
+    @property
+    def rarer(self) -> int:
+        """Number of samples of the rarer verdict."""
+        return int(self.counts.sum(axis=0).min())
+
+    @property
+    def gaps(self) -> Array:
+        """Sum of (confidence - correctness) in each bin."""
+        gaps: Array = self.sums.sum(axis=1) - self.counts[:, 1]
+        return gaps
+
+    @property
+    def residuals(self) -> Float[Array, "bin 2"]:
+        """Mean of (confidence - correctness) in each bin and verdict; 0 where empty."""
+        means = self.sums / np.maximum(self.counts, 1)
+        return np.where(self.counts > 0, means - np.array([0.0, 1.0]), 0.0)
+
+
+class BinnedMetric(Metric[CalibrationBins, R]):
+    """A metric over `CalibrationBins`; ``bins`` is the number of bins that is reported."""
+
+    needs = CONFIDENCE
+
+    def __init__(self, bins: int = BINS) -> None:
+        if bins < 1:
+            raise UsageError(f"expected at least one bin, got {bins}; 15 is usual")
+        self.bins = bins
+
+    @property
+    def fine_bins(self) -> int:
+        """Bins kept: those reported times a power of two, so that summing them gives these to the last bit."""
+        return self.bins << max(0, math.ceil(math.log2(_FINE / self.bins)))
+
+    @property
+    def state_key(self) -> str:
+        """All metrics with the same number of bins share their state."""
+        return f"cells:{self.fine_bins}"
+
+    def summarize(self, batch: Predictions) -> CalibrationBins:
+        """Counts and sums of one batch."""
+        return CalibrationBins.of(*confidence_and_verdict(batch), self.fine_bins)
+
+
+REPLICATES = 1000
+_PARTS = 16  # of a bin, within which confidences are taken to be alike
+
+
+def expected_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
+    """Sum over bins of n_b / n * |accuracy_b - confidence_b|, with mean accuracy and confidence in bin b.
+
+    Bin b covers (b / bins, (b + 1) / bins]; a confidence of 0 belongs to the first.
+
+    ``confidence`` of shape (sample,), in [0, 1]; ``correct``, booleans or 0/1, of the same shape.
+
+    Raises `InputError` for no sample or values that are no confidences. Sources: Naeini et al. (2015), Guo et
+    al. (2017).
+
+    >>> round(expected_calibration_error([0.95, 0.94, 0.45, 0.0], [1, 0, 1, 0]), 4)  # (|1 - 1.89| + |1 - .45| + 0) / 4
+    0.36
+    """
+    return binned_error(CalibrationBins.of(*checked_pair(confidence, correct), bins))
+
+
+def binned_error(bins: CalibrationBins) -> float:
+    """ECE of bins."""
+    return float(np.abs(bins.gaps).sum()) / bins.rows
+
+
+class _EqualWidthError(BinnedMetric[Measure]):
+    """What the errors over bins of equal width share; one of them takes its expected bias off."""
+
+    bigger_is_better = False
+
+    def _finish(self, state: CalibrationBins, level: float, seed: int) -> Measure:
+        bins, rng = state.coarse(self.bins), generator(seed, self.name)
+        plug_in, debiased = binned_error(bins), self.name == "ece_debiased"
+        draws = poisson_counts(bins.counts, REPLICATES, rng)
+        replicates = np.abs((draws * bins.residuals).sum(axis=2)).sum(axis=1) / np.maximum(draws.sum(axis=(1, 2)), 1)
+        # the same over labels drawn as the confidences say
+        fine = state.coarse(self.bins * min(_PARTS, len(state.counts) // self.bins))
+        counts, sums = fine.counts.sum(axis=1), fine.sums.sum(axis=1)
+        hits = calibrated_labels(counts, sums / np.maximum(counts, 1), NULL_REPLICATES, rng)
+        gaps = (sums - hits).reshape(NULL_REPLICATES, self.bins, -1).sum(axis=2)
+        null = np.abs(gaps).sum(axis=1) / state.rows
+        value, sizes = _debiased(bins) if debiased else plug_in, (bins.rows, bins.rarer)
+        return population_error(value, replicates, plug_in, null, sizes, level, debiased=debiased, bins=self.bins)
+
+
+@final
+@register("metric")
+class ExpectedCalibrationError(_EqualWidthError):
+    """ECE over ``bins`` (15) bins of equal width; the state is a sum by bin, no sample is stored.
+
+    The value is the usual plug-in, which noise pushes up; `ece_debiased` takes the push off. The interval is for
+    the error of the population over the same bins: a Poisson bootstrap over (bin, verdict), its lower end 0 where a
+    calibrated model might show as much (`consistency`).
+
+    >>> from oodometer import Predictions
+    >>> record = Predictions.from_confidence([0.95, 0.94, 0.45, 0.0], correct=[1, 0, 1, 0])
+    >>> e = ExpectedCalibrationError().compute(record)
+    >>> round(e.value, 4), e.lower <= e.value <= e.upper
+    (0.36, True)
+    """
+
+    name = "ece"
+    citation = "naeini2015"
+
+
+def debiased_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
+    """ECE less its expected bias: sum_b n_b / n (|g_b| - (E|N(g_b, s_b^2)| - |g_b|)), cut at 0.
+
+    g_b is accuracy minus mean confidence in bin b and s_b^2 = accuracy_b (1 - accuracy_b) / n_b. The
+    expectation has a closed form (a folded normal). Arguments and errors as in `expected_calibration_error`.
+    Source: Kumar, Liang and Ma (2019), section 5 and their reference code, which draws the normals.
+
+    >>> round(debiased_calibration_error([0.9] * 10, [1] * 9 + [0]), 3)  # no gap at all
+    0.0
+    >>> 0.35 < debiased_calibration_error([0.9] * 10, [1] * 5 + [0] * 5) <= 0.4
+    True
+    """
+    return _debiased(CalibrationBins.of(*checked_pair(confidence, correct), bins))
+
+
+def folded_normal_mean(mean: Array, sd: Array) -> Array:
+    """E|N(mean, sd^2)| = sd sqrt(2 / pi) exp(-mean^2 / 2 sd^2) + mean (1 - 2 Phi(-mean / sd)); |mean| for sd 0.
+
+    >>> folded_normal_mean(np.array([0.0, -2.0]), np.array([1.0, 0.0])).round(4).tolist()
+    [0.7979, 2.0]
+    """
+    from scipy.special import erf
+
+    safe = np.where(sd > 0, sd, 1.0)
+    z = mean / safe
+    folded = safe * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + mean * erf(z / math.sqrt(2))
+    return np.where(sd > 0, folded, np.abs(mean))
+
+
+def _debiased(bins: CalibrationBins) -> float:
+    size = np.maximum(bins.counts.sum(axis=1), 1)
+    share = bins.counts[:, 1] / size
+    gap = bins.gaps / size
+    expected = folded_normal_mean(gap, np.sqrt(share * (1 - share) / size))
+    bias = float((size * (expected - np.abs(gap)))[bins.counts.sum(axis=1) > 0].sum()) / bins.rows
+    return max(0.0, binned_error(bins) - bias)
+
+
+@final
+@register("metric")
+class DebiasedCalibrationError(_EqualWidthError):
+    """ECE less its expected bias (Kumar et al. 2019); the one to compare data sets of different sizes by.
+
+    >>> from oodometer import Predictions
+    >>> calm = Predictions.from_confidence([0.9] * 10, correct=[1] * 9 + [0])
+    >>> round(DebiasedCalibrationError().compute(calm).value, 3)
+    0.0
+    """
+
+    name = "ece_debiased"
+    citation = "kumar2019"
+
+
+_MASS_CHUNKS = 512  # of neighbouring ranks, within which confidences are taken to be alike
+
+
+def equal_mass_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
+    """Sum over bins of n_b / n |accuracy_b - confidence_b|, the samples cut by rank into bins of near equal size.
+
+    Bin b holds the ranks from floor(b n / bins) to floor((b + 1) n / bins); with fewer samples than bins, one
+    sample each. Equal confidences that a cut falls among are shared out in expectation, so the order of rows
+    does not matter. Arguments and errors as in `expected_calibration_error`. Source: Nguyen and O'Connor
+    (2015).
+
+    >>> round(equal_mass_calibration_error([0.2, 0.4, 0.6, 0.8], [0, 1, 1, 0], bins=2), 3)  # (|.6 - 1| + |1.4 - 1|) / 4
+    0.2
+    """
+    sizes, gaps, _ = _equal_mass_bins(Ranks.of(*checked_pair(confidence, correct)).groups, bins)
+    return float(np.abs(gaps).sum() / sizes.sum())
+
+
+def _equal_mass_bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
+    """Samples, sum of (confidence - correctness) and correct samples of each bin, least confident first."""
+    n = groups.rows
+    used = min(bins, n)
+    edges = np.floor(np.arange(used + 1) * (n / used) + 1e-9)
+    edges[-1] = n
+    sizes, correct = groups.sizes[::-1], groups.correct[::-1]
+    at = np.concatenate([[0.0], np.cumsum(sizes)])
+    # Between the ends of a group of ties the expected sums are straight lines.
+    forecasts = np.interp(edges, at, np.concatenate([[0.0], np.cumsum(sizes * groups.confidence[::-1])]))
+    hits = np.interp(edges, at, np.concatenate([[0.0], np.cumsum(correct)]))
+    return np.diff(edges), np.diff(forecasts) - np.diff(hits), np.diff(hits)
+
+
+@final
+@register("metric")
+class EqualMassCalibrationError(RankMetric[Measure]):
+    """ECE over ``bins`` (15) bins of equal mass, with an interval for the error of the population, as that of `ece`.
+
+    >>> from oodometer import Predictions
+    >>> r = Predictions.from_confidence([0.2, 0.4, 0.6, 0.8], correct=[0, 1, 1, 0])
+    >>> round(EqualMassCalibrationError(bins=2).compute(r).value, 3)
+    0.2
+    """
+
+    name = "ece_equal_mass"
+    bigger_is_better = False
+    citation = "nguyen2015"
+    selective = False
+
+    def __init__(self, bins: int = BINS) -> None:
+        if bins < 1:
+            raise UsageError(f"expected at least one bin, got {bins}; 15 is usual")
+        self.bins = bins
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        """Error and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+        groups = state.groups
+        sizes, gaps, hits = _equal_mass_bins(groups, self.bins)
+        value = float(np.abs(gaps).sum()) / groups.rows
+        confidence = (gaps + hits) / sizes
+        counts = np.maximum(np.stack([sizes - hits, hits], axis=1), 0)
+        rng = generator(seed, self.name)
+        draws = poisson_counts(counts, REPLICATES, rng)
+        replicated = draws[:, :, 0] * confidence + draws[:, :, 1] * (confidence - 1)
+        rows = np.maximum(draws.sum(axis=(1, 2)), 1)
+        extras: dict[str, Any] = {"bins": len(sizes)}
+        if not state.exact:
+            # Only the groups that a cut goes through can be shared out wrongly, between two bins each.
+            cuts = groups.rows - np.cumsum(sizes)[:-1]
+            at = np.searchsorted(groups.before, cuts, side="right") - 1
+            lost = groups.disorder + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
+            extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
+        # the error on joined ranks, and that of labels drawn as their confidences say
+        joined = groups.joined(_MASS_CHUNKS)
+        sizes, gaps, hits = _equal_mass_bins(joined, self.bins)
+        edges = np.concatenate([[0.0], np.cumsum(sizes)])
+        own = joined.sizes[::-1]
+        drawn = calibrated_labels(own, joined.confidence[::-1], NULL_REPLICATES, rng)
+        at = np.concatenate([[0.0], np.cumsum(own)])
+        sums = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
+        # straight lines between the ends of groups, as `_equal_mass_bins` draws them
+        last = np.clip(np.searchsorted(at, edges), 1, len(own))
+        part = (edges - at[last - 1]) / own[last - 1]
+        hits_at = sums[:, last - 1] + part * (sums[:, last] - sums[:, last - 1])
+        null: Array = np.abs(gaps + hits - np.diff(hits_at, axis=1)).sum(axis=1) / joined.rows
+        observed, replicates = float(np.abs(gaps).sum()) / joined.rows, np.abs(replicated).sum(axis=1) / rows
+        return population_error(value, replicates, observed, null, (groups.rows, groups.rarer), level, **extras)
+
+
+_KS_REPLICATES = 500
+_KS_CHUNKS = 256
+
+
+def ks_calibration_error(confidence: Any, correct: Any) -> float:
+    """max over k of |sum of (confidence - correct) over the k least confident samples| / n.
+
+    Ties are taken together, which is their expectation over all orders. Arguments and errors as in
+    `expected_calibration_error`. Source: Gupta et al. (2021), equation 5.
+
+    >>> round(ks_calibration_error([0.2, 0.6, 0.9], [1, 0, 1]), 4)  # sums -0.8, -0.2, -0.3
+    0.2667
+    """
+    return _largest_gap(Ranks.of(*checked_pair(confidence, correct)).groups)
+
+
+def _largest_gap(groups: Groups) -> float:
+    gaps = (groups.sizes * groups.confidence - groups.correct)[::-1]
+    return float(np.abs(np.cumsum(gaps)).max()) / groups.rows
+
+
+@final
+@register("metric")
+class KolmogorovSmirnovError(RankMetric[Measure]):
+    """KS calibration error (Gupta et al. 2021), with an interval for the error of the population.
+
+    A Poisson bootstrap over 256 chunks of neighbouring ranks; the lower end is 0 where a calibrated model might show as
+    large an error (`consistency`).
+
+    >>> from oodometer import Predictions
+    >>> k = KolmogorovSmirnovError().compute(Predictions.from_confidence([0.2, 0.6, 0.9], correct=[1, 0, 1]))
+    >>> round(k.value, 4)
+    0.2667
+    """
+
+    name = "ks"
+    bigger_is_better = False
+    citation = "gupta2021"
+    selective = False
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        """Error and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+        groups = state.groups
+        value = _largest_gap(groups)
+        # neighbouring groups joined into chunks of near equal size, most confident first; axes (chunk, verdict)
+        starts = np.searchsorted(groups.before, np.arange(_KS_CHUNKS) * (groups.rows / _KS_CHUNKS), side="right") - 1
+        counts = np.stack([groups.sizes - groups.correct, groups.correct], axis=1)
+        sums = counts * groups.confidence[:, None]
+        counts, sums = (np.add.reduceat(of, np.unique(starts), axis=0) for of in (counts, sums))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0) - np.array([0.0, 1.0])
+        rng = generator(seed, self.name)
+        draws = poisson_counts(counts[::-1], _KS_REPLICATES, rng)
+        gaps = np.cumsum((draws * means[::-1]).sum(axis=2), axis=1)
+        replicates: Array = np.abs(gaps).max(axis=1) / np.maximum(draws.sum(axis=(1, 2)), 1)
+        # the error on chunks of ranks, and that of labels drawn as their confidences say
+        counts, sums = counts[::-1], sums[::-1]
+        size, total = counts.sum(axis=1), sums.sum(axis=1)
+        drawn = calibrated_labels(size, total / np.maximum(size, 1), NULL_REPLICATES, rng)
+        observed = float(np.abs(np.cumsum(total - counts[:, 1])).max()) / float(size.sum())
+        null: Array = np.abs(np.cumsum(total - drawn, axis=1)).max(axis=1) / size.sum()
+        extras: dict[str, Any] = {}
+        if groups.widths is not None:
+            lost = groups.disorder + groups.sizes * groups.widths / 4
+            extras["rounding"] = float(lost.max()) / groups.rows
+        sizes = (groups.rows, groups.rarer)
+        return population_error(value, replicates, observed, null, sizes, level, **extras)
+
+
+_CELLS = 3840
+_GRID = 4096
+_SMOOTH_REPLICATES = 200
+_BOOTSTRAP_CELLS = 256
+_BOOTSTRAP_GRID = 512
+_HALVINGS = 40
+
+
+def smooth_calibration_error(confidence: Any, correct: Any) -> float:
+    """The sigma at which smECE_sigma = sigma, with smECE_sigma = integral |(1/n) sum_i (y_i - f_i) K_sigma(t, f_i)| dt.
+
+    K_sigma is the Gaussian kernel on [0, 1] reflected at both ends, K_sigma(t, f) = sum over all images f' of
+    f (f + 2m and 2m - f) of phi_sigma(t - f'). Since smECE_sigma falls as sigma grows, there is one such
+    sigma.
+
+    Arguments and errors as in `expected_calibration_error`. The integral is taken on a grid of 4,097 points;
+    errors below about 1/4096 are not resolved. Source: Blasiok and Nakkiran (2024).
+
+    Four of 0.8 with 3 right and five of 0.4 with 2 right: the residuals sum to -0.2, and -0.2 / 9 = -0.022.
+
+    >>> round(smooth_calibration_error([0.8] * 4 + [0.4] * 5, [1, 1, 1, 0, 1, 1, 0, 0, 0]), 3)
+    0.022
+    """
+    return _smooth(CalibrationBins.of(*checked_pair(confidence, correct), _CELLS))
+
+
+def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
+    """Grid node to the left of each place in [0, 1], and the share that goes to the node on its right."""
+    scaled = where * grid
+    left = np.minimum(scaled.astype(np.intp), grid - 1)
+    return left, scaled - left
+
+
+def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array, " set"]:
+    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1].
+
+    Reflection at both ends makes the cosines cos(pi k t) the eigenfunctions of the smoothing, with factors
+    exp(-(pi k sigma)^2 / 2); so one cosine transform a sigma does what n^2 kernels would do.
+    """
+    from scipy.fft import dct
+
+    halved = masses / 2
+    halved[:, 0], halved[:, -1] = masses[:, 0], masses[:, -1]
+    coefficients, grid = dct(halved, type=1, axis=-1), masses.shape[-1] - 1
+    waves = np.pi * np.arange(grid + 1)
+    low = np.zeros(masses.shape[:-1])
+    high = np.minimum(np.abs(masses).sum(axis=-1), 1.0)
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        damped = coefficients * np.exp(-0.5 * (waves * middle[:, None]) ** 2)
+        damped[:, -1] *= 2
+        density = np.abs(dct(damped, type=1, axis=-1))
+        ends = (density[:, 0] + density[:, -1]) / 2
+        above = (density[:, 1:-1].sum(axis=-1) + ends) / grid > middle
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    out: Array = (low + high) / 2
+    return out
+
+
+def _used_cells(bins: CalibrationBins) -> tuple[Array, Array, Array]:
+    """Count, mean confidence and verdict of each (cell, verdict) that is not empty; each of shape (used,)."""
+    counts = bins.counts.ravel()
+    used = np.flatnonzero(counts)
+    verdict = np.tile([0.0, 1.0], len(bins.counts))[used]
+    return counts[used], np.clip(bins.sums.ravel()[used] / counts[used], 0, 1), verdict
+
+
+def _smooth(bins: CalibrationBins) -> float:
+    counts, where, verdict = _used_cells(bins)
+    left, share = _deposit(where, _GRID)
+    mass = counts * (verdict - where) / bins.rows
+    masses = np.bincount(left, weights=mass * (1 - share), minlength=_GRID + 1)
+    masses += np.bincount(left + 1, weights=mass * share, minlength=_GRID + 1)
+    return float(_fixed_point(masses[None], _HALVINGS)[0])
+
+
+@final
+@register("metric")
+class SmoothCalibrationError(BinnedMetric[Measure]):
+    """Smooth calibration error (Blasiok and Nakkiran 2024): no bins, and it moves little when a confidence does.
+
+    The state is a histogram of 3,840 cells; the interval, for the error of the population, is a Poisson
+    bootstrap over 256 of them, its lower end 0 where a calibrated model might show as much (`consistency`).
+
+    >>> from oodometer import Predictions
+    >>> s = SmoothCalibrationError().compute(Predictions.from_confidence([0.9] * 4, correct=[1, 1, 1, 1]))
+    >>> 0.09 < s.value < 0.1 + 1e-6
+    True
+    """
+
+    name = "smece"
+    bigger_is_better = False
+    citation = "blasiok2024"
+
+    def __init__(self) -> None:
+        super().__init__(BINS)
+
+    def _finish(self, state: CalibrationBins, level: float, seed: int) -> Measure:
+        value = _smooth(state)
+        # bootstrap replicates, the error on the same cells, and that of labels drawn as the confidences say
+        coarse, rng = state.coarse(_BOOTSTRAP_CELLS), generator(seed, self.name)
+        counts, where, verdict = _used_cells(coarse)
+        left, share = _deposit(where, _BOOTSTRAP_GRID)
+        draws = poisson_counts(counts, _SMOOTH_REPLICATES, rng)
+        mass = draws * (verdict - where) / np.maximum(draws.sum(axis=1, keepdims=True), 1)
+        spread = np.zeros((len(counts), _BOOTSTRAP_GRID + 1))
+        spread[np.arange(len(counts)), left] = 1 - share
+        spread[np.arange(len(counts)), left + 1] += share
+        own = counts * (verdict - where) / state.rows
+        size = coarse.counts.sum(axis=1)
+        full = np.flatnonzero(size)
+        mean = coarse.sums.sum(axis=1)[full] / size[full]
+        hits = calibrated_labels(size[full], mean, _SMOOTH_REPLICATES, rng)
+        null = np.zeros((_SMOOTH_REPLICATES, _BOOTSTRAP_GRID + 1))
+        left, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
+        for at, part in ((left, 1 - share), (left + 1, share)):
+            np.add.at(null.T, at, ((hits - size[full] * mean) / state.rows * part).T)
+        errors = _fixed_point(np.concatenate([mass @ spread, (own @ spread)[None], null]), 14)  # three digits do
+        replicates, observed = errors[:_SMOOTH_REPLICATES], float(errors[_SMOOTH_REPLICATES])
+        null = errors[_SMOOTH_REPLICATES + 1 :]
+        return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)
+
+
+@final
+@register("metric")
+class ReliabilityDiagram(BinnedMetric[Curve]):
+    """A curve over the ``bins`` (15) bins of equal width that are not empty: x = mean confidence, y = accuracy.
+
+    ``extra`` holds ``rows``, ``bin_lower`` and ``bin_upper`` of each bin. The band is Clopper-Pearson's, bin
+    by bin. Source: Guo et al. (2017).
+
+    >>> from oodometer import Predictions
+    >>> c = ReliabilityDiagram(bins=2).compute(Predictions.from_confidence([0.9, 0.8, 0.1], correct=[1, 0, 0]))
+    >>> c.x.round(2).tolist(), c.y.tolist(), c.extra["rows"].tolist()
+    ([0.1, 0.85], [0.0, 0.5], [1, 2])
+    """
+
+    name = "reliability"
+    bigger_is_better = None
+    citation = "guo2017"
+    gives = "curve"
+
+    def _finish(self, state: CalibrationBins, level: float, seed: int) -> Curve:
+        bins = state.coarse(self.bins)
+        counts = bins.counts.sum(axis=1)
+        used = np.flatnonzero(counts)
+        hits, trials = bins.counts[used, 1], counts[used]
+        lower, upper = clopper_pearson_many(hits, trials, level)
+        share = hits / trials
+        return Curve(
+            name=self.name,
+            x=bins.sums[used].sum(axis=1) / trials,
+            y=share,
+            lower=np.minimum(lower, share),
+            upper=np.maximum(upper, share),
+            x_name="confidence",
+            y_name="accuracy",
+            level=level,
+            kind="exact",
+            assumes="each bin on its own",
+            extra={"rows": trials, "bin_lower": used / self.bins, "bin_upper": (used + 1) / self.bins},
+        )

@@ -1,0 +1,200 @@
+"""Scores of class probabilities and logits: maximum, margin, entropy, energy; and confidence as it is given."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ..arrays import Array, Ragged
+from ..kernels import entropy_sums, top_two
+from ..predictions import Predictions
+from ..registry import register
+from .base import Score
+
+
+@final
+@register("score")
+class Confidence(Score):
+    """Score c = the column `confidence` as it is, shape (sample,), in [0, 1]; `NotApplicable` without it.
+
+    Source: Hendrycks and Gimpel (2017), for any model that states one number.
+
+    >>> Confidence()(Predictions.from_confidence([0.25, 1.0])).tolist()
+    [0.25, 1.0]
+    """
+
+    name = "confidence"
+    needs = ("confidence",)
+    citation = "hendrycks2017"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        assert record.confidence is not None
+        return record.confidence
+
+
+def negative_entropy(probabilities: Array) -> Array:
+    """sum_k p_k log p_k (nats) of probabilities with axes (sample, class); shape (sample,), in [-log K, 0].
+
+    A zero probability adds nothing (p log p -> 0). Source: Garg et al. (2022), where it beats max probability.
+
+    >>> import numpy as np
+    >>> negative_entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(4).tolist()
+    [-0.6931, 0.0]
+    """
+    return entropy_sums(probabilities)
+
+
+def negative_entropy_of_rows(probabilities: Ragged) -> Array:
+    """`negative_entropy` of rows of different lengths; shape (sample,).
+
+    >>> negative_entropy_of_rows(Ragged.from_rows([[0.5, 0.5], [1.0, 0.0, 0.0]])).round(4).tolist()
+    [-0.6931, 0.0]
+    """
+    p = probabilities.values
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    return np.minimum(Ragged(p * logs, probabilities.offsets).sums(), 0.0)
+
+
+@final
+@register("score")
+class NegativeEntropy(Score):
+    """Score sum_k p_k log p_k, shape (sample,), nats, at most 0; needs `probabilities` or `candidate_scores`.
+
+    Of candidates it is that of their softmax, and not divided by the logarithm of their number: exp(-score) is the
+    effective number of candidates, which a further hopeless one does not change, and a guess between ten is less
+    likely right than one between two. Raises `NotApplicable` without them. Source: Garg et al. (2022).
+
+    >>> NegativeEntropy()(Predictions.from_probabilities([[1.0, 0.0]])).tolist()
+    [0.0]
+    """
+
+    name = "negative_entropy"
+    needs = ("probabilities|candidate_scores",)
+    citation = "garg2022"
+
+    def _score(self, record: Predictions) -> Array:
+        if record.candidate_scores is not None:
+            ragged: Array = record.derived(
+                "negative_entropy", lambda: negative_entropy_of_rows(record.candidate_probabilities)
+            )
+            return ragged
+        assert record.probabilities is not None
+        probabilities = record.probabilities
+        made: Array = record.derived("negative_entropy", lambda: negative_entropy(probabilities))
+        return made
+
+
+def margin(probabilities: Array) -> Array:
+    """p_(1) - p_(2) of probabilities with axes (sample, class); shape (sample,), in [0, 1].
+
+    Source: margin confidence as compared by Hendrycks and Gimpel (2017).
+
+    >>> import numpy as np
+    >>> margin(np.array([[0.2, 0.5, 0.3]])).round(3).tolist()
+    [0.2]
+    """
+    top = top_two(probabilities)
+    return top.first - top.second
+
+
+@final
+@register("score")
+class Margin(Score):
+    """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`, or `candidate_scores` (their softmax over
+    the candidates of each sample); `NotApplicable` without them. Where the prediction is not the class of highest
+    probability it is the predicted class' probability minus the highest of the others, in [-1, 1].
+
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> Margin()(Predictions.from_probabilities([[0.75, 0.25]])).tolist()
+    [0.5]
+    """
+
+    name = "margin"
+    needs = ("probabilities|candidate_scores",)
+    citation = "hendrycks2017"
+
+    def _score(self, record: Predictions) -> Array:
+        def made() -> Array:
+            top = record.top
+            if record.is_argmax:
+                return top.first - top.second
+            ahead: Array = record.predicted == top.best
+            return np.where(ahead, top.first - top.second, record.own_probability - top.first)
+
+        found: Array = record.derived("margin", made)
+        return found
+
+
+def energy(logits: Array) -> Array:
+    """log sum_k exp(z_k) of logits with axes (sample, class); shape (sample,), stable for large logits.
+
+    Source: Liu et al. (2020), with the sign turned so that larger = more likely correct.
+
+    >>> energy(np.array([[1000.0, 1000.0]])).round(3).tolist()
+    [1000.693]
+    """
+    highest = logits.max(axis=1)
+    out: Array = highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1))
+    return out
+
+
+@final
+@register("score")
+class Energy(Score):
+    """Score logsumexp(z), shape (sample,); needs `logits`; raises `NotApplicable` without them.
+
+    Log-probabilities given as logits make it constant 0 and useless; raw logits are wanted. Source: Liu et al. (2020).
+
+    >>> Energy()(Predictions.from_logits([[0.0, 0.0]])).round(4).tolist()
+    [0.6931]
+    """
+
+    name = "energy"
+    needs = ("logits",)
+    citation = "liu2020"
+
+    def _score(self, record: Predictions) -> Array:
+        assert record.logits is not None
+        return energy(record.logits)
+
+
+def max_probability(probabilities: Array) -> Array:
+    """max_k p_k of probabilities with axes (sample, class); shape (sample,), in [1/K, 1].
+
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> import numpy as np
+    >>> max_probability(np.array([[0.2, 0.8], [0.5, 0.5]])).tolist()
+    [0.8, 0.5]
+    """
+    return top_two(probabilities).first
+
+
+@final
+@register("score")
+class MaxProbability(Score):
+    """Score max_k p_k, shape (sample,); needs `probabilities`, or `candidate_scores`, whose softmax over the candidates
+    of each sample it then takes; raises `NotApplicable` without them.
+
+    Where the prediction is not the class of highest probability (a decision at another threshold, or a calibrator that
+    moved the argmax) it is the probability of the class that was predicted.
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> MaxProbability()(Predictions.from_probabilities([[0.2, 0.8]])).tolist()
+    [0.8]
+    """
+
+    name = "max_probability"
+    needs = ("probabilities|candidate_scores",)
+    citation = "hendrycks2017"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        if record.probabilities is None:  # among candidates
+            return record.top.first
+        if record.calibrated is None and record.is_argmax:
+            return record.top.first
+        return record.own_probability
