@@ -41,7 +41,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "audits": 2_872,
     "backtests": 648,
     "calibrators": 708,
-    "cli": 4_360,
+    "cli": 3_260,
     "datasets": 3_606,
     "diagnoses": 1_008,
     "discriminators": 2_626,
@@ -68,7 +68,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "simulations": 623,
     "store": 10_232,
     "testing": 957,
-    "verbs": 13_150,
+    "verbs": 12_720,
 }
 MOST_PARAMETERS = 8
 

@@ -133,16 +133,13 @@ def _list(name: str, value: Any, of: str) -> list[Any]:
     return list(value) if plain is None else plain()
 
 
-def _texts(name: str, value: Any) -> list[str]:
+def texts(name: str, value: Any) -> list[str]:
+    """A check that something is a list of texts."""
     some = _list(name, value, "texts")
     for one in some:
         if not isinstance(one, str):
             raise _wrong(f"every entry of {name}", "a text", one)
     return some
-
-
-def _conditions(name: str, value: Any) -> Any:
-    return value if isinstance(value, str) else _texts(name, value)
 
 
 def _names_of(kind: Literal["estimator", "metric"]) -> Check:
@@ -151,7 +148,7 @@ def _names_of(kind: Literal["estimator", "metric"]) -> Check:
     def check(name: str, value: Any) -> list[str]:
         from .registry import named
 
-        return [named(kind, one) for one in _texts(name, value)]
+        return [named(kind, one) for one in texts(name, value)]
 
     return check
 
@@ -178,7 +175,8 @@ def _mapping(name: str, value: Any) -> Any:
     return value
 
 
-def _several(name: str, value: Any) -> list[Any]:
+def several(name: str, value: Any) -> list[Any]:
+    """A check that something is a list of data, one for each model."""
     return _list(name, value, "files, frames, mappings of arrays or records, one for each model")
 
 
@@ -215,7 +213,8 @@ def one_of(*known: str) -> Check:
     return check
 
 
-def _record(name: str, value: Any) -> Any:
+def record(name: str, value: Any) -> Any:
+    """A check that something is a record of predictions."""
     if not hasattr(value, "fields") or not hasattr(value, "columns") or not hasattr(value, "source"):
         raise _wrong(name, "a Predictions record (oodometer.read gives one)", value)
     return value
@@ -223,7 +222,7 @@ def _record(name: str, value: Any) -> Any:
 
 def _records(name: str, value: Any) -> Any:
     for key, one in _mapping(name, value).items():
-        _record(f"{name}[{key!r}]", one)
+        record(f"{name}[{key!r}]", one)
     return value
 
 
@@ -246,8 +245,9 @@ def _result(name: str, value: Any) -> Any:
     return value
 
 
-def _anything(name: str, value: Any) -> Any:
-    return value  # data: whoever opens it says what it should be
+def anything(name: str, value: Any) -> Any:
+    """No check: of data whoever opens them says what they should be."""
+    return value
 
 
 def _level(name: str, value: Any) -> float:
@@ -260,77 +260,50 @@ CHECKS: dict[str, Check] = {
     "level": _level,
     "seed": lambda name, value: check_seed(value, name),
     "workers": _workers,
-    "engine": _engine,
-    "progress": _function,
-    "report": _function,
+    "threshold": _threshold,
     "backtest": _weighed_by,
-    "record": _record,
-    "result": _result,
-    "classes": _classes,
-    "mapping": _renaming,
-    **dict.fromkeys(("fail_below", "fail_drop"), _bound),
-    "config": _mapping,
-    "records": _records,
-    "ranker": _ranker,
     "methods": _names_of("estimator"),
     "metrics": _names_of("metric"),
-    **dict.fromkeys(("families", "names", "existing", "only", "tasks", "extra_columns"), _texts),
-    **dict.fromkeys(
-        ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
-    ),
-    **dict.fromkeys(
-        (
-            "by",
-            "every",
-            "key",
-            "cluster",
-            "assume",
-            "fail_when",
-            "positive",
-            "suggest_by",
-            "calibrator",
-            "job",
-            "alarms",
-        ),
-        _text,
-    ),
-    **dict.fromkeys(("score", "grid", "energy_unit", "kind", "head", "source", "metric", "label", "id"), _text),
-    **dict.fromkeys(("device", "paper", "scale", "method", "format"), _text),
-    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "last"), _whole),
-    **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
-    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
-    "threshold": _threshold,
-    "where": _conditions,
-    **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input"), _truth),
-    **dict.fromkeys(("unlabelled", "all_judges", "with_confidence"), _truth),
-    **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder", "run_folder"), _place),
-    **dict.fromkeys(("models",), _several),
-    **dict.fromkeys(
-        (
-            "reference",
-            "target",
-            "labels",
-            "sources",
-            "data",
-            "pairs",
-            "dev",
-            "calibrate",
-            "outputs",
-            "axes",
-            "payoff",
-            "store",
-        ),
-        _anything,
-    ),
+    "axes": anything,
 }
-"""Name of an argument -> its check; None passes where it is the default."""
+"""Name of an argument that means the same wherever it stands -> its check, which goes before that of its type."""
+
+_OF_TYPES: dict[str, Check] = {
+    "str": _text,
+    "int": _whole,
+    "float": _number,
+    "bool": _truth,
+    "Any": anything,
+    "Sequence[int | str]": _classes,
+    "Sequence[float]": _numbers,
+    "Sequence[Any]": several,
+    "Mapping[str, str]": _renaming,
+    "Mapping[str, Any]": _mapping,
+    "Mapping[str, Any] | Found": _result,
+    "Mapping[str, Predictions]": _records,
+    "Predictions": record,
+    "float | Mapping[str, float]": _bound,
+    "str | Engine": _engine,
+    "str | Ranker": _ranker,
+    "str | Sequence[str]": lambda name, value: texts_or_one(name, value),
+    **dict.fromkeys(("str | Path", "str | os.PathLike[str]", "PathLike"), _place),
+    **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
+    **dict.fromkeys(("Callable[[int, int], None]", "Progress", "Report"), _function),
+}
+
+
+def check_of(name: str, annotation: Any) -> Check:
+    """The check of an argument by its name, else by its type; `TypeError` where none is known, so none is forgotten."""
+    plain = str(annotation).removesuffix(" | None")
+    if name not in CHECKS and plain not in _OF_TYPES:
+        raise TypeError(f"{name}: no check is known for {annotation}; name one")
+    return CHECKS[name] if name in CHECKS else _OF_TYPES[plain]
 
 
 def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator of a public function: every argument passes the check of its name before anything is done.
+    """Decorator of a public function: every argument passes its check (`check_of`) before anything is done.
 
-    ``special`` names checks of arguments that mean something else in this function. An argument without a check is
-    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers.
+    ``special`` names checks of arguments that mean something else in this function. Seeds come out as whole numbers.
 
     >>> @checked()
     ... def double(level: float = 0.95, *, seed: int = 0): return 2 * seed
@@ -344,20 +317,16 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        checks = {p.name: special[p.name] if p.name in special else CHECKS[p.name] for p in fixed}
+        checks = {p.name: special.get(p.name) or check_of(p.name, p.annotation) for p in fixed}
 
         @functools.wraps(function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 bound = signature.bind(*args, **kwargs)
                 given = bound.arguments
-                for name, value in given.items():
-                    parameter = signature.parameters[name]
-                    if parameter.kind is parameter.VAR_KEYWORD:
-                        given[name] = {
-                            k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()
-                        }
-                    elif name == "seed" or value is not None or not _may_be_none(parameter):
+                for name in filter(checks.__contains__, given):  # in the order of the signature
+                    value, parameter = given[name], signature.parameters[name]
+                    if name == "seed" or value is not None or not _may_be_none(parameter):
                         given[name] = checks[name](name, value)
                 return function(*bound.args, **bound.kwargs)
             except OodometerError as error:
@@ -367,9 +336,6 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return guarded
 
     return wrap
-
-
-record: Check = _record
 
 
 _typed: list[None] = []  # not empty while a command line calls
@@ -395,23 +361,6 @@ _OPTIONS = re.compile(
     rf"oodometer [a-z][^;`]*|(?<![\w-]){_OPTION}(?: {_OPTION})*(?=(:| (?:is|are|needs|takes|makes|tell|new|out)\b)?)"
 )
 _OTHER_NAMES = {"map": "mapping", "judge": "existing", "judge_label": "labels"}
-
-
-def spoken_in_python(names: Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator of a public function with these arguments: errors name them, and not the options of a command line."""
-
-    def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def spoken(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return function(*args, **kwargs)
-            except OodometerError as error:
-                reword(error, names)
-                raise
-
-        return spoken
-
-    return wrap
 
 
 def reword(error: OodometerError, names: Collection[str]) -> None:
@@ -458,17 +407,13 @@ def _may_be_none(parameter: inspect.Parameter) -> bool:
     return parameter.default is None or "None" in str(parameter.annotation)
 
 
-several: Check = _several
-texts: Check = _texts
-
-
 def texts_or_one(name: str, value: Any) -> Any:
     """A check that something is a text or several of them.
 
     >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
     ('age', ['age', 'year'])
     """
-    return value if isinstance(value, str) else _texts(name, value)
+    return value if isinstance(value, str) else texts(name, value)
 
 
 def several_or_none(name: str, value: Any) -> Any:

@@ -6,8 +6,9 @@ How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `ver
    groups of options that other verbs share (`Reading`, `Features`, `Running`, ...) and adds one field for each option
    of its own: ``level: float = option(default=0.95, help="Level of the intervals.")``. Positional ones are
    ``reference: Any = argument(kw_only=False, help="...")``. All arguments of `option` are given by name.
-2. The check follows from the type (a text, a number, a list of texts, a path, ...); another one is ``check=``, a
-   function of (name, value) that returns the value. What must hold of several options together is checked by the verb.
+2. The check follows from the name (`seed` means one thing everywhere) or from the type (a text, a list of numbers, a
+   path: `arguments.check_of`); another one is ``check=``, a function of (name, value) that returns the value. What must
+   hold of several options together is checked by the verb.
 3. ``help`` is the line of ``-h`` and the text in the docstring; a longer text for Python alone is ``doc=``. ``flag`` is
    how a shell spells the option where that is not its name (``"--map --mapping"``, ``"--method"`` for ``methods``);
    ``flag=""`` keeps it out of the shell. ``parse`` makes the value of the typed text (of the list of them where
@@ -16,8 +17,8 @@ How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `ver
    Parameters block: it is made. Callers and editors see ``diagnose(reference, target, *, where=None, ...)``.
 5. The command is ``@command(app, DiagnoseOptions, written=("json", "out"))`` over a function of the arguments that were
    typed, as the verb takes them, and of where the answer goes (`cli/commands.py`). Its docstring is the text of ``-h``.
-6. Delete the signature of the command, its call, the record of options, the Parameters block and the entries of
-   `arguments.CHECKS` that nothing else uses. A shared group gets no option that one of its verbs has no use for.
+6. Delete the signature of the command, its call, the record of options, the Parameters block and checks that nothing
+   else uses. A shared group gets no option that one of its verbs has no use for.
 """
 
 from __future__ import annotations
@@ -28,29 +29,28 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal, ParamSpec, TypeVar, cast, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    overload,
+)
 
-from . import arguments
-from .arguments import Check
+from .arguments import Check, check_of, reword
 from .errors import OodometerError
 
 P = ParamSpec("P")
 O = TypeVar("O")  # noqa: E741 - the record of options
 R = TypeVar("R")
-
-_CHECKS: dict[str, str] = {  # type of a field, without None -> name of its check in `arguments`
-    "str": "_text",
-    "int": "_whole",
-    "float": "_number",
-    "bool": "_truth",
-    "Any": "_anything",
-    "str | Path": "_place",
-    "Sequence[str]": "_texts",
-    "Sequence[float]": "_numbers",
-    "Sequence[Any]": "_several",
-    "str | Sequence[str]": "texts_or_one",
-    "Callable[[int, int], None]": "_function",
-}
+One = TypeVar("One", covariant=True)
+Many = TypeVar("Many", covariant=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +67,15 @@ class About:
     parse: Callable[[Any], Any] | None = None
     path: Literal["read", "written", "folder"] | None = None
     rare: bool = False
+    needed: bool = False  # by a shell, though not in Python
+    noted: bool = False  # by a store of past runs
     place: Literal["read", "fit", "ask"] = "ask"
     positional: bool = False
 
 
-def option(*, default: Any, **about: Any) -> Any:
+def option(*, default: Any, kw_only: bool = True, **about: Any) -> Any:
     """A field of a record of options; ``about`` are fields of `About`, of which ``help`` is needed."""
-    return dataclasses.field(default=default, metadata={"about": About(**about)})
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": About(**about)})
 
 
 def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **about: Any) -> Any:
@@ -92,11 +94,11 @@ class Options:
 
     >>> class Example(Options):
     ...     level: float = option(default=0.95, help="Level of the intervals.")
-    >>> Example(level=1).level
-    1.0
+    >>> Example(level=0.5).level
+    0.5
     >>> Example(level="high")
     Traceback (most recent call last):
-    oodometer.errors.UsageError: expected level to be a number, got 'high' (str)
+    oodometer.errors.UsageError: expected a level between 0 and 1 such as 0.95, got 'high' (str)
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
@@ -104,15 +106,18 @@ class Options:
     def __init_subclass__(cls) -> None:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
         for name, field, about in declared(cls):
-            if about.check is None and _plain(field.type) not in _CHECKS:
-                raise TypeError(f"{cls.__name__}.{name}: no check is known for {field.type}; give one with check=")
+            _ = about.check or check_of(name, field.type)  # an option without one is refused where it is declared
+
+    @classmethod
+    def of(cls, options: Options, **more: Any) -> Self:
+        """The record with what another one was asked, where both have an option, and with ``more``."""
+        return cls(**{name: getattr(options, name) for name, _, _ in declared(cls) if hasattr(options, name)} | more)
 
     def __post_init__(self) -> None:
         for name, field, about in declared(type(self)):
             value = getattr(self, name)
             if value is not None or "None" not in str(field.type):
-                check = about.check or getattr(arguments, _CHECKS[_plain(field.type)])
-                object.__setattr__(self, name, check(name, value))
+                object.__setattr__(self, name, (about.check or check_of(name, field.type))(name, value))
 
 
 def declared(record: Any) -> Iterator[tuple[str, dataclasses.Field[Any], About]]:
@@ -124,8 +129,31 @@ def declared(record: Any) -> Iterator[tuple[str, dataclasses.Field[Any], About]]
         yield name, fields[name], fields[name].metadata["about"]
 
 
-def _plain(annotation: Any) -> str:
-    return str(annotation).removesuffix(" | None")
+def placed(record: Any, *places: str) -> list[str]:
+    """Names of the options of a record that have one of these places."""
+    return [name for name, _, about in declared(record) if about.place in places]
+
+
+def takes(options: Callable[P, Options]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given."""
+    record = cast("type[Options]", options)
+
+    def wrap(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        signature = inspect.Signature([own, *_parameters(record)])
+
+        @functools.wraps(function)
+        def called(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(self, *args, **kwargs)
+            bound.apply_defaults()
+            return function(**bound.arguments)
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        called.__annotations__ = {field.name: field.type for field in dataclasses.fields(record)}
+        called.__doc__ = documented(function.__doc__, record) if function.__doc__ else None
+        return cast("Callable[Concatenate[Any, P], R]", called)
+
+    return wrap
 
 
 def verb(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Callable[P, R]]:
@@ -140,28 +168,46 @@ def verb(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Callable[P, R]
     >>> example(level=0.5), str(inspect.signature(example)), example.__doc__.splitlines()[-1]
     (0.5, "(*, level: 'float' = 0.95) -> 'float'", '    Level of the intervals.')
     """
-    record = cast("type[Options]", options)
+    return lambda function: _face(function, cast("type[Options]", options))
 
-    def wrap(function: Callable[[O], R]) -> Callable[P, R]:
-        hints = {field.name: field.type for field in dataclasses.fields(record)}
-        returned = inspect.signature(function).return_annotation
-        signature = inspect.Signature([*_parameters(record)], return_annotation=returned)
 
-        @functools.wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(*args, **kwargs)  # its message names the function's argument, not a constructor's
-            try:
-                return function(options(*bound.args, **bound.kwargs))
-            except OodometerError as error:
-                arguments.reword(error, hints)
-                raise
+class _OfSeveral(Protocol[P, One, Many]):
+    """A function of one source or several; type checkers tell them apart up to three, and beyond say either."""
 
-        called.__signature__ = signature  # type: ignore[attr-defined]
-        called.__annotations__ = {**hints, "return": returned}
-        called.__doc__ = documented(function.__doc__ or "", record)
-        return called
+    @overload
+    def __call__(self, source: Any, /, *args: P.args, **kwargs: P.kwargs) -> One: ...
+    @overload
+    def __call__(self, source: Any, second: Any, /, *args: P.args, **kwargs: P.kwargs) -> Many: ...
+    @overload
+    def __call__(self, source: Any, second: Any, third: Any, /, *args: P.args, **kwargs: P.kwargs) -> Many: ...
 
-    return wrap
+
+def verb_of_several(
+    options: Callable[P, O], one: type[One], many: type[Many]
+) -> Callable[[Callable[[tuple[Any, ...], O], One | Many]], _OfSeveral[P, One, Many]]:
+    """Decorator: as `verb`, of a function of any number of sources, which come before the options."""
+    sources = inspect.Parameter("sources", inspect.Parameter.VAR_POSITIONAL, annotation="Any")
+    return lambda function: _face(function, cast("type[Options]", options), sources)
+
+
+def _face(function: Callable[..., Any], record: type[Options], *before: inspect.Parameter) -> Any:
+    hints = {field.name: field.type for field in dataclasses.fields(record)}
+    returned = inspect.signature(function).return_annotation
+    signature = inspect.Signature([*before, *_parameters(record)], return_annotation=returned)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments  # its message names the function, not a constructor
+        try:
+            return function(*(given.pop(one.name, ()) for one in before), record(**given))
+        except OodometerError as error:
+            reword(error, hints)
+            raise
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    called.__annotations__ = {**hints, "return": returned}
+    called.__doc__ = documented(function.__doc__ or "", record)
+    return called
 
 
 def _parameters(record: type[Options]) -> Iterator[inspect.Parameter]:

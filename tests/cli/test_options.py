@@ -83,7 +83,7 @@ def shown(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["diagnose"])
+@pytest.mark.parametrize("name", ["estimate", "fit", "diagnose", "audit", "evaluate", "compare", "backtest"])
 def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     few, every = (shown(name, word, capsys=capsys) for word in ("-h", "--help-all"))
     spelt = [f"{one.opts[0]} " for one in get_command(app).commands[name].params if one.opts[0].startswith("--")]  # type: ignore[attr-defined]

@@ -21,15 +21,15 @@ from oodometer.errors import InputError, OodometerError, UsageError
 from oodometer.examples import example_record
 from oodometer.persistence import FORMAT
 from oodometer.store import write_predictions
-from oodometer.verbs.estimate.options import EstimateOptions
 from oodometer.verbs.estimate.recalling import FITTED
 from oodometer.verbs.fitted import contents
+from oodometer.verbs.options import Running, TargetOptions
 
 REFERENCE = example_record(300, seed=1)
 TARGET = example_record(200, seed=2, difficulty=1.5)
 ASKED = (
     "by", "every", "where", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "fail_below",
-    "fail_drop", "fail_when", "store", "job", "alarms", "execution",
+    "fail_drop", "fail_when", "store", "job", "alarms", "target",
 )  # fmt: skip
 """Options that only say what is asked about a target."""
 FEW: dict[str, Any] = {"methods": ["source", "doc", "atc", "cbpe", "bbse"], "seed": 3}
@@ -108,7 +108,8 @@ def test_options_of_the_fit_hold_and_others_are_refused(folder: Path) -> None:
 
 
 def test_every_option_is_either_of_the_fit_or_of_the_question() -> None:
-    assert sorted((*FITTED, *ASKED)) == sorted(f.name for f in fields(EstimateOptions))
+    run = {f.name for f in fields(Running)}
+    assert sorted((*FITTED, *ASKED)) == sorted({f.name for f in fields(TargetOptions)} - run)
     own = {*Oodometer().get_params()}
     assert own >= {*FITTED}, "what shapes the fit is a parameter of Oodometer"
 

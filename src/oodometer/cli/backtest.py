@@ -5,79 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from . import options, output
+from ..options import option
+from ..verbs.options import BacktestOptions
+from . import output
+from .commands import Written, command
 from .places import going_on
+
+
+class _Backtest(BacktestOptions):
+    """The options of `backtest`, and what a shell has for None."""
+
+    no_cache: bool = option(default=False, help="Keep nothing, reuse nothing.", rare=True)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="backtest")(backtest)
+    command(app, _Backtest, written=("json", "report", "out"))(backtest)
 
 
-def backtest(
-    reference: options.Reference,
-    where: options.Where = None,
-    method: options.Methods = None,
-    family: Annotated[
-        list[str] | None, typer.Option("--family", help="Only this family of shifts; may be repeated.")
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods."),
-    ] = None,
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals that are judged.")] = 0.95,
-    labels: options.Truth = None,
-    key: options.Key = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing, reuse nothing.")] = False,
-    rename: options.Rename = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    features: options.Features = None,
-    classes: options.Classes = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(help="Seed of splits and draws.")] = 0,
-    run_folder: options.RunFolder = None,
-    json: options.Json = None,
-    report: options.Report = None,
-    out: options.Out = None,
-) -> None:
+def backtest(given: dict[str, Any], to: Written) -> None:
     """Try every method on shifts simulated from a labelled reference."""
     from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
 
-    output.check_files(report, out)
+    no_cache, run_folder = given.pop("no_cache"), given.get("run_folder")
+    to.check()
     kept = Path(run_folder) if run_folder is not None else None if no_cache else cache_folder()
     count = _Count()
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:
-        found = run(
-            reference,
-            where=where or None,
-            methods=method or None,
-            families=family or None,
-            repeats=repeats,
-            level=level,
-            classes=output.parse_classes(classes),
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            features=features,
-            labels=labels,
-            key=key,
-            seed=seed,
-            cache=None if no_cache else "auto",
-            engine=engine,
-            workers=workers,
-            run_folder=run_folder,
-            progress=count,
-        )
+        found = run(**given, cache=None if no_cache else "auto", progress=count)
     found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
-    if json != "-":
+    if to.deliver(found.to_dict(), found):
         output.show(found)
 
 

@@ -91,7 +91,7 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     else:
         flags = (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
         told = typer.Option(*flags, help=about.help, metavar=about.metavar)
-        plain = inspect.Parameter.empty if field.default is MISSING else plain
+        plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
     hint = Annotated[hint, told] if about.path is None else Annotated[hint, told, about.path]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..results import percent, rounded_up
 from ..results.columns import explained_text
-from . import options, output, places
+from ..verbs.options import CompareOptions
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
@@ -21,92 +23,18 @@ _MAIN = 4  # of them are printed without -v
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="compare")(compare)
+    command(app, CompareOptions, written=("json", "report", "out"))(compare)
 
 
-def compare(
-    models: Annotated[
-        list[str],
-        typer.Argument(help="Labelled predictions, one file for each model.", metavar="MODELS..."),
-        places.READ,
-    ],
-    out_of_domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Labelled predictions out of domain; once for each model, in their order.",
-            metavar="FILE",
-        ),
-        places.READ,
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Predictions without labels; once for each model, in their order.",
-            metavar="FILE",
-        ),
-        places.READ,
-    ] = None,
-    name: Annotated[
-        list[str] | None, typer.Option(help="Name of a model; once for each, by default the file's.")
-    ] = None,
-    require: Annotated[
-        list[float] | None,
-        typer.Option(help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99."),
-    ] = None,
-    score: Annotated[str | None, typer.Option(help="Order rows by this score, not the confidence.")] = None,
-    energy: Annotated[
-        list[float] | None, typer.Option(help="Energy of a model in joules; once for each, for DiDMA.")
-    ] = None,
-    level: options.Level = 0.95,
-    cluster: options.Cluster = None,
-    where: options.Where = None,
-    labels: options.Truth = None,
-    key: options.Key = None,
-    rename: options.Rename = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    features: options.Features = None,
-    classes: options.Classes = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    run_folder: options.RunFolder = None,
-    json: options.Json = None,
-    report: options.Report = None,
-    out: options.Out = None,
-) -> None:
+def compare(given: dict[str, Any], to: Written) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
     from ..verbs.compare import compare as run
 
-    output.check_files(report, out)
+    to.check()
     with output.progress_bar("comparing") as progress:
-        found = run(
-            models,
-            out_of_domain=out_of_domain or (),
-            target=target or (),
-            names=name or (),
-            require=require or (0.9, 0.95, 0.99),
-            score=score,
-            energy=energy or (),
-            level=level,
-            cluster=cluster,
-            where=where or None,
-            labels=labels,
-            key=key,
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            features=features,
-            classes=output.parse_classes(classes),
-            engine=engine,
-            workers=workers,
-            seed=seed,
-            run_folder=run_folder,
-            progress=progress,
-        )
+        found = run(**given, progress=progress)
     found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
-    if json != "-":
+    if to.deliver(found.to_dict(), found):
         show(found)
 
 

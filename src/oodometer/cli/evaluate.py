@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..options import argument
 from ..results import percent, rounded_up
 from ..results.evaluation import metric_rows, positive_said
 from ..results.values import counted
-from . import options, output, places
+from ..verbs.options import EvaluateOptions
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..results import Interval
     from ..results.evaluation import Evaluation
 
@@ -29,73 +31,33 @@ _MAIN = (
 _IN_SLICES = ("accuracy", "f1", "precision", "recall", "roc_auc")
 
 
+class _Evaluate(EvaluateOptions):
+    """The options of `evaluate`, and the files."""
+
+    predictions: Sequence[Any] = argument(
+        kw_only=False,
+        path="read",
+        metavar="PREDICTIONS...",
+        help="Labelled predictions, one file or several.",
+    )
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="evaluate")(evaluate)
+    command(app, _Evaluate, written=("json", "report", "out"))(evaluate)
 
 
-def evaluate(
-    predictions: Annotated[
-        list[str],
-        typer.Argument(help="Labelled predictions, one file or several.", metavar="PREDICTIONS..."),
-        places.READ,
-    ],
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Only this metric, such as f1 or auc; may be repeated.")
-    ] = None,
-    score: Annotated[str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")] = None,
-    level: options.Level = 0.95,
-    by: Annotated[str | None, typer.Option(help="Slice by this column.")] = None,
-    cluster: options.Cluster = None,
-    where: options.Where = None,
-    labels: options.Truth = None,
-    key: options.Key = None,
-    rename: options.Rename = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    payoff: options.Payoff = None,
-    classes: options.Classes = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = None,
-    seed: options.IntervalSeed = 0,
-    run_folder: options.RunFolder = None,
-    json: options.Json = None,
-    report: options.Report = None,
-    out: options.Out = None,
-) -> None:
+def evaluate(given: dict[str, Any], to: Written) -> None:
     """Judge labelled predictions: accuracy, F1, ROC AUC and the like, calibration, risk-coverage."""
     from ..results.evaluation import Evaluations
     from ..verbs.evaluate import evaluate as run
 
-    output.check_files(report, out)
+    to.check()
     with output.progress_bar("evaluating") as progress:
-        found = run(
-            *predictions,
-            level=level,
-            by=by,
-            cluster=cluster,
-            where=where or None,
-            labels=labels,
-            key=key,
-            metrics=metric or None,
-            score=score,
-            seed=seed,
-            classes=output.parse_classes(classes),
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            payoff=payoff,
-            engine=engine,
-            workers=workers,
-            run_folder=run_folder,
-            progress=progress,
-        )
-    result = {**found.to_dict(), "argv": output.command_line()}
-    output.deliver(result, json=json, report=report, found=found, files=out)
-    if json != "-":
-        several: Evaluation | Evaluations = found
-        for one in several if isinstance(several, Evaluations) else (several,):
-            show(one, metric or ())
+        found: Evaluation | Evaluations = run(*given.pop("predictions"), **given, progress=progress)
+    if to.deliver({**found.to_dict(), "argv": output.command_line()}, found):
+        for one in found if isinstance(found, Evaluations) else (found,):
+            show(one, given.get("metrics", ()))
 
 
 def show(found: Evaluation, asked: Sequence[str] = ()) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..results import percent
 from ..results.values import counted
-from . import options, output, places
+from ..verbs.options import FitOptions
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
     from ..verbs.fit import Oodometer
@@ -17,75 +19,16 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="fit")(fit)
+    command(app, FitOptions)(fit)
 
 
-def fit(
-    reference: options.Reference,
-    out: Annotated[
-        str,
-        typer.Option(help="Where to write what was learnt, FILE.oodo; no pickle.", metavar="FILE"),
-        places.WRITTEN,
-    ],
-    where: options.Where = None,
-    method: options.Methods = None,
-    level: options.Level = 0.95,
-    target_accuracy: options.TargetAccuracies = None,
-    calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
-    rename: options.Rename = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    classes: options.Classes = None,
-    features: options.Features = None,
-    cluster: options.Cluster = None,
-    backtest: Annotated[
-        str,
-        typer.Option(
-            help="What the headline is weighed by: auto (a quick backtest, kept in the cache), none, or a folder that "
-            "keeps backtests."
-        ),
-    ] = "auto",
-    prior: Annotated[
-        str | None,
-        typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
-        places.READ,
-    ] = None,
-    metric: options.ClassMetrics = None,
-    payoff: options.Payoff = None,
-    engine: options.Engine = "local",
-    workers: options.Workers = None,
-    seed: options.IntervalSeed = 0,
-    run_folder: options.RunFolder = None,
-) -> None:
+def fit(given: dict[str, Any], to: Written) -> None:
     """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
     from ..verbs.fit import fit as run
 
     with output.progress_bar("fitting", lines=True) as progress:
-        made = run(
-            reference,
-            out=out,
-            where=where or None,
-            methods=method or None,
-            level=level,
-            target_accuracies=tuple(target_accuracy or (0.95,)),
-            calibrator=calibrator,
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            classes=output.parse_classes(classes),
-            features=features,
-            cluster=cluster,
-            backtest=backtest,
-            prior=prior,
-            metrics=tuple(metric or ()),
-            payoff=payoff,
-            engine=engine,
-            workers=workers,
-            seed=seed,
-            run_folder=run_folder,
-            progress=progress,
-        )
-    show(made, out)
+        made = run(**given, progress=progress)
+    show(made, given["out"])
 
 
 def show(made: Oodometer, out: str) -> None:

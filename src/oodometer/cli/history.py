@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..options import option
 from ..results import percent
 from ..results.estimation import number
-from . import options, output, places
+from ..verbs.options import HistoryOptions
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
     from ..results.history import Job, PastAlarm, PastPart, PastRun
@@ -19,38 +22,32 @@ _MOST_RUNS = 12  # that are printed without -v, the newest
 _MOST_PARTS = 30
 
 
+class _History(HistoryOptions):
+    """The options of `history`, and another result."""
+
+    run: int | None = option(
+        default=None,
+        metavar="NUMBER",
+        help="Instead, the whole result of this run, as --json (by default) or --report.",
+    )
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="history")(history)
+    command(app, _History, written=("json", "report"))(history)
 
 
-def history(
-    store: Annotated[
-        str,
-        typer.Argument(help="A file, or postgresql://user@host/database; estimate --store fills it.", metavar="STORE"),
-        places.READ,
-    ],
-    job: Annotated[str | None, typer.Option(help="Only the runs of this job.", metavar="NAME")] = None,
-    last: Annotated[int | None, typer.Option(help="Only the newest so many runs of each job.", metavar="N")] = None,
-    run: Annotated[
-        int | None,
-        typer.Option(
-            help="Instead, the whole result of this run, as --json (by default) or --report.", metavar="NUMBER"
-        ),
-    ] = None,
-    json: options.Json = None,
-    report: options.Report = None,
-) -> None:
+def history(given: dict[str, Any], to: Written) -> None:
     """Show past runs: how estimates changed, what came true, which alarms stand."""
     from ..verbs.history import history as read
 
-    output.check_page(report)
+    output.check_page(to.report)
+    run = given.pop("run", None)
     if run is not None:
-        _deliver_run(store, run, (job, last), json, report)
+        _deliver_run(run, to, **given)
         return
-    found = replace(read(store, job=job, last=last), argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report)
-    if json == "-":
+    found = replace(read(**given), argv=output.command_line())
+    if not to.deliver(found.to_dict()):
         return
     if not found.jobs:
         output.say(f"{found.store} holds no run yet; estimate adds one with --store {found.store}")
@@ -59,16 +56,15 @@ def history(
         _show(one)
 
 
-def _deliver_run(store: str, run: int, others: tuple[object, ...], json: str | None, report: str | None) -> None:
+def _deliver_run(run: int, to: Written, store: str, **others: Any) -> None:
     """The result of one run, as the run itself would have written it."""
     from ..errors import UsageError
     from ..histories import kept_result, open_store
 
-    if others != (None, None):
+    if others:
         raise UsageError("--run names one run; leave out --job and --last")
-    if json is None and report is None:
-        json = "-"
-    output.deliver(kept_result(open_store(store), run), json=json, report=report)
+    to = replace(to, json="-") if to.json is None and to.report is None else to
+    to.deliver(kept_result(open_store(store), run))
 
 
 def _show(job: Job) -> None:

@@ -241,30 +241,6 @@ def parse_classes(text: str | None) -> list[int | str] | None:
     return None if text is None else _classes_of(text)
 
 
-def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
-    """Bounds of metrics, ``0.93`` of the accuracy or ``f1=0.8``; `UsageError` for anything else.
-
-    >>> parse_bounds(["0.93", "f1=0.8"], "--fail-below")
-    {'accuracy': 0.93, 'f1': 0.8}
-    """
-    from ..errors import UsageError
-
-    out: dict[str, float] = {}
-    for text in texts:
-        metric, equals, number = text.rpartition("=")
-        name = metric.strip() if equals else "accuracy"
-        try:
-            bound = float(number)
-        except ValueError:
-            bound = float("nan")
-        if not name or bound != bound:
-            raise UsageError(f"expected {option} NUMBER or METRIC=NUMBER, such as 0.93 or f1=0.8, got {text!r}")
-        if name in out:
-            raise UsageError(f"{option} is given twice for {name}; leave one out")
-        out[name] = bound
-    return out or None
-
-
 def command_line() -> str:
     """The command as it was typed, for the report; passwords in addresses are hidden."""
     import shlex

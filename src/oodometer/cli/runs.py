@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from . import options, output, places
+from ..options import Options, option
+from . import output
+from .commands import Written, command
 
 if TYPE_CHECKING:
     from ..verbs.runs import Run
@@ -25,25 +28,29 @@ _DATA = (
 )  # of commands without a target
 
 
+class _Runs(Options):
+    """The options of `runs`."""
+
+    folders: Sequence[str] = option(
+        default=(),
+        path="read",
+        metavar="FOLDER",
+        positional=True,
+        help="Folders of runs, or folders that hold some; by default this one.",
+    )
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="runs")(runs)
+    command(app, _Runs, written=("json",))(runs)
 
 
-def runs(
-    folders: Annotated[
-        list[str] | None,
-        typer.Argument(help="Folders of runs, or folders that hold some; by default this one.", metavar="FOLDER"),
-        places.READ,
-    ] = None,
-    json: options.Json = None,
-) -> None:
+def runs(given: dict[str, Any], to: Written) -> None:
     """List runs of long commands: what each is, how far it came, and why it ended."""
     from ..verbs.runs import runs as run
 
-    found = run(folders or ["."])
-    output.deliver(found.to_dict(), json=json)
-    if json == "-":
+    found = run(**given)
+    if not to.deliver(found.to_dict()):
         return
     if not found.runs:
         output.say(

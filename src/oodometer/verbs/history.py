@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..arguments import checked
 from ..histories import open_store, read_history
+from ..options import verb
 from ..results.history import History
+from .options import HistoryOptions
 
 
-@checked()
-def history(store: Any, *, job: str | None = None, last: int | None = None) -> History:
+@verb(HistoryOptions)
+def history(options: HistoryOptions) -> History:
     """Past runs that `estimate` added to a store (``store=``), job by job.
-
-    Parameters
-    ----------
-    store :
-        Path of the file (SQLite), or ``"postgresql://user@host/database"``.
-    job :
-        Only the runs of this name.
-    last :
-        Only the newest so many runs of each job.
 
     Of each chunk the newest run's estimate counts, and the truth that labels last told; the estimates of all runs
     stand beside it. A chunk that was cut otherwise by older runs (another ``every`` or ``by``) is left out.
@@ -37,4 +27,4 @@ def history(store: Any, *, job: str | None = None, last: int | None = None) -> H
     >>> len(past.runs), past.of("target")[0].newest.value == found.headline.value
     (1, True)
     """
-    return read_history(open_store(store), job, last)
+    return read_history(open_store(options.store), options.job, options.last)

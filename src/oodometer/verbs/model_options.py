@@ -7,7 +7,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import CHECKS, one_of, several_or_none
+from ..arguments import anything, one_of, several_or_none
 from ..options import Options, argument, option
 from .options import parse_classes
 
@@ -22,7 +22,7 @@ class Tasks(Options):
     """Tasks of one thread."""
 
     engine: str | Engine | None = option(
-        default=None, group=_RUN, check=CHECKS["engine"], rare=True,
+        default=None, group=_RUN, rare=True,
         help="Where tasks of one thread each run: processes, ray or spark, with an address ray:HOST:PORT, "
         "spark:spark://HOST:PORT; local: here, one after another. By default no tasks: here, with all threads.",
         doc='Where tasks of one thread run: "processes", "ray", "spark", or an `Engine`. Models and data are then '
@@ -30,7 +30,7 @@ class Tasks(Options):
         "its threads; the result is the same.",
     )
     workers: int | None = option(
-        default=None, group=_RUN, check=CHECKS["workers"], rare=True,
+        default=None, group=_RUN, rare=True,
         help="Tasks at a time, in processes if no engine is named; by default one for each core, on a GPU one.",
     )
     progress: Callable[[int, int], None] | None = option(
@@ -65,12 +65,12 @@ class ShiftImageOptions(Tasks, Typed):
         doc='What shift, one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all"; several give one copy for each severity.',
     )
     severity: int | Sequence[int] = option(
-        default=(), check=CHECKS["data"],  # each shift says which severities it has
+        default=(), check=anything,  # each shift says which severities it has
         help="1 to 5; may be repeated.",
         doc="How strong, 1 to 5; several give one copy for each kind.",
     )
     seed: int = option(
-        default=0, check=CHECKS["seed"],
+        default=0,
         help="Seed of the draws.",
         doc="Of the draws; those of an image depend on the seed, the kind and the image's place alone.",
     )
@@ -137,7 +137,7 @@ class ShiftTextOptions(Training, Tasks, Typed):
         "one copy for each severity.",
     )
     severity: float | str | Sequence[float | str] = option(
-        default=(), check=CHECKS["data"], many=True, parse=list,  # each shift says which severities it has
+        default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
         help="Share of the words or turns (0.2, 1/6), a number of turns, or a fifth from 1 to 5 for important-words.",
         doc="How strong: as a rule the share of words, above 0 and at most 1, of dialogues also of turns, such as 0.2 "
         "or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``).",
@@ -150,7 +150,7 @@ class ShiftTextOptions(Training, Tasks, Typed):
     )
     where: str | Sequence[str] = option(default=(), help="Only rows with COLUMN=VALUE; may be repeated.")
     seed: int = option(
-        default=0, check=CHECKS["seed"],
+        default=0,
         help="Seed of the draws.",
         doc="Of the draws; those of a text depend on the seed, the kind and its number alone.",
     )
@@ -178,7 +178,7 @@ class Models(Options):
         help="What a model from outside gives: logits or probabilities.",
     )
     classes: Sequence[int | str] | None = option(
-        default=None, group=_MODEL, check=CHECKS["classes"], many=False, parse=parse_classes, rare=True,
+        default=None, group=_MODEL, many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.",
         doc="Class names in the order of the model's outputs.",
     )
@@ -231,7 +231,7 @@ class PredictOptions(Models, Tasks):
     features: bool = option(default=False, help="Write what the last linear layer reads.")
     views: int = option(default=0, help="Augmented copies of each input to ask.")
     dropout: int = option(default=0, rare=True, help="Passes with dropout left on; probabilities are their mean.")
-    seed: int = option(default=0, check=CHECKS["seed"], rare=True, help="Seed of views, dropout and candidates.")
+    seed: int = option(default=0, rare=True, help="Seed of views, dropout and candidates.")
     augmentation: str = option(
         default="shift", flag="", check=one_of("shift", "randaugment"),
         help='How the copies are made: "shift" (images mirrored and moved, texts with words left out) or, of images, '
@@ -294,7 +294,7 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         "casing, or, of dialogues, contexts that are cut.",
     )
     severity: float | str | Sequence[float | str] = option(
-        default=(), check=CHECKS["data"], many=True, parse=list,  # each shift says which severities it has
+        default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
         help="For kinds without their own; by default those of the paper.",
     )
     label: str | None = option(
@@ -329,7 +329,7 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         default=0, flag="", help="Passes with dropout left on; probabilities are their mean."
     )
     device: str | None = option(default=None, flag="", help='"cpu" or "cuda"; by default a GPU where one is there.')
-    level: float = option(default=0.95, check=CHECKS["level"], rare=True, help="Nominal coverage of the intervals.")
+    level: float = option(default=0.95, rare=True, help="Nominal coverage of the intervals.")
     seed: int = option(
-        default=0, check=CHECKS["seed"], rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
+        default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
     )

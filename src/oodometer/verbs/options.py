@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import CHECKS, texts_or_one
+from ..arguments import CHECKS, check_of, texts
 from ..errors import UsageError
 from ..options import Options, argument, option
 
 if TYPE_CHECKING:
     from ..engines import Engine
+    from ..headline.natural_shifts import NaturalShifts
+    from ..results.backtest import Backtest
 
-_ROWS, _MODEL, _RUN = "Rows and columns", "Model", "Where it runs"
+_ROWS, _WHAT, _ALARMS, _RUN = "Rows and columns", "What is worked out", "Alarms and past runs", "Where it runs"
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:
@@ -43,6 +46,44 @@ def parse_classes(text: str) -> list[int | str]:
     return list(names)
 
 
+def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
+    """Bounds of metrics, ``0.93`` of the accuracy or ``f1=0.8``; `UsageError` for anything else.
+
+    >>> parse_bounds(["0.93", "f1=0.8"], "--fail-below")
+    {'accuracy': 0.93, 'f1': 0.8}
+    """
+    out: dict[str, float] = {}
+    for text in texts:
+        metric, equals, number = text.rpartition("=")
+        name = metric.strip() if equals else "accuracy"
+        try:
+            bound = float(number)
+        except ValueError:
+            bound = float("nan")
+        if not name or bound != bound:
+            raise UsageError(f"expected {option} NUMBER or METRIC=NUMBER, such as 0.93 or f1=0.8, got {text!r}")
+        if name in out:
+            raise UsageError(f"{option} is given twice for {name}; leave one out")
+        out[name] = bound
+    return out or None
+
+
+def _metric_names(name: str, value: Any) -> list[str]:
+    from ..estimators.expected_classes import metric_name
+
+    return [metric_name(one) for one in texts(name, value)]
+
+
+def _prior(name: str, value: Any) -> Any:
+    """That of a fitted file, or a path."""
+    return value if hasattr(value, "gate") else check_of(name, "str | Path")(name, value)
+
+
+def _backtest(name: str, value: Any) -> Any:
+    """As the check of that name; no folder is made for "none"."""
+    return None if isinstance(value, str) and value == "none" else CHECKS["backtest"](name, value)
+
+
 # fmt: off
 class Reference(Options):
     """What is known."""
@@ -55,8 +96,8 @@ class Reference(Options):
     )
 
 
-class Pair(Reference):
-    """What is known, and what is asked about."""
+class Target(Options):
+    """What is asked about."""
 
     target: Any = argument(
         kw_only=False, path="read",
@@ -65,11 +106,15 @@ class Pair(Reference):
     )
 
 
+class Pair(Target, Reference):
+    """What is known, and what is asked about."""
+
+
 class Where(Options):
     """Which rows are read."""
 
     where: str | Sequence[str] | None = option(
-        default=None, group=_ROWS, metavar="CONDITION", many=True,
+        default=None, group=_ROWS, metavar="CONDITION", many=True, noted=True,
         help='Only rows for which this holds, such as "day >= 2026-11-01" or "site in (a, b)"; = != < <= > >= and in. '
         "May be repeated: then all must hold.",
         doc='Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < '
@@ -83,12 +128,12 @@ class Reading(Options):
     """How files are read."""
 
     classes: Sequence[int | str] | None = option(
-        default=None, group=_ROWS, place="read", check=CHECKS["classes"], many=False, parse=parse_classes, rare=True,
+        default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.",
         doc="Names of the classes in the order of the probabilities.",
     )
     mapping: Mapping[str, str] | None = option(
-        default=None, group=_ROWS, place="read", check=CHECKS["mapping"], many=True, parse=parse_mapping,
+        default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
         flag="--map --mapping",
         help="Rename a column, theirs=ours.",
         doc="Columns to rename in any of the files, {theirs: ours}.",
@@ -101,7 +146,7 @@ class Reading(Options):
         "that a lone column is about, else of the second by name.",
     )
     threshold: float | None = option(
-        default=None, group=_ROWS, place="read", check=CHECKS["threshold"],
+        default=None, group=_ROWS, place="read", rare=True, noted=True,
         help="A binary model decides for its positive class from this probability on, such as 0.6.",
         doc="From which probability on a binary model decides for its positive class: the one that its lone column is "
         "about, else the second by name. Where there is a `prediction`, that is the decision.",
@@ -112,7 +157,7 @@ class Features(Options):
     """Inputs of the model."""
 
     features: str | Sequence[str] | None = option(
-        default=None, group=_ROWS, place="read", metavar="COLUMNS", many=False, check=texts_or_one,
+        default=None, group=_ROWS, place="read", metavar="COLUMNS", many=False,
         help="Columns of your own that are the model's inputs, a,b,c in both files; auto takes all that can be.",
         doc='Columns of your own that are the model\'s inputs, the same in both files: names, or "auto" for all that '
         "can be. Numbers, categories, texts (by their length) and empty cells become `features`, by an encoding that "
@@ -124,14 +169,14 @@ class Running(Options):
     """Where the work is done, and what is kept of it."""
 
     engine: str | Engine = option(
-        default="local", group=_RUN, check=CHECKS["engine"], rare=True,
+        default="local", group=_RUN, rare=True,
         help="Where the passes run: local (threads), processes, ray or spark; an address follows a colon: "
         "ray:HOST:PORT, spark:spark://HOST:PORT.",
         doc='Where the passes over the data run: "local", "processes", "ray" or "spark", with an address after a '
         "colon, or an `Engine`.",
     )
     workers: int | None = option(
-        default=None, group=_RUN, check=CHECKS["workers"], rare=True,
+        default=None, group=_RUN, rare=True,
         help="Number of workers; by default one for each core.",
     )
     run_folder: str | Path | None = option(
@@ -148,10 +193,383 @@ class Running(Options):
     )
 
 
+class Level(Options):
+    """How wide intervals are."""
+
+    level: float = option(
+        default=0.95, group=_WHAT, place="fit", rare=True, noted=True,
+        help="Nominal coverage of the intervals.",
+    )
+
+
+class Methods(Options):
+    """Which methods take part."""
+
+    methods: Sequence[str] | None = option(
+        default=None, group=_WHAT, place="fit", flag="--method", rare=True, noted=True,
+        help="Only this method; may be repeated.",
+        doc="Names as in ``oodometer methods``; by default all that apply.",
+    )
+
+
+class Cluster(Options):
+    """Which rows depend on each other."""
+
+    cluster: str | None = option(
+        default=None, group=_ROWS, place="fit", metavar="COLUMN", rare=True,
+        help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
+        "intervals are those of clusters. By itself where ids repeat.",
+        doc="Column whose equal cells mark rows that depend on each other, such as the questions of one passage or "
+        "the answers to one prompt: intervals are those of clusters, where labels are absent widened by the design "
+        "effect of either sample. By default `id`, where ids repeat among at most 200,000 rows.",
+    )
+
+
+class Key(Options):
+    """How labels are joined."""
+
+    key: str | None = option(
+        default=None, group=_ROWS, metavar="COLUMN", rare=True,
+        help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
+        "they call it differently.",
+        doc='Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.',
+    )
+
+
+class Truth(Key):
+    """Labels of labelled data in a file of their own."""
+
+    labels: Any = option(
+        default=None, group=_ROWS, path="read", metavar="FILE", rare=True,
+        help="Truth of the rows in a file of its own (null or left out where unknown); joined by id or --key, by a "
+        "column row that counts from 0, or one for each row.",
+        doc="Truth of the rows in a file of its own, with `label` or `correct`, in the place of the data's own: few, "
+        "late, in any order. Joined by `id` where both hold it, by a column `row` (rows counted from 0), else one for "
+        "each row.",
+    )
+
+
+class Payoff(Options):
+    """What a row brings."""
+
+    payoff: Any = option(
+        default=None, group=_WHAT, path="read", metavar="FILE|JSON", rare=True,
+        help="Pay-off of each true (row) and predicted class (column), costs below 0: a .json or .csv file, or JSON.",
+        doc="What a row of each true class brings for each predicted one, {truth: {prediction: value}}, costs below "
+        "0; or a .json or .csv file with such a table. Gives the metric ``expected_value``.",
+    )
+
+
+class IntervalSeed(Options):
+    """Seed of what is drawn for intervals."""
+
+    seed: int = option(
+        default=0, group=_RUN, place="fit", rare=True, noted=True,
+        help="Seed of the bootstrap in some intervals.",
+    )
+
+
+class Learnt(Methods, Level, Reading, Features, Cluster, Payoff, IntervalSeed):
+    """What shapes that which is learnt from a reference: the parameters of `Oodometer`."""
+
+    target_accuracies: Sequence[float] = option(
+        default=(0.95,), group=_WHAT, place="fit", flag="--target-accuracy", rare=True,
+        help="Find the threshold for this accuracy; may be repeated.",
+        doc="Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.",
+    )
+    calibrator: str = option(
+        default="auto", group=_WHAT, place="fit", rare=True, noted=True,
+        help="auto, none, temperature, isotonic or histogram.",
+        doc='"auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.',
+    )
+    backtest: str | Path | Backtest | None = option(
+        default="auto", group=_WHAT, check=_backtest, rare=True,
+        help="What the headline is weighed by: auto (a quick backtest, kept in the cache), none, or a folder that "
+        "keeps backtests.",
+        doc='What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user\'s cache '
+        'folder and reused), a folder to keep it in, a result of `oodometer.backtest`, or None or "none" for no '
+        "backtest.",
+    )
+    diagnosis: bool = option(
+        default=True, flag="", place="fit",
+        help="Whether to look at the kind of shift; without it there is no backtest either, only the methods "
+        "themselves.",
+    )
+    prior: str | Path | NaturalShifts | None = option(
+        default=None, group=_WHAT, path="read", check=_prior, metavar="FILE", rare=True,
+        help="Another prior of natural shifts than the packaged one.",
+        doc="A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.",
+    )
+    metrics: Sequence[str] = option(
+        default=(), group=_WHAT, place="fit", check=_metric_names, flag="--metric", noted=True,
+        help="Estimate this, too: f1, precision, recall, specificity, roc_auc, average_precision, balanced_accuracy, "
+        "mcc, cohen_kappa, macro_f1, recall:CLASS, ...; may be repeated.",
+        doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
+        'balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of '
+        "the positive one (that of ``positive``, else the second by name), of more their mean over classes.",
+    )
+
+
+class TargetOptions(Target, Where, Key, Learnt, Running):
+    """What may be asked about a target; a fitted reference holds some of it already."""
+
+    by: str | None = option(
+        default=None, group=_ROWS, noted=True,
+        help="Slice the target by this column.",
+    )
+    every: str | None = option(
+        default=None, group=_ROWS, noted=True,
+        help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows.",
+        doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar, UTC), a '
+        'length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.',
+    )
+    labels: Any = option(
+        default=None, group=_ROWS, path="read", metavar="FILE",
+        help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
+        "row that counts them from 0, or one row each.",
+        doc="Truth of target rows (a file or a dict with `label` or `correct`, null where unknown). They feed no "
+        "estimate; where they decide (`Estimation.by_labels`), falls and alarms are of the truth. Joined by `id` where "
+        "both hold it, by a column `row` (target rows counted from 0), else one row for each target row, in its order; "
+        "places are refused where a column that both hold says that they are others.",
+    )
+    assume: str = option(
+        default="natural", group=_WHAT, rare=True, noted=True,
+        help="What is believed of the shift: natural (like those of public data), none, label (P(x | y) stood still) "
+        "or covariate (P(y | x) did).",
+        doc='What is believed of the shift, which the headline then rests on: "natural" (it resembles shifts of public '
+        'data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.',
+    )
+    margin: float = option(
+        default=0.01, group=_ALARMS, rare=True, noted=True,
+        help="Say whether the accuracy fell by at least this much: target, slices and chunks.",
+        doc='"Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk '
+        "(`Fall`).",
+    )
+    fail_below: float | Mapping[str, float] | None = option(
+        default=None, group=_ALARMS, metavar="BOUND", many=True, noted=True,
+        parse=partial(parse_bounds, option="--fail-below"),
+        help="Raise an alarm (exit code 3) where the estimate lies below this, such as 0.93; METRIC=0.8 for another "
+        "metric than accuracy. May be repeated.",
+        doc="Raise an alarm (`Estimation.alarms`) where an estimate lies below this number: one of the accuracy, or a "
+        "mapping from metrics to numbers. Metrics that are named here are estimated as if ``metrics`` held them. "
+        "Chunks or slices are judged one by one, else the target as a whole.",
+    )
+    fail_drop: float | Mapping[str, float] | None = option(
+        default=None, group=_ALARMS, metavar="DROP", many=True, rare=True, noted=True,
+        parse=partial(parse_bounds, option="--fail-drop"),
+        help="Raise an alarm (exit code 3) where the estimate lies more than this below the reference's, such as 0.02.",
+        doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.",
+    )
+    fail_when: str = option(
+        default="value", group=_ALARMS, rare=True, noted=True,
+        help="An alarm asks that the value, the upper end of the interval, or 80 % (likely) lies below.",
+        doc='What an alarm is judged by: "value" (the estimate lies below, by more than chance), "likely" (so it does '
+        'with 80 % or more) or "upper" (the whole interval does).',
+    )
+    store: Any = option(
+        default=None, group=_ALARMS, path="written", metavar="STORE", rare=True,
+        help="Add the run to this store of past runs: a file (SQLite) or postgresql://user@host/database; `oodometer "
+        "history` shows it.",
+        doc="Store of past runs that the answer is added to: the path of a file (SQLite), or "
+        '``"postgresql://user@host/database"``; `oodometer.history` reads it. The store is looked at before the work.',
+    )
+    job: str | None = option(
+        default=None, group=_ALARMS, metavar="NAME", rare=True,
+        help="Name of the series that the run belongs to; by default that of the reference.",
+    )
+    alarms: str = option(
+        default="all", group=_ALARMS, rare=True, noted=True,
+        help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.",
+        doc='Which alarms count: "all", or with a store "new", those that stood in no earlier run of the job.',
+    )
+
+
+class EstimateOptions(TargetOptions, Reference):
+    """What `estimate` is asked."""
+
+
+class FitOptions(Reference, Where, Learnt, Running):
+    """What `fit` is asked."""
+
+    out: str | Path | None = option(
+        default=None, path="written", metavar="FILE", needed=True,
+        help="Where to write what was learnt, FILE.oodo; no pickle.",
+    )
+
+
+class RefitOptions(Reference, Where, Running):
+    """What `Oodometer.fit` is asked."""
+
+    y: Any = option(default=None, kw_only=False, flag="", help="Not used: labels stand in the reference.")
+
+
+class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running):
+    """What `audit` is asked."""
+
+    labels: Any = option(
+        default=None, group=_ROWS, path="read", metavar="FILE", many=True,
+        help="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, "
+        "null where unknown. May be repeated, in the order of labelling. By default the target's own labels.",
+        doc="A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: "
+        "joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row for each "
+        "target row (null where unknown). Unless a suggestion wrote the rows, they must have been sampled at random "
+        "from the target. By default the target's own labels.",
+    )
+    suggest: int = option(
+        default=0, group=_WHAT,
+        help="Draw so many unlabelled rows to label next.",
+    )
+    suggest_by: str = option(
+        default="random", group=_WHAT, rare=True,
+        help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
+        "that is predicted to make the exact interval narrower).",
+        doc='"random": all rows are equally likely, and nothing that was tried shrinks the believed interval faster; '
+        '"confidence": rows are drawn more often where the model (or its judges) is unsure, if that is predicted to '
+        "make the exact interval narrower, as it may from about a hundred labels on.",
+    )
+    out: str | Path | None = option(
+        default=None, group=_WHAT, path="written", metavar="FILE",
+        help="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a "
+        "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.",
+    )
+    margin: float = option(
+        default=0.01, group=_WHAT, rare=True,
+        help="Say whether the accuracy is believed to have fallen by at least this much.",
+    )
+    methods: Sequence[str] | None = option(
+        default=None, group=_WHAT, flag="--method", rare=True,
+        help="Label-free methods to hear; may be repeated.",
+    )
+    seed: int = option(
+        default=0, group=_RUN, rare=True,
+        help="Seed of the suggestion and of the order of bets.",
+    )
+    expected_widths: bool = option(
+        default=False, flag="",
+        help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.",
+    )
+
+
+class EvaluateOptions(Where, Truth, Cluster, Level, Reading, Payoff, IntervalSeed, Running):
+    """What `evaluate` is asked, besides the sources."""
+
+    metrics: Sequence[str] | None = option(
+        default=None, group=_WHAT, flag="--metric",
+        help="Only this metric, such as f1 or auc; may be repeated.",
+        doc="Names of metrics, curves and tables; by default all that apply.",
+    )
+    score: str | None = option(
+        default=None, group=_WHAT, rare=True,
+        help="Order rows by this score in metrics of risk and coverage.",
+        doc="Name of the registered score that orders rows in metrics of risk and coverage; by default the confidence.",
+    )
+    by: str | None = option(
+        default=None, group=_ROWS,
+        help="Slice by this column.",
+        doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.",
+    )
+
+
+class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
+    """What `compare` is asked."""
+
+    models: Sequence[Any] = argument(
+        kw_only=False, path="read", metavar="MODELS...",
+        help="Labelled predictions, one file for each model.",
+        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
+    )
+    out_of_domain: Sequence[Any] = option(
+        default=(), group=_WHAT, path="read", metavar="FILE",
+        help="Labelled predictions out of domain; once for each model, in their order.",
+    )
+    target: Sequence[Any] = option(
+        default=(), group=_WHAT, path="read", metavar="FILE",
+        help="Predictions without labels; once for each model, in their order.",
+        doc="Predictions without labels, one for each model, in the same order: their accuracy is estimated as "
+        "`estimate` does it, with its interval, assumption and trust, beside the accuracy-coverage curve that the "
+        "first file would lead one to expect.",
+    )
+    names: Sequence[str] = option(
+        default=(), group=_WHAT, flag="--name",
+        help="Name of a model; once for each, by default the file's.",
+    )
+    tolerance: float = option(
+        default=0.95, flag="",
+        help="Accuracy at which DiSCA reads b, 1.0 to 0.5.",
+    )
+    weights: Sequence[float] = option(
+        default=(1 / 3, 1 / 3, 1 / 3), flag="",
+        help="Weights x,y,z of DiSCA; by default a third each.",
+    )
+    require: Sequence[float] = option(
+        default=(0.9, 0.95, 0.99), group=_WHAT,
+        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
+    )
+    score: str | None = option(
+        default=None, group=_WHAT, rare=True,
+        help="Order rows by this score, not the confidence.",
+    )
+    energy: Sequence[float] = option(
+        default=(), group=_WHAT, rare=True,
+        help="Energy of a model in joules; once for each, for DiDMA.",
+    )
+    energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
+    parameters: Sequence[float] = option(
+        default=(), flag="",
+        help="Number of parameters; once for each model, for DiDMA.",
+    )
+    optimal_parameters: float | None = option(
+        default=None, flag="",
+        help="As many parameters as the device runs well.",
+    )
+    steps: int = option(
+        default=100, flag="",
+        help="Steps of the grid on which DiSCA reads the curve.",
+    )
+    grid: str = option(
+        default="coverage", flag="",
+        help="What the steps divide: coverage, thresholds, or samples (every one).",
+    )
+    didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
+    nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
+    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstrap.")
+
+
+class BacktestOptions(Reference, Where, Methods, Level, Truth, Reading, Features, Running):
+    """What `backtest` is asked."""
+
+    families: Sequence[str] | None = option(
+        default=None, group=_WHAT, flag="--family",
+        help="Only this family of shifts; may be repeated.",
+    )
+    repeats: int | None = option(
+        default=None, group=_WHAT,
+        help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods.",
+    )
+    cache: str | Path | None = option(
+        default="auto", flag="",
+        help="Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; \"auto\" "
+        "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.",
+    )
+    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of splits and draws.")
+
+
+class HistoryOptions(Options):
+    """What `history` is asked."""
+
+    store: Any = argument(
+        kw_only=False, path="read",
+        help="A file, or postgresql://user@host/database; estimate --store fills it.",
+        doc='Path of the file (SQLite), or ``"postgresql://user@host/database"``.',
+    )
+    job: str | None = option(default=None, metavar="NAME", help="Only the runs of this job.")
+    last: int | None = option(default=None, metavar="N", help="Only the newest so many runs of each job.")
+
+
 class DiagnoseOptions(Pair, Where, Reading, Features, Running):
     """What `diagnose` is asked."""
 
     seed: int = option(
-        default=0, group=_RUN, check=CHECKS["seed"], rare=True,
+        default=0, group=_RUN, rare=True,
         help="Seed of the bootstraps and of the classifier's folds.",
     )

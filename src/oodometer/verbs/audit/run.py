@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...arguments import checked, named_in
 from ...arrays import Array
 from ...audits.believed import Believed
 from ...audits.betting import SampledRows
@@ -21,55 +19,34 @@ from ...audits.proxy import Proxy, choose_proxy
 from ...audits.result import Audit, Noticeable, Stratum, noticeable, strata
 from ...audits.suggestion import COUNTS, ExpectedWidths, Suggestion, expected_widths, suggest
 from ...audits.worksheet import Worksheet, check_worksheet, write_worksheet
-from ...engines import Engine
 from ...errors import NotApplicable, UsageError
 from ...headline.natural_headline import with_labels
 from ...headline.natural_shifts import check_margin
-from ...intervals import check_level
-from ...kernels import limited_to
+from ...options import verb
 from ...passes.folding import Execution
 from ...passes.reference import label_warnings, read_reference
-from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import Predictions
 from ...results.estimation import Headline
-from ...runs import places_of_run
 from ...store import Source, refuse_clashes
 from ...store.where import parse_where
 from ..clusters import clustered_labels
 from ..estimate import estimated
-from ..estimate.options import EstimateOptions
-from ..features import check_features, with_features
-from ..fitted import faults_of_fitted
-from ..opening import Opener, renamings, with_classes_of_all
+from ..estimate.options import EstimateJob
+from ..features import with_features
+from ..opening import executing, opener_for, renamings, with_classes_of_all
+from ..options import AuditOptions
 
 SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 
 
-@dataclass(frozen=True)
-class AuditOptions:
-    """The arguments of `audit` besides reference and target; `UsageError` for those that make no sense together."""
+class AuditJob(AuditOptions):
+    """What `audit` was asked and where it works; `UsageError` for options that make no sense together."""
 
-    where: str | Sequence[str] | None = None
-    labels: Any = None
-    key: str | None = None
-    cluster: str | None = None
-    suggest: int = 0
-    suggest_by: str = "random"
-    out: str | os.PathLike[str] | None = None
-    level: float = 0.95
-    methods: Sequence[str] | None = None
-    classes: Sequence[int | str] | None = None
-    mapping: Mapping[str, str] | None = None
-    positive: str | None = None
-    threshold: float | None = None
-    features: str | Sequence[str] | None = None
-    margin: float = 0.01
-    expected_widths: bool = False
-    seed: int = 0
     execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
-        check_level(self.level)
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
         check_margin(self.margin)
         parse_where(self.where)  # refused before the work
         if self.suggest < 0:
@@ -87,12 +64,6 @@ class AuditOptions:
         if self.labels is None:
             return []
         return list(self.labels) if isinstance(self.labels, (list, tuple)) else [self.labels]
-
-    def of_estimate(self) -> EstimateOptions:
-        """What the label-free estimate is asked for."""
-        return EstimateOptions(
-            methods=self.methods, level=self.level, cluster=self.cluster, seed=self.seed, execution=self.execution
-        )
 
 
 _Kept = tuple[list[Array], list[Array], list[Array]]
@@ -150,63 +121,9 @@ _UNLIKE = "the labelled rows stand for all rows, which a test speaks against"
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
-@checked(features=check_features)
-def audit(
-    reference: Any,
-    target: Any,
-    *,
-    where: str | Sequence[str] | None = None,
-    labels: Any = None,
-    key: str | None = None,
-    cluster: str | None = None,
-    suggest: int = 0,
-    suggest_by: str = "random",
-    out: str | os.PathLike[str] | None = None,
-    level: float = 0.95,
-    margin: float = 0.01,
-    methods: Sequence[str] | None = None,
-    classes: Sequence[int | str] | None = None,
-    mapping: Mapping[str, str] | None = None,
-    positive: str | None = None,
-    threshold: float | None = None,
-    features: str | Sequence[str] | None = None,
-    engine: str | Engine = "local",
-    workers: int | None = None,
-    seed: int = 0,
-    expected_widths: bool = False,
-    run_folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Audit:
+@verb(AuditOptions)
+def audit(options: AuditOptions) -> Audit:
     """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
-
-    Parameters
-    ----------
-    reference, target, where, methods, classes, mapping, positive, threshold, features, engine, workers, run_folder, \
-progress :
-        As in `estimate`, which makes the label-free headline.
-    labels :
-        A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
-        `id` where both hold it, by a column `row` (target rows counted from 0), else one row for each target row (null
-        where unknown). Unless a suggestion wrote the rows, they must have been sampled at random from the target. By
-        default the target's own labels.
-    key :
-        Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.
-    cluster :
-        Column of the target whose equal cells mark rows that depend on each other, by default `id` where ids repeat:
-        the interval is that of whole clusters drawn at random, and no longer exact.
-    suggest, out :
-        How many rows to label next, and the file to write them to, with the columns of the target and an empty `label`
-        last: .csv, safe to open in a spreadsheet, .parquet, .jsonl, or .html, one page to label them on in any browser.
-    suggest_by :
-        "random": all rows are equally likely, and nothing that was tried shrinks the believed interval faster;
-        "confidence": rows are drawn more often where the model (or its judges) is unsure, if that is predicted to make
-        the exact interval narrower, as it may from about a hundred labels on.
-    level, seed :
-        Nominal coverage; seed of the order of bets and of the suggestion.
-    margin :
-        "Did the accuracy fall by at least this much?" is answered as it is believed with the labels (`Fall`).
-    expected_widths :
-        Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.
 
     The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
     ``level`` if the labelled rows were sampled as said. Beside it stands what to believe if the shift is like public
@@ -221,22 +138,19 @@ progress :
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
     (10, True, True)
     """
-    given = dict(locals())
-    worked_out = {"mapping": renamings(mapping, positive), "execution": Execution(engine, workers, progress)}
-    options = AuditOptions(**named_in(AuditOptions, given) | worked_out)
-    refuse_clashes({"out": out}, flat((reference, target, labels)))
-    about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
-    with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
-        placed, again = replace(options.execution, folder=folder), Opener(options.mapping, threshold, positive)
+    job = AuditJob.of(options)
+    refuse_clashes({"out": job.out}, flat((job.reference, job.target, job.labels)))
+    with executing("audit", job, reference=job.reference, target=job.target) as execution:
         return with_classes_of_all(
-            lambda c: _audit(reference, target, replace(options, execution=placed, classes=c)),
-            [reference, target], again, classes)  # fmt: skip
+            lambda classes: _audit(replace(job, execution=execution, classes=classes)),
+            [job.reference, job.target], opener_for(job), job.classes,
+        )  # fmt: skip
 
 
-def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
-    opener = Opener(options.mapping, options.threshold, options.positive)
-    sources = opener.references(reference, options.classes)
-    target = opener.target(target, where=options.where)
+def _audit(options: AuditJob) -> Audit:
+    opener = opener_for(options)
+    sources = opener.references(options.reference, options.classes)
+    target = opener.target(options.target, where=options.where)
     if target.where and options.out is not None and options.key is None and not target.holds(KEY):
         raise UsageError(
             "rows that are suggested beside --where are known by a key, since others were left out; name it with --key"
@@ -257,8 +171,8 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     sampled = collect(parts, rows.score, options.seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])
-    with limited_to(options.execution.workers):
-        found = estimated(homes, away, options.of_estimate())
+    how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "execution")}
+    found = estimated(EstimateJob(homes, away, **how))
     warnings = [w for w in found.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     biased = None if sampled is None else _selected(sampled, parts, rows)
@@ -319,7 +233,7 @@ class _Said:
     power: Noticeable | None
 
 
-def _said(sampled: SampledRows, score: Array, slope: float, headline: Headline, options: AuditOptions) -> _Said:
+def _said(sampled: SampledRows, score: Array, slope: float, headline: Headline, options: AuditJob) -> _Said:
     level, claim = options.level, (headline.interval.lower, headline.interval.upper)
     power = None if sampled.weighted else noticeable(len(sampled), len(score), *claim, level)
     judgement = judge(sampled, score, slope, level, options.seed)
@@ -390,7 +304,7 @@ def _strata(score: Array, sampled: SampledRows | None, suggestion: Suggestion | 
 
 
 def _expected_widths(
-    score: Array, slope: float, headline: Headline, said: _Said | None, options: AuditOptions
+    score: Array, slope: float, headline: Headline, said: _Said | None, options: AuditJob
 ) -> ExpectedWidths:
     """Planned for half a hit among one label more, so that no errors among few labels do not promise a point."""
     today = headline.interval if said is None else said.judgement.estimate.interval
@@ -422,7 +336,7 @@ def _proxy(reference: Predictions, target: Source, seed: int) -> Proxy:
 
 
 def _suggested(
-    rows: TargetRows, slope: float, parts: Sequence[LabelledRows], target: Source, options: AuditOptions
+    rows: TargetRows, slope: float, parts: Sequence[LabelledRows], target: Source, options: AuditJob
 ) -> Suggestion:
     """The rows to label next, written where a file was named."""
     done = [p.row[p.correct >= 0] for p in parts]

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...errors import UsageError
-from ...intervals import check_level
 from ...metrics import Metric, computation_score, ordered_by
-from ...metrics.disca import WEIGHTS, check_options, check_pair_of_weights
+from ...metrics.disca import check_options, check_pair_of_weights
 from ...passes.folding import Execution
 from ...registry import create
 from ..features import listed
+from ..opening import renamings
+from ..options import CompareOptions
 
 _RISK, _COVERAGE = 0.05, 0.8
 _PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What each model costs: an energy, or a number of parameters beside the number that is optimal; or nothing."""
+class CompareJob(CompareOptions):
+    """What `compare` was asked and where it works; `UsageError` for options that make no sense together."""
 
-    energy: Sequence[float] = ()
-    unit: str = "J"
-    parameters: Sequence[float] = ()
-    optimal_parameters: float | None = None
+    execution: Execution = field(default_factory=Execution)
 
-    def scores(self) -> list[float] | None:
-        """The computation score of each model, or None where no cost is given."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        self.shares()
+        check_pair_of_weights("p and q", self.didma_weights)
+        check_pair_of_weights("u and v", self.nidma_weights)
+        self.computation_scores()
+
+    def computation_scores(self) -> list[float] | None:
+        """The computation score of each model, of its energy or its number of parameters; None where none is given."""
         if self.energy and self.parameters:
             raise UsageError("give the models' energy or their parameters, not both: DiDMA takes one")
         if self.energy:
@@ -39,40 +43,6 @@ class Costs:
         if self.optimal_parameters is not None:
             raise UsageError("an optimal number of parameters needs the parameters of each model")
         return None
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """The arguments of `compare` besides the files and names; `UsageError` for those that make no sense."""
-
-    tolerance: float = 0.95
-    weights: Sequence[float] = WEIGHTS
-    grid: str = "coverage"
-    steps: int = 100
-    require: Sequence[float] = (0.9, 0.95, 0.99)
-    score: str | None = None
-    costs: Costs = field(default_factory=Costs)
-    didma_weights: Sequence[float] = (0.5, 0.5)
-    nidma_weights: Sequence[float] = (0.5, 0.5)
-    level: float = 0.95
-    cluster: str | None = None
-    key: str | None = None
-    mapping: Mapping[str, str] | None = None
-    positive: str | None = None
-    threshold: float | None = None
-    features: str | Sequence[str] | None = None
-    classes: Sequence[int | str] | None = None
-    where: str | Sequence[str] | None = None
-    seed: int = 0
-    progress: Callable[[int, int], None] | None = None
-    execution: Execution = field(default_factory=Execution)
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-        self.shares()
-        check_pair_of_weights("p and q", self.didma_weights)
-        check_pair_of_weights("u and v", self.nidma_weights)
-        self.costs.scores()
 
     def shares(self) -> tuple[float, float, float]:
         """The weights of DiSCA as they are used."""
@@ -116,6 +86,6 @@ class CompareOptions:
             "cluster": self.cluster,
             "didma_weights": list(self.didma_weights),
             "nidma_weights": list(self.nidma_weights),
-            "energy_unit": self.costs.unit if self.costs.energy else None,
-            "optimal_parameters": self.costs.optimal_parameters,
+            "energy_unit": self.energy_unit if self.energy else None,
+            "optimal_parameters": self.optimal_parameters,
         }

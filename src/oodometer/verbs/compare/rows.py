@@ -19,7 +19,7 @@ from ...passes.slicing import WHOLE, column_of
 from ...predictions import Predictions
 from ...results.evaluation import Evaluation
 from ...store import Source
-from .options import CompareOptions
+from .options import CompareJob
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Rows:
 
 
 def read_rows(
-    source: Source, chosen: Sequence[Metric[Any, Any]], asked: CompareOptions, key: str | None
+    source: Source, chosen: Sequence[Metric[Any, Any]], asked: CompareJob, key: str | None
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
     options = EvaluationOptions(cluster=asked.cluster, level=asked.level, seed=asked.seed)

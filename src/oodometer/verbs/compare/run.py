@@ -12,30 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import checked, several
 from ...audits.joining import Joined, labelled, wrong_where_unseen
 from ...classes import NewLabelError
 from ...diagnoses.column_drift import ColumnDrift
-from ...engines import Engine
 from ...errors import UsageError
-from ...kernels import limited_to
 from ...metrics import didma, nidma
-from ...metrics.disca import WEIGHTS, check_pair_of_weights
-from ...passes.folding import Execution
+from ...metrics.disca import check_pair_of_weights
+from ...options import verb
 from ...passes.reference import read_reference
-from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import FIELDS
 from ...results import Interval
 from ...results.columns import ColumnChange
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
-from ...runs import places_of_run
 from ...store import Source
-from ..features import check_features, with_features
-from ..opening import Opener, in_name_order, renamings, with_classes_of_all
+from ..features import with_features
+from ..opening import executing, in_name_order, opener_for, with_classes_of_all
+from ..options import CompareOptions
 from .findings import findings_of
 from .model_comparison import Domain, difference_of, disagreements, domain_of, pairs_of, rankings_of
-from .options import CompareOptions, Costs
+from .options import CompareJob
 from .rows import Rows, in_one_order, read_rows, row_key
 
 __all__ = ["Comparison", "compare"]
@@ -43,81 +39,9 @@ __all__ = ["Comparison", "compare"]
 _TRUTH = "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
 
 
-@checked(out_of_domain=several, target=several, features=check_features)
-def compare(
-    models: Sequence[Any],
-    *,
-    out_of_domain: Sequence[Any] = (),
-    target: Sequence[Any] = (),
-    names: Sequence[str] = (),
-    tolerance: float = 0.95,
-    weights: Sequence[float] = WEIGHTS,
-    grid: str = "coverage",
-    steps: int = 100,
-    require: Sequence[float] = (0.9, 0.95, 0.99),
-    score: str | None = None,
-    energy: Sequence[float] = (),
-    energy_unit: str = "J",
-    parameters: Sequence[float] = (),
-    optimal_parameters: float | None = None,
-    didma_weights: Sequence[float] = (0.5, 0.5),
-    nidma_weights: Sequence[float] = (0.5, 0.5),
-    level: float = 0.95,
-    cluster: str | None = None,
-    where: str | Sequence[str] | None = None,
-    labels: Any = None,
-    key: str | None = None,
-    mapping: Mapping[str, str] | None = None,
-    positive: str | None = None,
-    threshold: float | None = None,
-    features: str | Sequence[str] | None = None,
-    classes: Sequence[int | str] | None = None,
-    engine: str | Engine = "local",
-    workers: int | None = None,
-    seed: int = 0,
-    run_folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Comparison:
+@verb(CompareOptions)
+def compare(options: CompareOptions) -> Comparison:
     """Compare two models or more as selective answerers.
-
-    Parameters
-    ----------
-    models :
-        Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.
-    out_of_domain, target :
-        One more for each model, in the same order: labelled predictions out of its domain, and predictions without
-        labels, whose accuracy is estimated as `estimate` does it, with its interval, assumption and trust, beside the
-        accuracy-coverage curve that the first file would lead one to expect.
-    names :
-        Names of the models, by default those of the files.
-    tolerance, weights, grid, steps :
-        Of DiSCA, as in `oodometer.metrics.disca`.
-    require :
-        Accuracies for which an operating threshold is looked for.
-    score :
-        Name of the registered score that orders the rows; by default the confidence.
-    energy, energy_unit, parameters, optimal_parameters :
-        What each model costs, for DiDMA: an energy, or a number of parameters beside the number that is optimal.
-    didma_weights, nidma_weights :
-        p, q and u, v.
-    level, seed :
-        Nominal coverage of every interval; seed of the bootstrap.
-    cluster :
-        Column whose equal cells mark rows that depend on each other, as in `evaluate`; replicates draw clusters.
-    where :
-        Conditions on rows, as in `estimate`; they hold for every file.
-    labels, key :
-        Truth of the rows of ``models`` in a file of its own, as in `evaluate`; and the column by which rows are told
-        apart, by default `id`: files in another order are compared row by row all the same.
-    mapping, positive, threshold, classes :
-        As in `evaluate`; one threshold for all models, out of domain and on targets, too.
-    features :
-        Columns of your own that are the models' inputs, or "auto", as in `estimate`: the result says which of them
-        moved from each model's file to that out of its domain and to its target, and what that explains.
-    engine, workers, run_folder :
-        Where the passes over the files run, and the folder that keeps the states of finished parts, as in `estimate`.
-    progress :
-        Called with (files done, files in all).
 
     Models whose files tell of the same rows, by their ids or by the same labels in the same order, are compared on the
     same rows: each bootstrap replicate draws the same ones for all. Where not, the result says why, and they are drawn
@@ -132,87 +56,51 @@ def compare(
     >>> found.paired["in_domain"]["paired"], [row["model"] for row in found.rankings["in_domain"]["disca"]]
     (True, ['sure', 'lost'])
     """
-    options = CompareOptions(
-        tolerance=tolerance,
-        weights=weights,
-        grid=grid,
-        steps=steps,
-        require=require,
-        score=score,
-        costs=Costs(energy, energy_unit, parameters, optimal_parameters),
-        didma_weights=didma_weights,
-        nidma_weights=nidma_weights,
-        level=level,
-        cluster=cluster,
-        where=where,
-        key=key,
-        mapping=renamings(mapping, positive),
-        positive=positive,
-        threshold=threshold,
-        features=features,
-        classes=classes,
-        seed=seed,
-        progress=progress,
-    )
-    given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
-    _check_numbers(len(models), {**given, "parameters": parameters})
+    job = CompareJob.of(options)
+    models, out_of_domain, target = job.models, job.out_of_domain, job.target
+    if len(models) < 2:
+        raise UsageError(f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`")
+    for what in ("out_of_domain", "target", "names", "energy", "parameters"):
+        some = getattr(job, what)
+        if some and len(some) != len(models):
+            raise UsageError(
+                f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
+            )
     places = {"models": models, "out_of_domain": out_of_domain, "target": target}
-    about = {} if run_folder is None else places_of_run(**{name: some for name, some in places.items() if some})
-    with limited_to(workers), in_run_folder(run_folder, {"verb": "compare", **about}) as folder:
-        options = replace(options, execution=Execution(engine, workers, folder=folder))
-        again = Opener(options.mapping, threshold, positive)
-
-        def run(classes: Sequence[int | str] | None) -> Comparison:
-            return _read(models, labels, out_of_domain, target, names, replace(options, classes=classes))
-
-        return with_classes_of_all(run, [*models, *out_of_domain, *target], again, classes)
+    with executing("compare", job, **{name: some for name, some in places.items() if some}) as execution:
+        quiet = replace(job, execution=execution.heard_by(None))  # files are counted, not their parts
+        given = [*models, *out_of_domain, *target]
+        return with_classes_of_all(lambda c: _read(replace(quiet, classes=c)), given, opener_for(job), job.classes)
 
 
-def _read(
-    models: Sequence[Any],
-    labels: Any,
-    out_of_domain: Sequence[Any],
-    target: Sequence[Any],
-    names: Sequence[str],
-    options: CompareOptions,
-    unseen: bool = False,
-) -> Comparison:
-    """The comparison of these files; with ``unseen`` labels may be of classes that a model does not know."""
-    opener = Opener(options.mapping, options.threshold, options.positive)
+def _read(options: CompareJob, unseen: bool = False) -> Comparison:
+    """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
+    models = options.models
+    opener = opener_for(options)
     extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
     joined = []
-    for i, data in enumerate((*models, *out_of_domain)):
+    for i, data in enumerate((*models, *options.out_of_domain)):
         one = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
-        own = labels is None or i >= len(models)
-        judged = Joined(one, ()) if own else labelled(labels, one, options.key, opener.open)
+        own = options.labels is None or i >= len(models)
+        judged = Joined(one, ()) if own else labelled(options.labels, one, options.key, opener.open)
         joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
     sources = [in_name_order(one.source) for one in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
         opener.open(data, axes=replace(home.axes, others=True), where=options.where)
-        for data, home in zip(target, homes, strict=False)
+        for data, home in zip(options.target, homes, strict=False)
     ]
     opener.check()
     try:
         moved = moved_columns(homes, aways, targets, options)
-        found = _compared(_titles(names, homes), homes, aways, targets, options)
+        found = _compared(_titles(options.names, homes), homes, aways, targets, options)
     except NewLabelError:
         if unseen or options.classes is not None:
             raise
-        return _read(models, labels, out_of_domain, target, names, options, unseen=True)
+        return _read(options, unseen=True)
     records = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
     said = dict.fromkeys((*opener.notes, *(line for one in joined for line in one.warnings), *found.warnings))
     return replace(found, models=records, warnings=tuple(said))
-
-
-def _check_numbers(models: int, given: Mapping[str, Sequence[Any]]) -> None:
-    if models < 2:
-        raise UsageError(f"comparing needs at least two models, got {models}; for one there is `evaluate`")
-    for what, some in given.items():
-        if some and len(some) != models:
-            raise UsageError(
-                f"{what} is given {len(some)} times for {models} models; give one for each, in their order"
-            )
 
 
 def _compared(
@@ -220,7 +108,7 @@ def _compared(
     homes: Sequence[Source],
     aways: Sequence[Source],
     targets: Sequence[Source],
-    options: CompareOptions,
+    options: CompareJob,
 ) -> Comparison:
     """The comparison of models with these labelled files, those out of their domain, and those without labels."""
     done, total = count(1), len(homes) + len(aways) + len(targets)
@@ -265,7 +153,7 @@ def _domain(
     name: str,
     titles: Sequence[str],
     sources: Sequence[Source],
-    options: CompareOptions,
+    options: CompareJob,
     tick: Callable[[], None],
 ) -> Domain:
     """The models on one domain, their files read one by one."""
@@ -337,11 +225,9 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
     return out
 
 
-def _records(
-    domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareOptions
-) -> list[ModelRecord]:
+def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob) -> list[ModelRecord]:
     home, away = domains[0], domains[1] if len(domains) > 1 else None
-    costs, scores = options.costs, options.costs.scores()
+    scores = options.computation_scores()
     out = []
     for i, name in enumerate(home.models):
         disaster = spoken = None
@@ -358,8 +244,8 @@ def _records(
                 in_domain=home.evaluations[i],
                 out_of_domain=None if away is None else away.evaluations[i],
                 target=curves[i] if curves else None,
-                energy=float(costs.energy[i]) if costs.energy else None,
-                parameters=float(costs.parameters[i]) if costs.parameters else None,
+                energy=float(options.energy[i]) if options.energy else None,
+                parameters=float(options.parameters[i]) if options.parameters else None,
                 computation=None if scores is None else scores[i],
                 didma=disaster,
                 nidma=spoken,
@@ -392,7 +278,7 @@ Moved = dict[str, tuple[ColumnChange, ...]]
 
 
 def moved_columns(
-    homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareOptions
+    homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareJob
 ) -> list[Moved]:
     """For each model: domain (out_of_domain, target) -> its columns, those that explain most of a change first.
 
@@ -414,7 +300,7 @@ def moved_columns(
     return found
 
 
-def _moved(home: Source, other: Source, options: CompareOptions, key: str | None) -> tuple[ColumnChange, ...]:
+def _moved(home: Source, other: Source, options: CompareJob, key: str | None) -> tuple[ColumnChange, ...]:
     (near,), far = with_features([home], other, options.features, [key])
     assert far is not None
     read = read_reference(near, seed=options.seed).record

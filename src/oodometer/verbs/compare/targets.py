@@ -12,11 +12,11 @@ from ...errors import NotApplicable, UsageError
 from ...results import Curve, Interval, percent
 from ...store import Source
 from ..estimate import estimated
-from ..estimate.options import EstimateOptions
-from .options import CompareOptions
+from ..estimate.options import EstimateJob
+from .options import CompareJob
 
 
-def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[dict[str, Any], tuple[str, ...]]:
+def label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
 
     accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
@@ -25,9 +25,9 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> tuple[d
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
     how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
-    asked = EstimateOptions(target_accuracies=tuple(options.require), **how)
+    asked = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
     try:
-        found = estimated(home, target, asked)
+        found = estimated(asked)
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
     head, curve = found.headline, found.risk_coverage

@@ -40,7 +40,7 @@ from ..clusters import Design
 from ..features import about_features
 from ..fitted import Fitted
 from .metric_answers import MetricAnswers, check_metrics
-from .options import EstimateOptions
+from .options import EstimateJob
 from .reference_figures import ReferenceFigures
 
 _Headlines = Callable[..., "_Answer"]
@@ -72,7 +72,7 @@ def finish(
     state: State,
     figures: Callable[[], ReferenceFigures | None],
     target: Source,
-    options: EstimateOptions,
+    options: EstimateJob,
     design: Design,
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks.
@@ -177,7 +177,7 @@ def _about_reference(fitted: Fitted, level: float) -> dict[str, Any]:
     }
 
 
-def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions, design: Design) -> _Headlines:
+def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateJob, design: Design) -> _Headlines:
     """From estimates and states to what is said; alike for the whole target and its parts."""
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
@@ -247,7 +247,7 @@ def _known(states: Mapping[str, Any], headline: Headline, effect: float) -> tupl
 
 
 def _falls(
-    answers: Sequence[_Answer], options: EstimateOptions, reference: tuple[float, float]
+    answers: Sequence[_Answer], options: EstimateJob, reference: tuple[float, float]
 ) -> list[tuple[Fall, Fall | None]]:
     """Whether the accuracy fell, of parts that are looked at together; where labels decide, by them, and without."""
     prior, margin = options.natural_shifts, options.margin
@@ -324,7 +324,7 @@ def _truth(states: Mapping[str, Any], level: float, effect: float) -> Interval |
 def _parts(
     plan: EstimationPlan,
     state: State,
-    options: EstimateOptions,
+    options: EstimateJob,
     answer_of: _Headlines,
     own: tuple[float, float],
     design: Design,
@@ -350,7 +350,7 @@ def _chunk_place(plan: EstimationPlan, number: int, states: Mapping[str, Any], f
 def _made_parts(
     plan: EstimationPlan,
     places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    options: EstimateOptions,
+    options: EstimateJob,
     answer_of: _Headlines,
     reference: tuple[float, float],
     design: Design,
@@ -400,7 +400,7 @@ Chance = Callable[[float], float | None]  # how likely the accuracy lies below a
 
 
 def raised_alarms(
-    options: EstimateOptions, whole: tuple[Part, Chance], parts: Sequence[tuple[Part, Chance]], accuracy: float
+    options: EstimateJob, whole: tuple[Part, Chance], parts: Sequence[tuple[Part, Chance]], accuracy: float
 ) -> Alarms | None:
     """What the rules say; None where none was asked.
 

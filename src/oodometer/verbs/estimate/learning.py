@@ -25,7 +25,7 @@ from ...store import Part, Source
 from ..clusters import side_of
 from ..fitted import Fitted
 from .metric_answers import asked_metrics
-from .options import EstimateOptions
+from .options import EstimateJob
 
 PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
@@ -33,7 +33,7 @@ _REPEATS = 8  # trials of each family and severity behind a headline
 
 
 def learn(
-    sources: Sequence[Source], options: EstimateOptions, target: Source | None = None
+    sources: Sequence[Source], options: EstimateJob, target: Source | None = None
 ) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     reading = options.execution
@@ -74,7 +74,7 @@ def learn(
     return made, parts
 
 
-def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:
+def trials_of(record: Predictions, options: EstimateJob) -> Backtest | None:
     """What the headline is weighed by, or None."""
     if options.backtest is None or isinstance(options.backtest, Backtest):
         return options.backtest

@@ -7,10 +7,9 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ...arguments import texts
 from ...classes import ClassNames
 from ...errors import InputError, UsageError
-from ...estimators.expected_classes import ClassMetric, class_metrics_asked, metric_name
+from ...estimators.expected_classes import ClassMetric, class_metrics_asked
 from ...headline.headline import Evidence
 from ...headline.natural_headline import MetricEvidence, metric_answers
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
@@ -19,15 +18,10 @@ from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
 from ...results.estimation import Headline, MetricEstimation
 from ..opening import positive_class
-from .options import EstimateOptions
+from .options import EstimateJob
 
 
-def check_metric_names(name: str, value: Any) -> list[str]:
-    """The argument ``metrics`` of verbs that estimate: texts, each by the name that the metric is known by."""
-    return [metric_name(one) for one in texts(name, value)]
-
-
-def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) -> MetricsAsked | None:
+def asked_metrics(record: Predictions, source: Any, options: EstimateJob) -> MetricsAsked | None:
     """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
     if not options.metrics:
         return None
@@ -59,7 +53,7 @@ def check_metrics(
     plan: MetricPlan | None,
     found: Mapping[str, MetricEstimation],
     skipped: Sequence[Skipped],
-    options: EstimateOptions,
+    options: EstimateJob,
     target: str | None,
 ) -> list[str]:
     """Warnings about metrics that nothing can be said of, with the reasons that ``skipped`` holds; `InputError` where

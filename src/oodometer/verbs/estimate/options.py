@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,65 +13,30 @@ from ...errors import UsageError, visible
 from ...estimators.expected_classes import class_metrics_asked, metric_name
 from ...headline.alarms import alarm_rules, check_when
 from ...headline.natural_shifts import NaturalShifts, check_margin, packaged_prior
-from ...intervals import check_level
+from ...options import declared
 from ...passes.folding import Execution
 from ...passes.slicing import Chunks, parse_chunks
 from ...predictions import FIELDS
 from ...registry import find
 from ...results.alarms import ASKED, AlarmRule, FailWhen
-from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
 from ...store.where import parse_where
+from ..opening import renamings
+from ..options import EstimateOptions
 
 if TYPE_CHECKING:
     from ...histories import Recorder
 
 
-_KEPT = (
-    "methods", "level", "by", "every", "where", "calibrator", "threshold", "assume", "metrics", "margin", "fail_below",
-    "fail_drop", "fail_when", "alarms", "seed",
-)  # fmt: skip
+class EstimateJob(EstimateOptions):
+    """What `estimate` was asked and where it works; `UsageError` for options that make no sense together."""
 
-
-@dataclass(frozen=True)
-class EstimateOptions:
-    """The arguments of `estimate` besides reference and target; `UsageError` for those that make no sense together."""
-
-    methods: Sequence[str] | None = None
-    level: float = 0.95
-    by: str | None = None
-    cluster: str | None = None
-    every: str | None = None
-    where: str | Sequence[str] | None = None
-    labels: Any = None
-    key: str | None = None
-    target_accuracies: Sequence[float] = (0.95,)
-    calibrator: str = "auto"
-    classes: Sequence[int | str] | None = None
-    mapping: Mapping[str, str] | None = None
-    threshold: float | None = None
-    features: str | Sequence[str] | None = None
-    backtest: str | Path | Backtest | None = "auto"
-    diagnosis: bool = True
-    assume: str = "natural"
-    prior: str | os.PathLike[str] | NaturalShifts | None = None
-    metrics: Sequence[str] = ()
-    payoff: Any = None
-    positive: str | None = None
-    margin: float = 0.01
-    fail_below: float | Mapping[str, float] | None = None
-    fail_drop: float | Mapping[str, float] | None = None
-    fail_when: str = "value"
-    seed: int = 0
-    store: Any = None
-    job: str | None = None
-    alarms: str = "all"
     execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
-        check_level(self.level)
-        if self.backtest == "none":  # as the command line has it; no folder of that name is made
-            object.__setattr__(self, "backtest", None)
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        object.__setattr__(self, "metrics", watched_metrics(self.metrics, self.fail_below, self.fail_drop))
         if self.assume not in ASSUMPTIONS:
             raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
         check_margin(self.margin)
@@ -133,15 +96,9 @@ class EstimateOptions:
         from ...histories import Recorder, open_store
 
         job = None if self.job is None else visible(self.job.strip())
-        return Recorder(open_store(self.store), job, self.alarms, self._told())
-
-    def _told(self) -> dict[str, Any]:
-        """What a store keeps of the options."""
-        told: dict[str, Any] = {}
-        for name in _KEPT:
-            value = getattr(self, name)
-            told[name] = list(value) if isinstance(value, tuple) else value
-        return told
+        values = {name: getattr(self, name) for name, _, about in declared(type(self)) if about.noted}
+        told = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return Recorder(open_store(self.store), job, self.alarms, told)
 
     @property
     def extra_columns(self) -> list[str]:

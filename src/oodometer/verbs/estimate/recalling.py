@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from ...errors import UsageError
 from ...estimators.expected_classes import metric_name
+from ...options import declared, placed
 from ...passes.plan import EstimationPlan, quick_methods
 from ...results.backtest import Backtest
 from ..fitted import Contents, Fitted
+from ..options import Learnt
 from .learning import LEAST_CANDIDATES
-from .options import EstimateOptions
+from .options import EstimateJob
 from .reference_figures import ReferenceFigures
 
-FITTED = (
-    "methods", "level", "target_accuracies", "calibrator", "classes", "mapping", "positive", "threshold", "features",
-    "cluster", "metrics", "diagnosis", "seed",
-)  # fmt: skip
+FITTED = tuple(placed(Learnt, "fit", "read"))
 """Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
 
 _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
-_DEFAULTS = {f.name: f.default for f in fields(EstimateOptions)}
+_DEFAULTS = {name: field.default for name, field, _ in declared(Learnt)}
 
 
-def told_of_fit(options: EstimateOptions) -> dict[str, Any]:
+def told_of_fit(options: EstimateJob) -> dict[str, Any]:
     """The options that a file is to hold, as plain values."""
     told: dict[str, Any] = {}
     for name in FITTED:
@@ -36,7 +35,7 @@ def told_of_fit(options: EstimateOptions) -> dict[str, Any]:
     return told
 
 
-def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions:
+def asked_as_fitted(kept: Contents, options: EstimateJob) -> EstimateJob:
     """The options with those of the fit; `UsageError` for one that was given and is another.
 
     Fewer methods may be asked than were fitted, and the diagnosis and the backtest may be left out.
@@ -73,7 +72,7 @@ def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions
     return replace(options, **changes)
 
 
-def recalled(kept: Contents, options: EstimateOptions) -> Fitted:
+def recalled(kept: Contents, options: EstimateJob) -> Fitted:
     """What was learnt, cut to the methods that are asked for."""
     fitted = kept.fitted
     plan, trials, skipped, warnings = fitted.plan, fitted.trials, list(fitted.skipped), list(fitted.warnings)

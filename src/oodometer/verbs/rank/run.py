@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...arguments import CHECKS, checked, named_in, one_of, texts_or_one
+from ...arguments import checked, named_in, one_of, texts_or_one
 from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
 from ...engines import Engine, task_engine
@@ -30,17 +30,10 @@ _SHARE_OF_EXPLAINING = 0.9  # of the progress, where attributions are made
 
 @checked(
     models=lambda name, value: value,
-    examples=CHECKS["data"],
-    unlabelled=CHECKS["data"],
-    factors=CHECKS["methods"],
-    attribution=CHECKS["metric"],
-    samples=CHECKS["steps"],
     normalize=one_of(*NORMALIZATIONS),
-    explain=CHECKS["steps"],
     order=one_of(*ORDERS),
     inputs=texts_or_one,
     gives=one_of("logits", "probabilities"),
-    argv=CHECKS["metric"],
 )
 def rank(
     models: Any,
