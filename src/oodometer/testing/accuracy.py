@@ -66,9 +66,24 @@ def assert_accuracy(
     _check(end, trust, metric, {"at_least": at_least, "drop_at_most": drop_at_most})
     if metric != "accuracy" and not isinstance(reference, Estimation):
         options.setdefault("metrics", (metric,))
-    found = _found(reference, target, options)
+    if isinstance(reference, Estimation):
+        if target is not None or options:
+            raise UsageError("an estimation that is finished takes no target and no options of estimate")
+        found = reference
+    elif target is None:
+        raise UsageError("expected a reference and a target, or an estimation that is finished")
+    else:
+        from ..verbs.estimate import estimate
+
+        found = estimate(reference, target, **options)
     metric = canonical("metric", metric, metrics_of(found))
-    limit = _limit(found, metric, at_least, drop_at_most)
+    limits = [] if at_least is None else [float(at_least)]
+    if drop_at_most is not None:
+        known = metrics_of(found)[metric].reference
+        if known is None:
+            raise UsageError(f"the {metric} of the reference is not known; give at_least")
+        limits.append(known - float(drop_at_most))
+    limit = max(limits)
     faults = _faults(found, metric, end, limit, trust)
     if faults:
         raise TooLow(_message(found, metric, limit, faults), found)
@@ -89,38 +104,11 @@ def _check(end: str, trust: str | None, metric: str, limits: Mapping[str, Any]) 
         raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
 
 
-def _found(reference: Any, target: Any, options: dict[str, Any]) -> Estimation:
-    if isinstance(reference, Estimation):
-        if target is not None or options:
-            raise UsageError("an estimation that is finished takes no target and no options of estimate")
-        return reference
-    if target is None:
-        raise UsageError("expected a reference and a target, or an estimation that is finished")
-    from ..verbs.estimate import estimate
-
-    made: Estimation = estimate(reference, target, **options)
-    return made
-
-
 def _headline(one: Estimation | Part, metric: str) -> Headline:
     made = metrics_of(one)
     if metric not in made:
         raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(made)}")
     return made[metric].headline
-
-
-def _limit(found: Estimation, metric: str, at_least: float | None, drop_at_most: float | None) -> float:
-    limits = [] if at_least is None else [float(at_least)]
-    if drop_at_most is not None:
-        known = _reference(found, metric)
-        if known is None:
-            raise UsageError(f"the {metric} of the reference is not known; give at_least")
-        limits.append(known - float(drop_at_most))
-    return max(limits)
-
-
-def _reference(found: Estimation, metric: str) -> float | None:
-    return metrics_of(found)[metric].reference
 
 
 def _parts(found: Estimation) -> list[tuple[str, Part]]:
@@ -132,7 +120,8 @@ def _faults(found: Estimation, metric: str, end: End, limit: float, trust: str |
     head, said = _headline(found, metric), _said(metric)
     out = []
     if getattr(head, end) < limit:
-        out.append(f"{metric} is estimated at {said(head.value)}, {_short(head, metric, end)} below {said(limit)}")
+        short = "" if end == "value" else f"with its {end} end at {said(getattr(head, end))},"
+        out.append(f"{metric} is estimated at {said(head.value)}, {short} below {said(limit)}")
     if trust is not None and _TRUST.index(head.trust) < _TRUST.index(trust):
         out.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
     low = [title for title, part in _parts(found) if getattr(_headline(part, metric), end) < limit]
@@ -147,12 +136,8 @@ def _said(metric: str) -> Callable[[float], str]:
     return percent if metric == "accuracy" else number
 
 
-def _short(head: Headline, metric: str, end: End) -> str:
-    return "" if end == "value" else f"with its {end} end at {_said(metric)(getattr(head, end))},"
-
-
 def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
-    head, reference, said = _headline(found, metric), _reference(found, metric), _said(metric)
+    head, reference, said = _headline(found, metric), metrics_of(found)[metric].reference, _said(metric)
     lines = [" ".join(fault.split()) for fault in faults]
     ends = f"{said(head.lower)} to {said(head.upper)}, {percent(head.level, None)} {head.kind} interval"
     lines.append(f"  {metric}: {said(head.value)}, {ends}")

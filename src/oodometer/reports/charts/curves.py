@@ -314,7 +314,15 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
     for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
         if any(rows for _, rows in pair):
             title = stress_title(name, curve, accuracy_name(result), alone=len(shown) == 1)
-            out.append(_stress_figure(f"stress-{kind}-{at}", title, _stress_caption(curve), pair, curve, up))
+            points_ = curve.get("points") or []
+            spread = next((one["spread"]["accuracy"] for one in points_ if one.get("spread")), None)
+            caption = "The band of the estimate is its interval"
+            if any(best((one.get("metrics") or {}).get("accuracy")) for one in points_):
+                caption += ", that of the truth "
+                of_runs = f"the lowest to the highest of {spread['runs']} runs" if spread else ""
+                caption += of_runs or "the interval that chance gives"
+            caption += ". The rows that can be shifted differ by severity; the table has the same rows at all."
+            out.append(_stress_figure(f"stress-{kind}-{at}", title, caption, pair, curve, up))
     for metric, (title, caption) in _ERRORS.items():
         tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
         lines = [(color, _series(curve, metric, name if len(shown) > 1 else "", number))
@@ -394,16 +402,6 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     text = f"{head} {percent(known[0][1])} {known[0][0]}, {percent(known[-1][1])} at {known[-1][0]}"
     errors = [abs(estimate - truth) for _, truth, estimate in known if estimate is not None]
     return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
-
-
-def _stress_caption(curve: Result) -> str:
-    """What the bands are."""
-    spread = next((one["spread"]["accuracy"] for one in curve.get("points") or [] if one.get("spread")), None)
-    text = "The band of the estimate is its interval"
-    if any(best((one.get("metrics") or {}).get("accuracy")) for one in curve.get("points") or []):
-        text += ", that of the truth "
-        text += f"the lowest to the highest of {spread['runs']} runs" if spread else "the interval that chance gives"
-    return f"{text}. The rows that can be shifted differ by severity; the table has the same rows at all."
 
 
 # ------------------------------------------------------------------------------------------ the number of labels
