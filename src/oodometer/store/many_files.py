@@ -24,7 +24,7 @@ from .base import Each, no_rows
 from .columns import WIDE, Kind, Layout
 from .files import ENDINGS, Stamp, format_of
 from .places import Found, is_remote, list_remote, look_at, path_of, split_query
-from .reader import Piece, Reader, TableReader, TextReader, counted
+from .reader import Piece, Reader, TableReader, WrappedReader, counted
 from .where import Condition, none_left, partition_holds
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
@@ -223,18 +223,15 @@ _FEW = 8
 
 
 @dataclass(frozen=True)
-class PartitionReader(TableReader):
+class PartitionReader(WrappedReader):
     """A file, with what its folders say of its rows (``day=2026-11-24``) as further columns."""
 
-    inner: Reader
     values: Mapping[str, Any]  # columns that the file lacks itself
 
     def __post_init__(self) -> None:
-        own = {name: getattr(self.inner, name) for name in ("form", "file", "rows", "text", "comma", "classes")}
-        own |= {"binding": self.inner.binding, "stated_names": dict(self.inner.stated_names)}
-        own["columns"] = (*self.inner.columns, *self.values)
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        super().__post_init__()
+        object.__setattr__(self, "rows", self.inner.rows)
+        object.__setattr__(self, "columns", (*self.inner.columns, *self.values))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """The file's columns, and one value in every row of the others."""
@@ -248,10 +245,6 @@ class PartitionReader(TableReader):
             ]
             yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
 
-    def bound(self, layout: Layout) -> Reader:
-        """The same of the file."""
-        return replace(self, inner=self.inner.bound(layout))
-
     def unsettled(self, where: Sequence[Condition]) -> Sequence[Condition] | None:
         """Those on columns of the file itself."""
         rest = [one for one in where if one.column not in self.values]
@@ -260,16 +253,7 @@ class PartitionReader(TableReader):
     def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece] | None:
         """Those of the file."""
         found = self.inner.narrowed(where, target_rows)
-        return None if found is None else [one._replace(reader=replace(self, inner=one.reader)) for one in found]
-
-    @property
-    def text_file(self) -> TextReader | None:
-        """The file, where it is of text."""
-        return self.inner.text_file
-
-    def with_text_file(self, reader: TextReader) -> Reader:
-        """The same of another text file."""
-        return replace(self, inner=self.inner.with_text_file(reader))
+        return None if found is None else self.of_pieces(found)
 
     @property
     def cast(self) -> str:
@@ -282,7 +266,7 @@ class PartitionReader(TableReader):
 
     def split(self, target_rows: int) -> list[Piece]:
         """The pieces of the file."""
-        return [one._replace(reader=replace(self, inner=one.reader)) for one in self.inner.split(target_rows)]
+        return self.of_pieces(self.inner.split(target_rows))
 
 
 def _type_of(value: Any) -> Any:

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..classes import ClassNames
+from ..arrays import Array
+from ..classes import ClassNames, NewClassError, encode_positions
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from .artifact_cache import checksum
-from .axes import Axes
-from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
-
-if TYPE_CHECKING:
-    from .encoding import FeatureEncoding
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .encoding import FeatureEncoding
-
-from typing import TYPE_CHECKING
-
-from ..arrays import Array
-from ..classes import NewClassError, encode_positions
-from .axes import check_kind, listed_classes, order_along, order_of
-from .base import no_column, no_rows
+from .axes import Axes, check_kind, listed_classes, order_along, order_of
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
 from .columns import AXES
 
 if TYPE_CHECKING:
@@ -105,20 +90,18 @@ class DecidedPart(Part):
             yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
 
 
-class DecidedSource(Source):
-    """A source of a binary model, decided by a threshold; everything else is that of the source within."""
+class _Wrapped(Source):
+    """A source with something more; everything else is that of the source within."""
 
-    def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
-        self.inner, self.threshold = source, check_threshold(threshold)
-        self.positive = self.lone_class if positive is None else positive
-        self.path, self.name, self.columns = source.path, source.name, source.columns
+    def __init__(self, source: Source) -> None:
+        self.inner, self.path, self.name, self.columns = source, source.path, source.name, source.columns
         self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields of the source, and the decision."""
-        return tuple(dict.fromkeys((*self.inner.fields, "prediction")))
+        """Fields of the source."""
+        return self.inner.fields
 
     @property
     def classes(self) -> ClassNames | None:
@@ -128,8 +111,7 @@ class DecidedSource(Source):
     @property
     def lone_class(self) -> int | str | None:
         """The class that the one column of a binary model is about, as in the source."""
-        found: int | str | None = getattr(self.inner, "lone_class", None)
-        return found
+        return getattr(self.inner, "lone_class", None)
 
     @property
     def rows(self) -> int | None:
@@ -153,14 +135,28 @@ class DecidedSource(Source):
         """Columns of the source as they are."""
         return self.inner.raw(columns)
 
-    def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
-        """The source with features of its own columns, decided by the same threshold."""
-        return DecidedSource(self.inner.encoded(encoding), self.threshold, self.positive)
-
     @property
     def axes(self) -> Axes:
         """Axes of the source."""
         return self.inner.axes
+
+
+class DecidedSource(_Wrapped):
+    """A source of a binary model, decided by a threshold."""
+
+    def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
+        super().__init__(source)
+        self.threshold = check_threshold(threshold)
+        self.positive = self.lone_class if positive is None else positive
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the source, and the decision."""
+        return tuple(dict.fromkeys((*self.inner.fields, "prediction")))
+
+    def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
+        """The source with features of its own columns, decided by the same threshold."""
+        return DecidedSource(self.inner.encoded(encoding), self.threshold, self.positive)
 
     def aligned(self, axes: Axes | None) -> DecidedSource:
         """The source aligned, decided by the same threshold."""
@@ -438,7 +434,7 @@ class LabelledPart(Part):
         return self.part.span()
 
 
-class LabelledSource(Source):
+class LabelledSource(_Wrapped):
     """A source and the truth of its rows: ``truth`` holds `label` or `correct` of every one, -1 where unknown.
 
     >>> from oodometer.store.memory import RecordSource
@@ -448,10 +444,8 @@ class LabelledSource(Source):
     """
 
     def __init__(self, source: Source, truth: Predictions) -> None:
-        self.inner, self.truth = source, truth
-        self.path, self.name, self.columns = source.path, source.name, source.columns
-        self.encoding, self.where = source.encoding, source.where
-        self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
+        super().__init__(source)
+        self.truth = truth
         self._given = tuple(name for name in _TRUTH if getattr(truth, name) is not None)
 
     @property
@@ -460,47 +454,9 @@ class LabelledSource(Source):
         own = (name for name in self.inner.fields if name not in _TRUTH)
         return (*own, *self._given)
 
-    @property
-    def classes(self) -> ClassNames | None:
-        """Classes of the source."""
-        return self.inner.classes
-
-    @property
-    def lone_class(self) -> int | str | None:
-        """The class that the one column of a binary model is about, as in the source."""
-        found: int | str | None = getattr(self.inner, "lone_class", None)
-        return found
-
-    @property
-    def rows(self) -> int | None:
-        """Rows of the source."""
-        return self.inner.rows
-
-    def holds(self, column: str) -> bool:
-        """Whether the source holds the column."""
-        return self.inner.holds(column)
-
-    def keys(self, column: str) -> Any:
-        """Ids of the source."""
-        return self.inner.keys(column)
-
-    @property
-    def own_columns(self) -> tuple[str, ...]:
-        """Columns of the source that are no field."""
-        return self.inner.own_columns
-
-    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Columns of the source as they are."""
-        return self.inner.raw(columns)
-
     def encoded(self, encoding: FeatureEncoding) -> LabelledSource:
         """The source with features of its own columns, and its truth."""
         return LabelledSource(self.inner.encoded(encoding), self.truth)
-
-    @property
-    def axes(self) -> Axes:
-        """Axes of the source."""
-        return self.inner.axes
 
     def aligned(self, axes: Axes | None) -> LabelledSource:
         """The source aligned, and its truth by the names of its classes."""

@@ -338,6 +338,39 @@ def _row_of(batch: Any, done: int, at: int) -> int:
     return done + at + 1 if PLACE not in batch.schema.names else int(batch.column(PLACE)[at].as_py()) + 1
 
 
+@dataclass(frozen=True)
+class WrappedReader(TableReader):
+    """A reader with something more; everything else is that of the reader within."""
+
+    inner: Reader
+
+    def __post_init__(self) -> None:
+        for name in ("form", "file", "columns", "text", "comma", "classes", "binding"):
+            object.__setattr__(self, name, getattr(self.inner, name))
+        object.__setattr__(self, "stated_names", dict(self.inner.stated_names))
+
+    def bound(self, layout: Layout) -> Reader:
+        """The same of the reader within."""
+        return replace(self, inner=self.inner.bound(layout))
+
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return self.inner.holds_cells(column)
+
+    @property
+    def text_file(self) -> TextReader | None:
+        """That of the reader within."""
+        return self.inner.text_file
+
+    def with_text_file(self, reader: TextReader) -> Reader:
+        """The same of another text file."""
+        return replace(self, inner=self.inner.with_text_file(reader))
+
+    def of_pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The same of each piece of the reader within."""
+        return [one._replace(reader=replace(self, inner=one.reader)) for one in pieces]
+
+
 def in_reader(error: InputError, batch: Any, done: int) -> InputError:
     """An error whose row counts from the first of a batch, counted from the first of its reader."""
     if error.row is None or PLACE not in batch.schema.names:

@@ -21,7 +21,16 @@ from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_colu
 from .columns import AXES, INDEX, Kind, Layout
 from .files import Stamp, known_files, translated
 from .places import is_remote
-from .reader import PLACE, Piece, Plan, Reader, TableReader, TextReader, in_reader, seen_classes, two_classes
+from .reader import (
+    PLACE,
+    Piece,
+    Plan,
+    Reader,
+    WrappedReader,
+    in_reader,
+    seen_classes,
+    two_classes,
+)
 from .where import Condition, bound, cells_held, none_left, said
 
 if TYPE_CHECKING:
@@ -33,17 +42,11 @@ _FEWEST = 1024
 
 
 @dataclass(frozen=True)
-class FilteredReader(TableReader):
+class FilteredReader(WrappedReader):
     """Rows of ``inner`` for which all conditions of ``where`` hold; ``rows`` is their number once it was counted."""
 
-    inner: Reader
     where: tuple[Condition, ...]
     rows: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("form", "file", "columns", "text", "comma", "classes", "binding"):
-            object.__setattr__(self, name, getattr(self.inner, name))
-        object.__setattr__(self, "stated_names", dict(self.inner.stated_names))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Batches of the rows that are left, with their places in what ``inner`` reads as a further column; what cannot
@@ -75,14 +78,6 @@ class FilteredReader(TableReader):
         written_as = None if loose is None or not self.text or one.kind != "any" else loose.cell_type(one.column)
         return cells_held(batch.column(one.column), one, self.text, written_as, self.comma)
 
-    def bound(self, layout: Layout) -> Reader:
-        """The same of the reader within."""
-        return replace(self, inner=self.inner.bound(layout))
-
-    def holds_cells(self, column: str) -> bool:
-        """Whether the column has one cell a row."""
-        return self.inner.holds_cells(column)
-
     def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
         """The reader within, counted; the rows that are left are counted by `left_of`."""
         return replace(self, inner=self.inner.counted(each, columns, stamp))
@@ -92,26 +87,14 @@ class FilteredReader(TableReader):
         """The conditions, and the rows among which they are asked."""
         return repr((self.inner.cast, self.inner.rows, self.where))
 
-    @property
-    def text_file(self) -> TextReader | None:
-        """That of the reader within."""
-        return self.inner.text_file
-
-    def with_text_file(self, reader: TextReader) -> Reader:
-        """The same of another text file."""
-        return replace(self, inner=self.inner.with_text_file(reader))
-
     def split(self, target_rows: int) -> list[Piece]:
         """The pieces of the reader within; row groups that cannot hold such rows are left out."""
         found = self.inner.narrowed(self.where, target_rows)
-        return self._wrapped(self.inner.split(target_rows) if found is None else found)
+        return self.of_pieces(self.inner.split(target_rows) if found is None else found)
 
     def files_whole(self) -> list[Piece]:
         """The whole of each file."""
-        return self._wrapped(self.inner.files_whole())
-
-    def _wrapped(self, pieces: Sequence[Piece]) -> list[Piece]:
-        return [one._replace(reader=replace(self, inner=one.reader)) for one in pieces]
+        return self.of_pieces(self.inner.files_whole())
 
 
 def _taken(batch: Any, kinds: Mapping[str, Kind], places: Any, done: int) -> Any:
