@@ -16,7 +16,6 @@ from ...arrays import Array
 from ...attributions.base import Attribution, WordAttributions
 from ...attributions.in_folder import explain_in
 from ...attributions.words import Words
-from ...datasets import Dataset
 from ...errors import MissingExtraError, OodometerError, WorkError
 from ...models.artifacts import WEIGHTS
 from ...models.base import load_model
@@ -160,7 +159,19 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     elif network.get("ready"):
         options = _options(network, workspace)
         model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
-        roles = _roles(model, data.in_domain(plan.family, seed))
+        # Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as
+        near = data.in_domain(plan.family, seed)
+        names = [str(one).lower() for one in model.classes]
+        positive = next((i for i, one in enumerate(names) if one.startswith("entail")), None)
+        negative = next((i for i, one in enumerate(names) if one.startswith(("neutral", "not", "non"))), None)
+        if positive is None or negative is None:
+            p = model.ask(near.inputs).distribution
+            labels = np.array(near.targets)
+            apart = p[labels == 1].mean(0) - p[labels == 0].mean(0)
+            positive = int(apart.argmax()) if positive is None else positive
+            others = [i for i in range(len(names)) if i != positive]
+            negative = max(others, key=lambda i: float(p[labels == 0].mean(0)[i])) if negative is None else negative
+        roles = {"positive": positive, "negative": negative}
     else:
         model = Encoder(**_options(network, workspace), training=training)
         rows = data.training(plan, seed)
@@ -169,21 +180,6 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     model.save(workspace / place.folder)
     workspace.write_json(f"{place.folder}/classes.json", roles)
     shutil.rmtree(checkpoint, ignore_errors=True)
-
-
-def _roles(model: Encoder, near: Dataset) -> dict[str, int]:
-    """Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as."""
-    names = [str(one).lower() for one in model.classes]
-    positive = next((i for i, one in enumerate(names) if one.startswith("entail")), None)
-    negative = next((i for i, one in enumerate(names) if one.startswith(("neutral", "not", "non"))), None)
-    if positive is None or negative is None:
-        p = model.ask(near.inputs).distribution
-        labels = np.array(near.targets)
-        apart = p[labels == 1].mean(0) - p[labels == 0].mean(0)
-        positive = int(apart.argmax()) if positive is None else positive
-        others = [i for i in range(len(names)) if i != positive]
-        negative = max(others, key=lambda i: float(p[labels == 0].mean(0)[i])) if negative is None else negative
-    return {"positive": positive, "negative": negative}
 
 
 def _opened(workspace: Workspace, folder: str) -> Encoder:

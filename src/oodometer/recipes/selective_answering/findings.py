@@ -270,7 +270,21 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
         out += [*order_claims(result), *_newer_and_larger(replicates, models)]
         out += [*_bag_of_words(replicates, models), *_rises(models), *_word_sums(replicates, models)]
-        out += [_plateaus(models), *_bert_base(replicates, models)]
+        # Do transformers form plateaus? That none is seen does not say that there is none
+        found = {
+            (name, where): case["share"]
+            for name, model in models.items()
+            for where in SETS
+            for case in model[where]["cases"]
+            if case["name"] == "plateau"
+        }
+        large = [name for name, model in models.items() if model["family"] == "transformer"]
+        looks = [Look(share(found.get((name, where), 0.0)).supports) for name in large for where in SETS]
+        named = ", ".join(f"{name} ({NAMES[where]})" for name, where in found)
+        text = f"a plateau is seen for {named or 'no model'}"
+        claim = "transformers form plateaus of high confidence"
+        test = f"bootstrap ({REPLICATES} replicates)"
+        out += [Claim("plateau", claim, text, test, either(looks), len(looks)), *_bert_base(replicates, models)]
     return [*out, six_cases(result)]
 
 
@@ -377,24 +391,6 @@ def _word_sums(replicates: Replicates, models: Models) -> list[Claim]:
 def _mean_b(score: Mapping[str, Any]) -> float:
     rows = [row for row in score["by_tolerance"] if 0.55 <= row["tolerance"] <= 0.95]
     return sum(float(row["b"]) for row in rows) / len(rows)
-
-
-def _plateaus(models: Models) -> Claim:
-    """Do transformers form plateaus? That none is seen does not say that there is none."""
-    found = {
-        (name, where): case["share"]
-        for name, model in models.items()
-        for where in SETS
-        for case in model[where]["cases"]
-        if case["name"] == "plateau"
-    }
-    large = [name for name, model in models.items() if model["family"] == "transformer"]
-    looks = [Look(share(found.get((name, where), 0.0)).supports) for name in large for where in SETS]
-    named = ", ".join(f"{name} ({NAMES[where]})" for name, where in found)
-    text = f"a plateau is seen for {named or 'no model'}"
-    claim = "transformers form plateaus of high confidence"
-    test = f"bootstrap ({REPLICATES} replicates)"
-    return Claim("plateau", claim, text, test, either(looks), len(looks))
 
 
 def _bert_base(replicates: Replicates, models: Models) -> list[Claim]:
