@@ -43,8 +43,7 @@ class Pieces:
     @property
     def moves(self) -> Array:
         """Which pieces belong to a feature, bool, shape (piece,)."""
-        found: Array = self.shares.sum(axis=1) > 0
-        return found
+        return np.asarray(self.shares.sum(axis=1) > 0)
 
 
 def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:

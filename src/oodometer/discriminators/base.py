@@ -63,8 +63,7 @@ class Discriminator(Artifact):
 
     def judge(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
         """The verdicts P(Correct) >= 0.5, bool, shape (sample,)."""
-        verdicts: Array = self.probabilities(inputs, outputs, progress=progress) >= 0.5
-        return verdicts
+        return np.asarray(self.probabilities(inputs, outputs, progress=progress) >= 0.5)
 
     @property
     @abstractmethod
@@ -200,8 +199,7 @@ def probability(margins: Array, *, trained: float, share: float | None = 0.5, te
     from scipy.special import expit, logit
 
     ratio = (np.asarray(margins, dtype=np.float64) - logit(trained)) / temperature
-    out: Array = expit(ratio + logit(trained if share is None else share)).astype(np.float32)
-    return out
+    return np.asarray(expit(ratio + logit(trained if share is None else share)).astype(np.float32))
 
 
 def fit_temperature(margins: Array, correct: Array, *, trained: float) -> float:
@@ -349,5 +347,4 @@ class TrainedDiscriminator(Discriminator):
 
 def class_log_odds(logits: Array, incorrect: int, correct: int) -> Array:
     """Log odds of one class of two, z_correct - z_incorrect, shape (sample,)."""
-    out: Array = logits[:, correct].astype(np.float64) - logits[:, incorrect].astype(np.float64)
-    return out
+    return np.asarray(logits[:, correct].astype(np.float64) - logits[:, incorrect].astype(np.float64))

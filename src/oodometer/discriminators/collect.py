@@ -541,8 +541,7 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
         raise UsageError(f"expected 2 folds or more of {len(set(inputs))} different inputs, got {folds}")
     names, codes = np.unique(np.asarray(inputs, dtype=object), return_inverse=True)
     of_name = np.random.default_rng([seed, 3]).permutation(len(names)) % folds
-    out: Array = of_name[codes].astype(np.int64)
-    return out
+    return np.asarray(of_name[codes].astype(np.int64))
 
 
 def _check_folds(folds: Array, rows: int, models: int) -> None:

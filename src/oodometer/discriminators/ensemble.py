@@ -162,8 +162,7 @@ class Panel:
 
     def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
         """The verdicts, P(Correct) >= 0.5, bool, shape (judge, sample); empty outputs are Incorrect."""
-        verdicts: Array = self.probabilities(inputs, outputs, progress=progress) >= 0.5
-        return verdicts
+        return np.asarray(self.probabilities(inputs, outputs, progress=progress) >= 0.5)
 
     def vote(self, record: Predictions, *, add: bool = False, progress: Progress | None = None) -> Predictions:
         """The record with ``votes``; it needs ``input`` and ``output``.

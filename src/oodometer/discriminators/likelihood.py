@@ -75,8 +75,7 @@ class LikelihoodDiscriminator(Discriminator):
         totals = np.asarray(self.model.logprobs(given, written, progress=progress).sums(), dtype=np.float64)
         self._count_truncated(self.model.truncated, len(given), self.model.max_length)
         empty = np.array([not one.strip() for one in found])
-        out: Array = np.where(empty, 0.0, np.exp(np.minimum(totals, 0.0))).astype(np.float32)
-        return out
+        return np.asarray(np.where(empty, 0.0, np.exp(np.minimum(totals, 0.0))).astype(np.float32))
 
     @property
     def parameters(self) -> int:

@@ -176,8 +176,7 @@ class RegressionDiscriminator(Discriminator):
         given, found = check_pairs(inputs, outputs)
         logits = self.model.logits(list(zip(given, found, strict=True)), progress=progress)
         self._count_truncated(self.model.truncated, len(given), self.max_length)
-        predicted: Array = expit(class_log_odds(logits, 0, 1)).astype(np.float32)
-        return predicted
+        return np.asarray(expit(class_log_odds(logits, 0, 1)).astype(np.float32))
 
     @property
     def parameters(self) -> int:

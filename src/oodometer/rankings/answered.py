@@ -99,8 +99,7 @@ class Answered:
     @cached_property
     def correct(self) -> Array:
         """Whether a model is right on a labelled row, bool, shape (model, labelled row)."""
-        found: Array = self.predicted[:, : self.labelled] == self.labels
-        return found
+        return np.asarray(self.predicted[:, : self.labelled] == self.labels)
 
     def check(self) -> None:
         """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no labelled row."""

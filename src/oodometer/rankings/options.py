@@ -56,19 +56,13 @@ class RankOptions:
         if len(set(self.factors)) < len(self.factors):
             twice = next(name for name in self.factors if self.factors.count(name) > 1)
             raise UsageError(f"the factor {twice} is named twice; name it once")
-        if self.samples is not None and not self.explained:
-            raise UsageError(
-                "samples are of an attribution, and none was asked for; name one with --attribution or --factor"
-            )
-        if self.normalize != "none" and not self.explained:
-            raise UsageError(
-                "a normalization is of attributions, and none was asked for; name one with --attribution or --factor"
-            )
-        if self.engine is not None and not self.explained:
-            raise UsageError(
-                "engine and workers are for attributions, and none was asked for; name one with --attribution or "
-                "--factor"
-            )
+        for what, given in (
+            ("samples are of an attribution", self.samples is not None),
+            ("a normalization is of attributions", self.normalize != "none"),
+            ("engine and workers are for attributions", self.engine is not None),
+        ):
+            if given and not self.explained:
+                raise UsageError(f"{what}, and none was asked for; name one with --attribution or --factor")
         if self.device is not None and not _DEVICE.fullmatch(self.device):
             raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
         for what, value, least in (

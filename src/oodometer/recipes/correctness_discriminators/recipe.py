@@ -10,7 +10,6 @@ from ...errors import UsageError
 from ...models.torch.library import torch
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
-from ..kit.claims import judged
 from ..kit.publish import last_steps
 from .data import TaskData
 from .findings import claims_of
@@ -194,6 +193,8 @@ class CorrectnessDiscriminators(Recipe):
     name = "correctness-discriminators"
     title = "Between which bounds does a sequence model's accuracy lie?"
     citation = "yao2024"
+    findings = staticmethod(claims_of)
+    page = staticmethod(markdown)
     row_key = "form"
     side_by_side = True
 
@@ -239,18 +240,10 @@ class CorrectnessDiscriminators(Recipe):
         """Whether there is a finished task, or a training of one from another seed."""
         return bool(result["tasks"] or result.get("replicates"))
 
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The paper's findings, tested."""
-        return judged(claims_of(result))
-
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""
         names = tuple(task.name for task in self.lineup(new["scale"]))
         return super().joined(old, joined_replicates(old, new, names))
-
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """Tables and findings as Markdown."""
-        return markdown(result)
 
 
 RECIPE = CorrectnessDiscriminators()

@@ -132,8 +132,7 @@ def _of_all(record: Predictions) -> Array:
     """What judges and parsers of halves say and, as a row more, the parser's confidence."""
     confidence = np.clip(natural_confidence(record)(record), 0.0, 1.0)
     rows = [one for one in (said_of(record), said_of_parsers(record), confidence) if len(one)]
-    out: Array = np.vstack(rows)
-    return out
+    return np.asarray(np.vstack(rows))
 
 
 FORM = 4  # raise it where the form of the result changes: then the step is done again

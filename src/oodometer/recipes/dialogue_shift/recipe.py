@@ -14,7 +14,6 @@ from ...models.torch.library import transformers
 from ...predictions import Predictions
 from ...verbs.estimate import estimate
 from ..base import Progress, Recipe, Step, Workspace
-from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.tables import mean_and_spread, rounded
 from .data import GROUPS, PAPER_RATIOS, RUN_CONFIGS, Condition, RunConfig, RunData, conditions_of
@@ -187,6 +186,8 @@ class DialogueShift(Recipe):
     name = "dialogue-shift"
     title = "How does a dialogue model break as the conversation drifts?"
     citation = "lee2021"
+    findings = staticmethod(claims_of)
+    page = staticmethod(markdown)
     row_key = "condition"
     side_by_side = True
 
@@ -201,14 +202,6 @@ class DialogueShift(Recipe):
         out = Steps(config, RunData(config)).all()
 
         return [*out, *last_steps(self, partial(combine, scale=scale), FIGURES, ("study", "estimators"))]
-
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The paper's findings, tested."""
-        return judged(claims_of(result))
-
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """Tables and findings as Markdown."""
-        return markdown(result)
 
 
 RECIPE = DialogueShift()

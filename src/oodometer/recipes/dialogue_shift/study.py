@@ -48,14 +48,12 @@ class Said:
     @cached_property
     def right(self) -> Array:
         """Whether each model put the true candidate first, float64, shape (model, sample)."""
-        found: Array = (self.probabilities.argmax(-1) == self.target).astype(np.float64)
-        return found
+        return np.asarray((self.probabilities.argmax(-1) == self.target).astype(np.float64))
 
     @cached_property
     def confidence(self) -> Array:
         """Probability of the first candidate, shape (model, sample)."""
-        found: Array = self.probabilities.max(-1).astype(np.float64)
-        return found
+        return np.asarray(self.probabilities.max(-1).astype(np.float64))
 
     def value(self, metric: str, model: int) -> float:
         """A metric of one model, by the library; ``ece_all`` takes every candidate as an event of its own."""
@@ -111,11 +109,9 @@ def sums(said: Said, metric: str) -> Array:
     if metric == "brier":
         p = said.probabilities.astype(np.float64)
         own = np.take_along_axis(p, np.broadcast_to(said.target, p.shape[:2])[..., None], -1)
-        squares: Array = (p * p).sum(-1, keepdims=True) - 2 * own + 1
-        return squares
+        return np.asarray((p * p).sum(-1, keepdims=True) - 2 * own + 1)
     at = np.clip(np.ceil(said.confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    gaps: Array = (at[..., None] == np.arange(BINS)) * (said.right - said.confidence)[..., None]
-    return gaps
+    return np.asarray((at[..., None] == np.arange(BINS)) * (said.right - said.confidence)[..., None])
 
 
 @final

@@ -60,6 +60,24 @@ class Looker:
         pairs = [(self.value(suite, seed, first, group), self.value(suite, seed, second, group)) for seed in self.seeds]
         return [a - b for a, b in pairs if a is not None and b is not None]
 
+    def pooled(self, suites: Sequence[str], method: str, group: str = "inoculated") -> list[float]:
+        """A method less the baseline for every seed: the mean over the suites that have both."""
+        out = []
+        for seed in self.seeds:
+            pairs = [
+                (self.value(one, seed, method, group), self.value(one, seed, self.baseline, group)) for one in suites
+            ]
+            known = [a - b for a, b in pairs if a is not None and b is not None]
+            out += [sum(known) / len(known)] if known else []
+        return out
+
+    def beside(self, methods: Mapping[str, tuple[str, str]], group: str = "inoculated") -> str:
+        """For each suite a method, with the words before its number, and the baseline."""
+        return "; ".join(
+            f"{suite} {words}{self.mean(suite, method, group)}, ACC {self.mean(suite, self.baseline, group)}"
+            for suite, (words, method) in methods.items()
+        )
+
     def mean(self, suite: str, method: str, group: str = "inoculated") -> str:
         """The mean over seeds in percent, with its spread."""
         return percent(self.values(suite, method, group))
@@ -128,9 +146,7 @@ def _methods(look: Looker) -> Iterator[Claim]:
             yield _all(name, claim, text, looks, "t test over the three sets of one seed")
     suites = ("MORPH", "VERB")
     looks = [positive(look.apart(suite, look.baseline, f"shap/{_WINDOW[suite]}")) for suite in suites]
-    text = "; ".join(
-        f"{one} shap {look.mean(one, f'shap/{_WINDOW[one]}')}, ACC {look.mean(one, look.baseline)}" for one in suites
-    )
+    text = look.beside({one: ("shap ", f"shap/{_WINDOW[one]}") for one in suites})
     yield _all("shap_below_acc", "SHAP's window factor ranks worse than ACC on MORPH and VERB", text, looks)
 
 
@@ -154,10 +170,7 @@ def _own_factors(look: Looker) -> Iterator[Claim]:
 
 
 def _beside(look: Looker, method: str, suites: Sequence[str] = _PAIRS) -> str:
-    return "; ".join(
-        f"{suite} {_OWN[suite]} {look.mean(suite, f'{method}/{_OWN[suite]}')}, ACC {look.mean(suite, look.baseline)}"
-        for suite in suites
-    )
+    return look.beside({suite: (f"{_OWN[suite]} ", f"{method}/{_OWN[suite]}") for suite in suites})
 
 
 def _general(look: Looker) -> Iterator[Claim]:
@@ -193,18 +206,8 @@ def _architectures(look: Looker) -> Iterator[Claim]:
     """(7)"""
     group = "architectures"
     for factor in _GENERAL:
-        gaps = []
-        for seed in look.seeds:
-            pairs = [
-                (look.value(one, seed, f"shap/{factor}", group), look.value(one, seed, look.baseline, group))
-                for one in _PAIRS
-            ]
-            known = [a - b for a, b in pairs if a is not None and b is not None]
-            gaps += [sum(known) / len(known)] if known else []
-        text = "; ".join(
-            f"{one} {look.mean(one, f'shap/{factor}', group)}, ACC {look.mean(one, look.baseline, group)}"
-            for one in _PAIRS
-        )
+        gaps = look.pooled(_PAIRS, f"shap/{factor}", group)
+        text = look.beside(dict.fromkeys(_PAIRS, ("", f"shap/{factor}")), group)
         claim = f"across architectures {factor} with SHAP ranks better than ACC, pooled over PAWS, SUB and CON"
         name = f"architectures_{factor.replace('-', '_')}"
         yield _all(name, claim, text, [positive(gaps)] if gaps else [])
@@ -249,12 +252,8 @@ def _beyond(look: Looker) -> Iterator[Claim]:
     """Rankings that the paper does not have; their claims are this recipe's own."""
     suites = (*_MSGS, *_PAIRS)
     for method in look.combined:
-        gaps = []
-        for seed in look.seeds:
-            pairs = [(look.value(one, seed, method), look.value(one, seed, look.baseline)) for one in suites]
-            known = [a - b for a, b in pairs if a is not None and b is not None]
-            gaps += [sum(known) / len(known)] if known else []
-        text = "; ".join(f"{one} {look.mean(one, method)}, ACC {look.mean(one, look.baseline)}" for one in suites)
+        gaps = look.pooled(suites, method)
+        text = look.beside(dict.fromkeys(suites, ("", method)))
         name = method.lower().replace("+", "").replace("-", "_").replace("  ", "_").replace(" ", "_")
         claim = f"not the paper's: {method} ranks better than ACC, mean over the six sets"
         yield _all(f"combined_{name}", claim, text, [positive(gaps)] if gaps else [])

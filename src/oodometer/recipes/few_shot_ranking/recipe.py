@@ -8,7 +8,6 @@ from typing import Any, final
 
 from ...models.torch.library import transformers
 from ..base import Progress, Recipe, Step, Workspace
-from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from .data import RunData
 from .findings import claims_of
@@ -115,6 +114,8 @@ class FewShotRanking(Recipe):
     name = "few-shot-ranking"
     title = "Which of several models will do best, from ten examples?"
     citation = "singhal2022"
+    findings = staticmethod(claims_of)
+    page = staticmethod(markdown)
     row_key = "suite"
     side_by_side = True
 
@@ -130,14 +131,6 @@ class FewShotRanking(Recipe):
         out = Steps(config, data).all()
 
         return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), FIGURES, ("study",))]
-
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The paper's findings, tested."""
-        return judged(claims_of(result))
-
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """Tables and findings as Markdown."""
-        return markdown(result)
 
 
 RECIPE = FewShotRanking()

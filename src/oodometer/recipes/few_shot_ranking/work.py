@@ -50,8 +50,7 @@ def labels_of(positive: Array) -> Array:
     >>> labels_of(np.array([0.5, 0.75])).tolist()
     [0, 1]
     """
-    found: Array = (positive > 0.5).astype(np.int64)
-    return found
+    return np.asarray((positive > 0.5).astype(np.int64))
 
 
 def record_of(positive: Array, label: Array | None) -> Predictions:
@@ -66,8 +65,7 @@ def record_of(positive: Array, label: Array | None) -> Predictions:
 
 def accuracies(positive: Array, label: Array) -> Array:
     """Accuracy of each model, shape (model,), from probabilities of the positive class, shape (model, row)."""
-    found: Array = (labels_of(positive) == label).mean(axis=1)
-    return found
+    return np.asarray((labels_of(positive) == label).mean(axis=1))
 
 
 def balanced(positive: Array, label: Array) -> Array:
@@ -77,8 +75,7 @@ def balanced(positive: Array, label: Array) -> Array:
     [0.75]
     """
     right = labels_of(positive) == label
-    found: Array = np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0)
-    return found
+    return np.asarray(np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0))
 
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")

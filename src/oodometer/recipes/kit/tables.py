@@ -97,5 +97,4 @@ def paper_tables(recipe: str) -> dict[str, Any]:
     0.69
     """
     path = Path(__file__).parents[1] / recipe / "paper_tables.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(path.read_text(encoding="utf-8")))

@@ -106,7 +106,6 @@ RUN_CONFIGS = {
 }
 
 
-COMPROMISED = ("measurement-noise", "under-sampling", "label-noise")
 NATURAL = ("cifar10.1", "stl10")
 _LABEL_NOISE = 0.05
 _DROPPED = tuple(CIFAR10_CLASSES.index(one) for one in ("automobile", "bird"))

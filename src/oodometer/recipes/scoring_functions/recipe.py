@@ -18,7 +18,6 @@ from ...models.torch.library import torch
 from ...verbs.estimate import estimate
 from ...version import __version__
 from ..base import Progress, Recipe, Step, Workspace
-from ..kit.claims import judged
 from ..kit.publish import finished, joined, last_steps, of_tasks
 from ..kit.tables import rounded
 from .data import RUN_CONFIGS, RunConfig, RunData
@@ -289,6 +288,8 @@ class ScoringFunctions(Recipe):
     name = "scoring-functions"
     title = "Which score of a sample predicts accuracy?"
     citation = "trivedi2023"
+    findings = staticmethod(claims_of)
+    page = staticmethod(markdown)
     row_key = "form"
     side_by_side = True
 
@@ -315,17 +316,9 @@ class ScoringFunctions(Recipe):
         """Whether there is a finished task."""
         return bool(result["tasks"])
 
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The paper's findings, tested."""
-        return judged(claims_of(result))
-
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""
         return super().joined(old, joined(old, new, TASKS))
-
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """Tables and findings as Markdown."""
-        return markdown(result)
 
 
 RECIPE = ScoringFunctions()

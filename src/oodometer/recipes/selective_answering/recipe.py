@@ -20,7 +20,6 @@ from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
-from ..kit.claims import judged
 from ..kit.publish import write_result
 from . import tables
 from .findings import claims_of
@@ -56,6 +55,8 @@ class SelectiveAnswering(Recipe):
     name = "selective-answering"
     title = "May this model answer, or should it abstain?"
     citation = "mishra2022"
+    findings = staticmethod(claims_of)
+    page = staticmethod(markdown)
 
     def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
         self.config = dict(config or RUN_CONFIGS)
@@ -91,14 +92,6 @@ class SelectiveAnswering(Recipe):
         drawn = {"form": FIGURES_FORM}
         out.append(Step("figures", "drawing", FIGURES.files("report.html"), draw, drawn, ("tables",), weight=10))
         return out
-
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The paper's findings, tested."""
-        return judged(claims_of(result))
-
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """Tables and findings as Markdown."""
-        return markdown(result)
 
     def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.

@@ -99,8 +99,7 @@ def _observed(curve: Mapping[str, Any], steps: _Steps, seed: int) -> dict[str, A
 def _curves(rows: Array, accuracy: Array, many: int, rng: np.random.Generator) -> Array:
     """Accuracy at each coverage of samples with these accuracies of the steps, (replicate, coverage)."""
     right = rng.binomial(rows.astype(np.int64), np.clip(accuracy, 0, 1), size=(many, len(rows)))
-    out: Array = np.cumsum(right, axis=1) / np.cumsum(rows)
-    return out
+    return np.asarray(np.cumsum(right, axis=1) / np.cumsum(rows))
 
 
 def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
@@ -177,17 +176,14 @@ def _resampled(rows: Array, right: Array, rng: np.random.Generator) -> tuple[Arr
 
 def _accuracy(right: Array, rows: Array) -> Array:
     """Accuracy at each coverage, of correct rows and rows by step."""
-    out: Array = np.cumsum(right, axis=-1) / np.maximum(np.cumsum(rows, axis=-1), 1)
-    return out
+    return np.asarray(np.cumsum(right, axis=-1) / np.maximum(np.cumsum(rows, axis=-1), 1))
 
 
 def _area(right: Array, rows: Array) -> Array:
     """Mean accuracy over coverage."""
-    out: Array = _accuracy(right, rows).mean(axis=-1)
-    return out
+    return np.asarray(_accuracy(right, rows).mean(axis=-1))
 
 
 def _early(right: Array, rows: Array, first: Array) -> Array:
     """Mean accuracy over the first coverages."""
-    out: Array = _accuracy(right, rows)[..., first].mean(axis=-1)
-    return out
+    return np.asarray(_accuracy(right, rows)[..., first].mean(axis=-1))
