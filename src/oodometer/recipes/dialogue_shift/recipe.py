@@ -15,12 +15,13 @@ from ...predictions import Predictions
 from ...verbs.estimate import estimate
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.publish import last_steps, of_study
+from ..kit.sources import placed
 from ..kit.tables import mean_and_spread, rounded
 from .data import GROUPS, PAPER_RATIOS, RUN_CONFIGS, Condition, RunConfig, RunData, conditions_of
 from .findings import claims_of
 from .markdown import FIGURES, markdown
 from .study import FORM, study
-from .work import ENCODER_FILES, MODEL_FILES, Place, ask, check, count, load_answers, train, write_sets
+from .work import ENCODER_FILES, MODEL_FILES, ask, check, count, load_answers, train, write_sets
 
 LEVEL = 0.9
 
@@ -110,19 +111,15 @@ class Steps:
         return [one for one in self.conditions if one.group in groups]
 
     def _count(self) -> Step:
-        def work(workspace: Workspace, progress: Progress) -> None:
-            count(self.data, workspace, progress)
-
         settings = {"data": self._data, "ratios": PAPER_RATIOS, "turns": self.config.turns}
-        return Step("counts", "counting the shifted contexts", ("counts.json",), work, settings, (), 80.0)
+        return Step(
+            "counts", "counting the shifted contexts", ("counts.json",), partial(count, self.data), settings, (), 80.0
+        )
 
     def _sets(self, name: str, conditions: Sequence[Condition]) -> Step:
         by_importance = name != "sets"
-
-        def work(workspace: Workspace, progress: Progress) -> None:
-            place = Place(workspace, "conditions", progress)
-            write_sets(self.data, conditions, place, _ENCODER if by_importance else None)
-
+        encoder = _ENCODER if by_importance else None
+        work = placed("conditions", write_sets, self.data, conditions, encoder=encoder)
         config = self.config
         rows = [config.dev_rows, config.rows, config.turns_rows, config.length_rows, config.turns]
         settings = {"data": self._data, "rows": rows}
@@ -133,10 +130,7 @@ class Steps:
 
     def _train(self, member: int) -> Step:
         folder, encoder = f"models/{member}", _ENCODER if member == 0 else None
-
-        def work(workspace: Workspace, progress: Progress) -> None:
-            train(self.data, member, Place(workspace, folder, progress), encoder)
-
+        work = placed(folder, train, self.data, member, encoder=encoder)
         files = [f"{folder}/{one}" for one in MODEL_FILES]
         files += [f"{encoder}/{one}" for one in ENCODER_FILES if encoder is not None]
         about = f"training ranker {member + 1} of {self.config.members}"
@@ -155,9 +149,7 @@ class Steps:
     def _asking(
         self, name: str, about: str, member: int, conditions: Sequence[Condition], folder: str, passes: int
     ) -> Step:
-        def work(workspace: Workspace, progress: Progress) -> None:
-            ask(self.data, conditions, f"models/{member}", Place(workspace, folder, progress), passes)
-
+        work = placed(folder, ask, self.data, conditions, f"models/{member}", passes=passes)
         files = tuple(f"{folder}/{one.name}.npz" for one in conditions)
         sets = "sets-importance" if conditions and conditions[0].group == "importance" else "sets"
         weight = _ASK * len(conditions) * max(passes, 1)
@@ -165,12 +157,7 @@ class Steps:
         return Step(name, about, files, work, settings, (f"train-{member}", sets), weight)
 
     def _studies(self, asked: Sequence[str], dropped: Sequence[str]) -> list[Step]:
-        def judge(workspace: Workspace, progress: Progress) -> None:
-            study(self.config, self.data, workspace, progress)
-
-        def estimate(workspace: Workspace, progress: Progress) -> None:
-            study_estimators(self.config, workspace, progress)
-
+        judge, estimate = partial(study, self.config, self.data), partial(study_estimators, self.config)
         settings = {"form": FORM, "ensemble": self.config.ensemble}
         needs = ("counts", "sets", "sets-importance", *asked)
         return [

@@ -7,14 +7,15 @@ from functools import partial
 from typing import Any, final
 
 from ...models.torch.library import transformers
-from ..base import Progress, Recipe, Step, Workspace
+from ..base import Recipe, Step
 from ..kit.publish import last_steps, of_study
+from ..kit.sources import placed
 from .data import RunData
 from .findings import claims_of
 from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
 from .markdown import FIGURES, markdown
 from .study import FORM, study
-from .work import METHODS, MODEL_FILES, Place, ask, check, cut, cut_files, explain, is_cut, train
+from .work import METHODS, MODEL_FILES, ask, check, cut, cut_files, explain, is_cut, train
 
 # Seconds of one core at the small scale: a training step, a question about a word in a perturbed text. Only bar and
 # order depend on them.
@@ -35,7 +36,7 @@ class Steps:
         config, out = self.config, []
         cuts = sorted({name for one in config.networks.values() if is_cut(one) for name in cut_files(one)})
         if cuts:
-            out.append(Step("cut", "cutting the network", tuple(cuts), self._cut, {"files": cuts}, (), 5.0))
+            out.append(Step("cut", "cutting the network", tuple(cuts), partial(cut, config), {"files": cuts}, (), 5.0))
         for seed in range(config.seeds):
             out += [self._train(plan, seed) for plan in self.plans.values()]
             out += [self._ask(plan, seed) for plan in self.plans.values()]
@@ -49,27 +50,28 @@ class Steps:
                 ]
         needs = [step.name for step in out if step.name.startswith(("ask-", "explain-"))]
 
-        def judge(workspace: Workspace, progress: Progress) -> None:
-            study(config, self.data, workspace, progress)
-
         settings = {"form": FORM, "draws": config.draws, "size": config.size}
-        out.append(Step("study", "judging the rankings", ("study.json",), judge, settings, tuple(needs), 60.0))
+        out.append(
+            Step(
+                "study",
+                "judging the rankings",
+                ("study.json",),
+                partial(study, config, self.data),
+                settings,
+                tuple(needs),
+                60.0,
+            )
+        )
         return out
 
     def is_ranked(self, plan: Plan) -> bool:
         """Whether a model stands in a suite; one that others only go on from, of another network, does not."""
         return plan.inoculated or all(other.start != plan.name for other in self.plans.values())
 
-    def _cut(self, workspace: Workspace, progress: Progress) -> None:
-        cut(self.config, workspace, progress)
-
     def _train(self, plan: Plan, seed: int) -> Step:
         config, network = self.config, self.config.networks[plan.network]
         folder = f"models/{seed}/{plan.name}"
-
-        def work(workspace: Workspace, progress: Progress) -> None:
-            train(self.data, plan, seed, Place(workspace, folder, progress))
-
+        work = placed(folder, train, self.data, plan, seed)
         settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
         settings |= {"training": training_of(config, plan), "data": self._data[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
@@ -82,10 +84,7 @@ class Steps:
 
     def _ask(self, plan: Plan, seed: int) -> Step:
         suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
-
-        def work(workspace: Workspace, progress: Progress) -> None:
-            ask(self.data, plan, suites, seed, Place(workspace, folder, progress))
-
+        work = placed(folder, ask, self.data, plan, suites, seed)
         config = self.config
         settings = {"rows": config.truth_rows, "near": config.in_domain_rows, "seed": seed}
         files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
@@ -94,10 +93,7 @@ class Steps:
 
     def _explain(self, plan: Plan, suite: Suite, method: str, seed: int) -> Step:
         config, folder = self.config, f"attributions/{seed}/{suite.name}"
-
-        def work(workspace: Workspace, progress: Progress) -> None:
-            explain(self.data, plan, suite, method, seed, Place(workspace, folder, progress))
-
+        work = placed(folder, explain, self.data, plan, suite, method, seed)
         gradients = method == "token-ig"
         pool, samples = config.pool_of(seed), config.ig_steps if gradients else config.samples_of(seed)
         settings = {"pool": pool, "samples": samples, "rows": config.truth_rows, "seed": seed}

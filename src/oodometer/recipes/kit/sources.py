@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -25,6 +25,11 @@ class Place:
     workspace: Workspace
     folder: str
     progress: Progress
+
+
+def placed(folder: str, work: Callable[..., Any], *given: Any, **more: Any) -> Callable[[Workspace, Progress], Any]:
+    """The work of a step, which gets its ``place``."""
+    return lambda workspace, progress: work(*given, place=Place(workspace, folder, progress), **more)
 
 
 def store_answers(place: Place, name: str, arrays: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, final
@@ -31,7 +31,7 @@ _LEVEL = 0.9
 
 
 def study_estimators(
-    data: RunData, folder: str, names: Sequence[str], *, workspace: Workspace, progress: Progress
+    data: RunData, folder: str, names: Sequence[str], workspace: Workspace, progress: Progress
 ) -> None:
     """Error of every estimator by kind of shift, over the first models as bases; writes ``clean/estimators.json``."""
     bases = range(data.config.bases)
@@ -201,9 +201,7 @@ class _Condition:
     def _study(self, asked: Sequence[str]) -> Step:
         names = {variant: self._targets(variant) for variant in VARIANTS}
 
-        def work(workspace: Workspace, progress: Progress) -> None:
-            study_condition(self.data, self.name, names, workspace=workspace, progress=progress)
-
+        work = partial(study_condition, self.data, self.name, names)
         settings = {"form": FORM, "grid": self.config.grid, "subsets": self.config.subsets}
         about = f"{self.name}: judging the scores"
         return Step(f"{self.name}/study", about, (f"{self.name}/result.json",), work, settings, tuple(asked), 5.0)
@@ -216,8 +214,7 @@ class _Condition:
         names = [one for part in parts for one in self._names(part) if one != "validation"]
         needs = tuple(f"clean/ask-ma-{part}" for part in parts)
 
-        def work(workspace: Workspace, progress: Progress) -> None:
-            study_estimators(self.data, "clean/answers-ma", names, workspace=workspace, progress=progress)
+        work = partial(study_estimators, self.data, "clean/answers-ma", names)
 
         def published(workspace: Workspace, progress: Progress) -> None:
             workspace.write_json("clean/published.json", published_agreement())
@@ -247,17 +244,15 @@ class _Dominoes:
             out += [*trained, self._ask(correlation, [one.name for one in trained])]
             asked.append(out[-1].name)
 
-        def study(workspace: Workspace, progress: Progress) -> None:
-            study_dominoes(self.data, workspace=workspace, progress=progress)
-
         draws = self.config.dominoes
         settings = {"form": FORM, "grid": self.config.grid, "labels": draws.labels, "draws": draws.draws}
         about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
+        study = partial(study_dominoes, self.data)
         return [*out, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]
 
     def _train(self, correlation: float, member: int) -> Step:
         config = self.config
-        work: Callable[..., None] = partial(_in_order, train_dominoes, self.data, correlation, member)
+        work = partial(train_dominoes, self.data, correlation, member)
         settings = {"network": dict(config.network), "training": config.training, "epochs": config.dominoes.epochs}
         settings |= {"rows": config.dominoes.train_rows, "data": self.data.train().fingerprint}
         settings |= {"correlation": correlation, "seed": config.seed + member}
@@ -267,18 +262,12 @@ class _Dominoes:
 
     def _ask(self, correlation: float, needs: Sequence[str]) -> Step:
         config = self.config
-        work: Callable[..., None] = partial(_in_order, ask_dominoes, self.data, correlation)
+        work = partial(ask_dominoes, self.data, correlation)
         files = tuple(f"dominoes/answers/{correlation:g}/{one}.npz" for one in ("validation", *TARGETS))
         settings: dict[str, Any] = {"severity": config.dominoes.severity, "views": config.views, "seed": config.seed}
         settings |= {"held": self.data.held.fingerprint, "far": list(self.data.present())}
         about = f"dominoes: asking at correlation {correlation:g}"
         return Step(f"dominoes/ask-{correlation:g}", about, files, work, settings, tuple(needs), 25.0)
-
-
-def _in_order(work: Callable[..., None], *given: Any) -> None:
-    """Call a piece of work whose workspace and progress have names."""
-    *first, workspace, progress = given
-    work(*first, workspace=workspace, progress=progress)
 
 
 @final

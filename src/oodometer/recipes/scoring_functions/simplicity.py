@@ -29,7 +29,7 @@ def folder_of(correlation: float, member: int) -> str:
     return f"dominoes/models/{correlation:g}-{member}"
 
 
-def train_dominoes(data: RunData, correlation: float, member: int, *, workspace: Workspace, progress: Progress) -> None:
+def train_dominoes(data: RunData, correlation: float, member: int, workspace: Workspace, progress: Progress) -> None:
     """Train one network on dominoes of a correlation."""
     train_member(
         data.dominoes("train", correlation),
@@ -41,7 +41,7 @@ def train_dominoes(data: RunData, correlation: float, member: int, *, workspace:
     )
 
 
-def ask_dominoes(data: RunData, correlation: float, *, workspace: Workspace, progress: Progress) -> None:
+def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progress: Progress) -> None:
     """Ask the networks of a correlation about the images of the threshold and both targets."""
     config = data.config
     sets = {"validation": data.dominoes("validation", correlation)}
@@ -60,7 +60,7 @@ def ask_dominoes(data: RunData, correlation: float, *, workspace: Workspace, pro
     )
 
 
-def study_dominoes(data: RunData, *, workspace: Workspace, progress: Progress) -> None:
+def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Errors of every score, and the alarms, for each correlation; writes ``dominoes/result.json``."""
     config = data.config.dominoes
     result: dict[str, Any] = {"form": FORM, "condition": "dominoes", "version": __version__}

@@ -150,7 +150,7 @@ def groups_of(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def study_condition(
-    data: RunData, condition: str, names: Mapping[str, Sequence[str]], *, workspace: Workspace, progress: Progress
+    data: RunData, condition: str, names: Mapping[str, Sequence[str]], workspace: Workspace, progress: Progress
 ) -> None:
     """Judge every score of both ensembles; writes ``<condition>/result.json``. ``names`` are the sets of each."""
     config = data.config
