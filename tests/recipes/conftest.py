@@ -38,6 +38,7 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
+    from oodometer.recipes.kit import sources
     from oodometer.recipes.selective_answering import RECIPE, lineup, recipe, search
     from oodometer.recipes.selective_answering import tables as shares
     from oodometer.recipes.selective_answering.lineup import RunConfig
@@ -54,7 +55,8 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(tiny_data))
         patch.setitem(RECIPE.config, "small", config)
-        patch.setattr(lineup, "packaged_minilm", lambda: str(encoder))
+        for place in (lineup, sources):
+            patch.setattr(place, "packaged_minilm", lambda: str(encoder))
         patch.setattr(shares, "_ROUNDS", 2)
         patch.setattr(search, "_CHANCE", 20)
         patch.setattr(search, "_SAMPLES", 1)

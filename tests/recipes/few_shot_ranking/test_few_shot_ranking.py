@@ -34,6 +34,7 @@ from oodometer.recipes.few_shot_ranking.data import RunData  # noqa: E402
 from oodometer.recipes.few_shot_ranking.findings import claims_of  # noqa: E402
 from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
 from oodometer.recipes.few_shot_ranking.study import Evaluation, ranked_plans  # noqa: E402
+from oodometer.recipes.kit import sources  # noqa: E402
 
 PAPER = "few-shot-ranking"
 SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -89,7 +90,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         bert(home / "minilm", "BertModel")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
-        patch.setattr(work, "packaged_minilm", lambda: str(home / "minilm"))
+        for place in (work, sources):
+            patch.setattr(place, "packaged_minilm", lambda: str(home / "minilm"))
         yield home
 
 

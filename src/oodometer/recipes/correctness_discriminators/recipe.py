@@ -141,10 +141,6 @@ class _Steps:
         judges = [f"judge-{place}" for place in range(config.judges)]
         halves = [f"half-{fold}" for fold in range(FOLDS)] if config.halves else []
         for name in ("dev", *(test.name for test in self.task.tests)):
-
-            def answer(data: TaskData, name: str = name, **given: Any) -> None:
-                ask(data, name, **given)
-
             asked.append(f"ask-{name}")
             files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
             how: dict[str, Any] = {"data": self.data.fingerprint(name), "beams": config.beams}
@@ -152,7 +148,7 @@ class _Steps:
             share = 0.15 / (len(self.task.tests) + 1)
             about = f"parsing and judging {name}"
             needs = ["parser", *judges, *halves]
-            self.add(asked[-1], about, files, answer, needs, share, **how, brackets=self.task.brackets)
+            self.add(asked[-1], about, files, partial(ask, name=name), needs, share, **how, brackets=self.task.brackets)
         return asked
 
     def more(self, asked: Sequence[str]) -> dict[str, str]:
@@ -175,11 +171,7 @@ class _Steps:
         more_steps, home = [name.replace("_", "-") for name in more], f"{self.task.name}/"
         timed = [step.name.removeprefix(home) for step in self.steps if step.name.startswith(home)]
         told = [name for name in timed if name not in more_steps]
-
-        def study(data: TaskData, **given: Any) -> None:
-            study_task(data, steps=told, more=more, **given)
-
-        needs = [*asked, *more_steps]
+        needs, study = [*asked, *more_steps], partial(study_task, steps=told, more=more)
         tests = self.task.tests
         titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in tests]
         how: dict[str, Any] = {"form": FORM, "draws": self.task.config.draws, "titles": titles}

@@ -17,7 +17,7 @@ from ...models.text.attention import AttentionImportance
 from ...models.torch.library import load_pretrained, use_threads
 from ...shifts.text import find_wordnet
 from ..base import Progress, Workspace
-from ..kit.sources import Place, beside_the_data, load_answers, packaged_minilm, store_answers
+from ..kit.sources import Place, load_answers, source_of, store_answers
 from .data import PAPER_RATIOS, Condition, RunConfig, RunData
 
 __all__ = ["ENCODER_FILES", "MODEL_FILES", "Place", "ask", "check", "count", "load_answers", "train", "write_sets"]
@@ -33,13 +33,7 @@ def check(config: RunConfig) -> None:
     if importlib.util.find_spec("rapidfuzz") is None:
         raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text")
     if "source" in config.network:
-        load_pretrained("AutoConfig", _source(config))
-
-
-def _source(config: RunConfig) -> str:
-    """The folder or hub name of the pretrained network."""
-    named = str(config.network["source"])
-    return packaged_minilm() if named == "minilm" else beside_the_data(named)
+        load_pretrained("AutoConfig", source_of(str(config.network["source"])))
 
 
 def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
@@ -76,7 +70,7 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
     training = replace(config.training, seed=config.seed + member)
     options = dict(config.network)
     if "source" in options:
-        options["source"] = _source(config)
+        options["source"] = source_of(str(config.network["source"]))
     model = ResponseRanker(**options, training=training)
     checkpoint = place.workspace / f"checkpoints/{place.folder}"
     model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)

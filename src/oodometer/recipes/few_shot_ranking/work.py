@@ -25,7 +25,7 @@ from ...predictions import Predictions
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ..base import Progress, Workspace
-from ..kit.sources import Place, beside_the_data, load_answers, packaged_minilm, store_answers
+from ..kit.sources import Place, load_answers, packaged_minilm, source_of, store_answers
 from .data import RunData
 from .lineup import Plan, RunConfig, Suite, training_of
 
@@ -93,16 +93,11 @@ def check(config: RunConfig, data: RunData) -> None:
         if "source" not in network:
             continue
         try:
-            load_pretrained("AutoConfig", _source(str(network["source"])))
+            load_pretrained("AutoConfig", source_of(str(network["source"])))
         except OodometerError as error:
             missing.append(f"{name}: {error}")
     if missing:
         raise WorkError("this run lacks: " + "; ".join(missing))
-
-
-def _source(named: str) -> str:
-    """The folder or hub name of a pretrained network; of the layers of MiniLM, the whole one."""
-    return packaged_minilm() if named.startswith(_CUT) else beside_the_data(named)
 
 
 def cut(config: RunConfig, workspace: Workspace, progress: Progress) -> None:
@@ -134,7 +129,7 @@ def _options(network: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]
         layers = str(network["source"]).removeprefix(_CUT)
         options["source"] = str(workspace.folder / f"encoders/minilm-{layers}")
     elif "source" in network:
-        options["source"] = _source(str(network["source"]))
+        options["source"] = source_of(str(network["source"]))
     return options
 
 

@@ -59,6 +59,11 @@ def beside_the_data(source: str) -> str:
     return source if "/" in source else f"hub:{source}"
 
 
+def source_of(named: str) -> str:
+    """The folder or hub name of a pretrained network; ``minilm``, or ``minilm:N``, is the packaged one, whole."""
+    return packaged_minilm() if named.partition(":")[0] == "minilm" else beside_the_data(named)
+
+
 def check_pretrained(source: str) -> None:
     """Read a pretrained model and its tokenizer once, beside the data or from the hub, which downloads them.
 

@@ -14,7 +14,7 @@ from ...errors import InputError, UsageError
 from ...models import BagOfWords, Classifier, Convolution, EmbeddingSum, Encoder, FrozenEncoder, Recurrent
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
-from ..kit.sources import beside_the_data, check_pretrained, packaged_minilm
+from ..kit.sources import check_pretrained, packaged_minilm, source_of
 
 
 @final
@@ -183,10 +183,8 @@ def _paper_encoders(config: RunConfig) -> list[Entry]:
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     """The untrained model of an entry."""
     options = dict(entry.options)
-    if options.get("source") == "minilm":
-        options["source"] = packaged_minilm()
-    elif "source" in options:
-        options["source"] = beside_the_data(str(options["source"]))
+    if "source" in options:
+        options["source"] = source_of(str(options["source"]))
     if entry.vectors is not None:
         options["vectors"] = vectors
     if entry.training is not None:
