@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -260,23 +260,19 @@ class TrainedDiscriminator(Discriminator):
     ) -> int:
         """Train the network on checked pairs; returns how many of them were cut."""
 
-    @property
-    @abstractmethod
-    def _ask(self) -> Callable[..., Answers]:
-        """What asks the network: pairs and ``progress=`` -> answers with the logits of `CLASSES`."""
+    def _ask(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
+        """Answers of the network with the logits of `CLASSES`."""
+        found: Answers = self.model.ask(pairs, progress=progress)
+        return found
 
-    @abstractmethod
     def _cut(self) -> int:
         """Pairs that were cut in the last call of it."""
-
-    @abstractmethod
-    def _save_network(self, folder: Path) -> None:
-        """Write the network."""
+        return int(getattr(self.model, "truncated", 0))
 
     @classmethod
     @abstractmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
-        """The discriminator that `options` describe, with the network that `_save_network` wrote."""
+        """The discriminator that `options` describe, with the network that was saved to a folder."""
 
     @property
     @abstractmethod
@@ -284,6 +280,11 @@ class TrainedDiscriminator(Discriminator):
         """Tokens of a pair that are read."""
 
     # ---------------------------------------------------------------- the contract
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters of the network."""
+        return int(self.model.parameters)
 
     def fit(
         self,
@@ -331,7 +332,7 @@ class TrainedDiscriminator(Discriminator):
 
     def _write(self, folder: Path) -> dict[str, Any]:
         """The network, and what its log odds mean."""
-        self._save_network(folder / MODEL)
+        self.model.save(folder / MODEL)
         return {"trained_share": self.trained_share, "temperature": self.temperature}
 
     @classmethod

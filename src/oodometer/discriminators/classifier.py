@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, final
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..models.base import Answers, Classifier, Progress, load_model
+from ..models.base import Classifier, Progress, load_model
 from ..models.text.frozen_encoder import FrozenEncoder
 from ..models.text.network import TextClassifier
 from ..models.torch.training import TrainingConfig
@@ -94,11 +94,6 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         """Pieces of a pair that are read."""
         return int(getattr(self.model, "max_length", None) or self._max_length)
 
-    @property
-    def parameters(self) -> int:
-        """Number of parameters of the classifier."""
-        return self.model.parameters
-
     def _encoder(self, *texts: Sequence[str]) -> Classifier:
         return pair_encoder(
             self.source,
@@ -129,16 +124,6 @@ class ClassifierDiscriminator(TrainedDiscriminator):
             more["dev"] = list(zip(dev[0], dev[1], strict=True)), [CLASSES[int(one)] for one in dev[2]]
         self.model.fit(pairs, labels, **more)
         return self._cut()
-
-    @property
-    def _ask(self) -> Callable[..., Answers]:
-        return self.model.ask
-
-    def _cut(self) -> int:
-        return int(getattr(self.model, "truncated", 0))
-
-    def _save_network(self, folder: Path) -> None:
-        self.model.save(folder)
 
     @classmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -91,11 +91,6 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         """Tokens of a pair that are read."""
         return self.model.max_length
 
-    @property
-    def parameters(self) -> int:
-        """Number of parameters of the encoder-decoder."""
-        return self.model.parameters
-
     def _train(
         self,
         inputs: list[str],
@@ -123,11 +118,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         best.restore()
         return cut
 
-    @property
-    def _ask(self) -> Callable[..., Answers]:
-        return self._answers
-
-    def _answers(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
+    def _ask(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
         inputs, outputs = ([pair[part] for pair in pairs] for part in (0, 1))
         texts, self._long = self._texts(inputs, outputs, self.model.tokenizer)
         return Answers(CLASSES, self._logits(texts, progress))
@@ -176,9 +167,6 @@ class GenerativeDiscriminator(TrainedDiscriminator):
                 asking.take(found.sum(1).reshape(len(batch), len(CLASSES)))
         (out,) = asking.found
         return out
-
-    def _save_network(self, folder: Path) -> None:
-        self.model.save(folder)
 
     @classmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
