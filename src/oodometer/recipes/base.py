@@ -16,7 +16,6 @@ from ..errors import InputError, MissingExtraError, UsageError, WorkError
 from ..runs import Manifest
 from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
-from .kit.claims import Claim, judged
 
 LACKS = (InputError, MissingExtraError, WorkError)
 """What is raised where something is not there."""
@@ -182,27 +181,19 @@ class Recipe(ABC):
         """Whether a result has numbers that can be published."""
         return True
 
-    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    @staticmethod
+    def claims(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the paper says, and what became of it in this result; none where nothing is checked."""
-        return judged(self.findings(result))
-
-    @staticmethod
-    def findings(result: Mapping[str, Any]) -> Sequence[Claim]:
-        """Each claim of the paper, tested on a result."""
-        return ()
-
-    @staticmethod
-    def page(result: Mapping[str, Any]) -> str:
-        """The result as a page of Markdown, ours beside the paper's."""
-        raise NotImplementedError
+        return []
 
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """What is published where an ``old`` result is: the new one, its claims checked again."""
         return {**new, "claims": self.claims(new)}
 
-    def to_markdown(self, result: Mapping[str, Any]) -> str:
-        """`page`, as whoever publishes asks for it."""
-        return self.page(result)
+    @staticmethod
+    @abstractmethod
+    def to_markdown(result: Mapping[str, Any]) -> str:
+        """The result as a page of Markdown, ours beside the paper's."""
 
 
 class Beside(Protocol):

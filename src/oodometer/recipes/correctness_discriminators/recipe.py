@@ -10,6 +10,7 @@ from ...errors import UsageError
 from ...models.torch.library import torch
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
+from ..kit.claims import judged
 from ..kit.publish import last_steps
 from .data import TaskData
 from .findings import claims_of
@@ -185,8 +186,8 @@ class CorrectnessDiscriminators(Recipe):
     name = "correctness-discriminators"
     title = "Between which bounds does a sequence model's accuracy lie?"
     citation = "yao2024"
-    findings = staticmethod(claims_of)
-    page = staticmethod(markdown)
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
     row_key = "form"
     side_by_side = True
 

@@ -14,6 +14,7 @@ from ...models.torch.library import transformers
 from ...predictions import Predictions
 from ...verbs.estimate import estimate
 from ..base import Progress, Recipe, Step, Workspace
+from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from ..kit.tables import mean_and_spread, rounded
@@ -173,8 +174,8 @@ class DialogueShift(Recipe):
     name = "dialogue-shift"
     title = "How does a dialogue model break as the conversation drifts?"
     citation = "lee2021"
-    findings = staticmethod(claims_of)
-    page = staticmethod(markdown)
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
     row_key = "condition"
     side_by_side = True
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from ...models.torch.library import transformers
 from ..base import Recipe, Step
+from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from .data import RunData
@@ -110,8 +111,8 @@ class FewShotRanking(Recipe):
     name = "few-shot-ranking"
     title = "Which of several models will do best, from ten examples?"
     citation = "singhal2022"
-    findings = staticmethod(claims_of)
-    page = staticmethod(markdown)
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
     row_key = "suite"
     side_by_side = True
 

@@ -18,6 +18,7 @@ from ...models.torch.library import torch
 from ...verbs.estimate import estimate
 from ...version import __version__
 from ..base import Progress, Recipe, Step, Workspace
+from ..kit.claims import judged
 from ..kit.publish import finished, joined, last_steps, of_tasks
 from ..kit.tables import rounded
 from .data import RUN_CONFIGS, RunConfig, RunData
@@ -277,8 +278,8 @@ class ScoringFunctions(Recipe):
     name = "scoring-functions"
     title = "Which score of a sample predicts accuracy?"
     citation = "trivedi2023"
-    findings = staticmethod(claims_of)
-    page = staticmethod(markdown)
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
     row_key = "form"
     side_by_side = True
 

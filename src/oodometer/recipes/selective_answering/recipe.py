@@ -20,6 +20,7 @@ from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
+from ..kit.claims import judged
 from ..kit.publish import write_result
 from . import tables
 from .findings import claims_of
@@ -55,8 +56,8 @@ class SelectiveAnswering(Recipe):
     name = "selective-answering"
     title = "May this model answer, or should it abstain?"
     citation = "mishra2022"
-    findings = staticmethod(claims_of)
-    page = staticmethod(markdown)
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
 
     def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
         self.config = dict(config or RUN_CONFIGS)
