@@ -23,6 +23,20 @@ Text = str | tuple[str, str]
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
 
+Folder = str | os.PathLike[str] | None
+Dev = tuple[Dataset, Array] | None
+"""Labelled data beside the training's, with the codes of their classes."""
+
+
+def part_of(progress: Progress | None, place: int, parts: int, unit: int = 1000) -> Progress:
+    """What tells how far one of several equal parts of a work is, the whole being ``parts`` times ``unit``."""
+
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress(place * unit + unit * done // max(total, 1), unit * parts)
+
+    return tell
+
 
 class Classifier(Artifact):
     """A classifier of examples of some modality that can be trained, asked, saved and loaded.
@@ -82,14 +96,7 @@ class Classifier(Artifact):
         return self
 
     @abstractmethod
-    def _fit(
-        self,
-        data: Dataset,
-        truth: Array,
-        dev: tuple[Dataset, Array] | None,
-        checkpoint: str | os.PathLike[str] | None,
-        progress: Progress | None,
-    ) -> None:
+    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
         """Train on checked data; ``truth`` is positions of classes (sample,), or distributions (sample, class)."""
 
     @abstractmethod
@@ -191,19 +198,16 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     Traceback (most recent call last):
     oodometer.errors.InputError: row 2: column text: expected a string or a pair of strings, got 3; clean the texts
     """
-    found = list(texts) if not isinstance(texts, str) else []
+    found: list[Any] = list(texts) if not isinstance(texts, str) else []
     if not found:
         raise InputError("a list of texts", got="none", remedy="give at least one text", column="text")
     for row, one in enumerate(found, 1):
-        if not (isinstance(one, str) or _is_pair(one)):
+        pair = isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
+        if not (isinstance(one, str) or pair):
             raise InputError(
                 "a string or a pair of strings", got=repr(one), remedy="clean the texts", row=row, column="text"
             )
     return found
-
-
-def _is_pair(one: object) -> bool:
-    return isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
 
 
 def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:

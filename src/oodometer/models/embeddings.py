@@ -14,7 +14,7 @@ from typing import IO, Any, cast, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError, UsageError, WorkError
 from ..store.artifact_cache import made_anew
 from .artifacts import fingerprint
 from .base import Progress
@@ -117,28 +117,21 @@ def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Ar
     if len(head) == 2 and all(part.isdigit() for part in head):
         count, dimensions = map(int, head)
         if name.endswith(".bin"):
-            yield from _binary(stream, count, dimensions, path)
+            for row in range(1, count + 1):
+                letters = bytearray()
+                while (letter := stream.read(1)) not in (b" ", b""):
+                    letters += letter.strip(b"\n")
+                content = stream.read(4 * dimensions)
+                if len(content) < 4 * dimensions:
+                    got, again = str(row - 1), "download the file again"
+                    raise InputError(f"{count} vectors", got=got, remedy=again, file=str(path), row=row)
+                yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
             return
     else:
         dimensions = 0
         yield from _lines([first], path, dimensions)
         dimensions = len(head) - 1
     yield from _lines(stream, path, dimensions)
-
-
-def _binary(stream: IO[bytes], count: int, dimensions: int, path: Path) -> Iterator[tuple[str, Array]]:
-    size = 4 * dimensions
-    for row in range(1, count + 1):
-        letters = bytearray()
-        while (letter := stream.read(1)) not in (b" ", b""):
-            if letter != b"\n":
-                letters += letter
-        content = stream.read(size)
-        if len(content) < size:
-            raise InputError(
-                f"{count} vectors", got=str(row - 1), remedy="download the file again", file=str(path), row=row
-            )
-        yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
 
 
 def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array]]:
@@ -163,8 +156,6 @@ def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array
 
 def _from_hub(name: str) -> Path:
     """Download ``owner/name/file`` into the cache of the hub's own library."""
-    from ..errors import UsageError, WorkError
-
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
@@ -237,7 +228,8 @@ def train_word2vec(
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
-        name = "" if folder is None else _fingerprint(texts, {**settings, "epochs": how.epochs})
+        content = "" if folder is None else "\n".join(" ".join(text) for text in texts)
+        name = fingerprint({**settings, "epochs": how.epochs}, np.frombuffer(content.encode(), dtype=np.uint8))
         done = 0 if folder is None else _restore_word2vec(folder, model, name)
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
         rate = model.alpha - (model.alpha - model.min_alpha) * done / how.epochs
@@ -262,8 +254,7 @@ class _Watch:
     def on_train_begin(self, model: Any) -> None:
         """Nothing is done."""
 
-    def on_epoch_begin(self, model: Any) -> None:
-        """Nothing is done."""
+    on_epoch_begin = on_train_end = on_train_begin
 
     def on_epoch_end(self, model: Any) -> None:
         """Keep the state behind a pass."""
@@ -272,14 +263,6 @@ class _Watch:
             _store_word2vec(self.folder, model, self.name, self.done)
         if self.progress is not None:
             self.progress(self.done, self.total)
-
-    def on_train_end(self, model: Any) -> None:
-        """Nothing is done."""
-
-
-def _fingerprint(texts: Sequence[Sequence[str]], settings: dict[str, Any]) -> str:
-    content = "\n".join(" ".join(text) for text in texts).encode()
-    return fingerprint(settings, np.frombuffer(content, dtype=np.uint8))
 
 
 def _store_word2vec(folder: Path, model: Any, name: str, done: int) -> None:
@@ -460,22 +443,18 @@ class _Shuffled:
 
     def of_epoch(self, epoch: int) -> list[Array]:
         """Replayed from the beginning of the epoch, or of the last before it that is known."""
-        found: list[Array] = []
+        torch, found = load_torch(), []
         for one in range(min(epoch, len(self.begins) - 1), epoch + 1):
-            found = self._drawn(one)
+            self.rng.set_state(self.begins[one])
+            order = torch.randperm(self.pairs, generator=self.rng)
+            found = [
+                (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
+                for at in order.split(self.size)
+            ]
+            if one + 1 == len(self.begins):
+                self.begins.append(self.rng.get_state())
         return found
 
     def steps(self, epochs: int) -> list[int]:
         """As many in each."""
         return [-(-self.pairs // self.size)] * epochs
-
-    def _drawn(self, epoch: int) -> list[Array]:
-        torch = load_torch()
-        self.rng.set_state(self.begins[epoch])
-        order = torch.randperm(self.pairs, generator=self.rng)
-        found = [
-            (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy() for at in order.split(self.size)
-        ]
-        if epoch + 1 == len(self.begins):
-            self.begins.append(self.rng.get_state())
-        return found

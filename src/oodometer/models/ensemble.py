@@ -19,7 +19,7 @@ from ..datasets import Dataset
 from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError, WorkError
 from .artifacts import fingerprint, keep, load_artifact, trained_as
-from .base import Answers, Classifier, Progress, Request, load_model
+from .base import Answers, Classifier, Progress, Request, load_model, part_of
 from .torch.classifier import TorchClassifier
 from .torch.library import on_gpu, one_torch_thread
 
@@ -67,13 +67,12 @@ class Ensemble(Classifier):
         """The answers of the judged model, or the mean, with the probabilities of every member."""
         request = request or Request()
         alone = replace(request, features=False, views=0)
-        turns = len(self.models)
         found: list[Answers] = []
         for place, model in enumerate(self.models):
 
             def tell(done: int, total: int, place: int = place) -> None:
                 if progress is not None:
-                    progress(place * total + done, turns * total)
+                    progress(place * total + done, len(self.models) * total)
 
             found.append(model.ask(inputs, alone if place else request, progress=tell))
         ranked = found[0].candidates is not None  # positions among candidates are the same to all
@@ -271,7 +270,7 @@ def train_deep_ensemble(
     fit = partial(_fit, data, dev)
     if engine is None and workers is None:
         models = [
-            _trained(model, seed, home, about, fit, _telling(progress, place, len(seeds)))
+            _trained(model, seed, home, about, fit, part_of(progress, place, len(seeds), STEPS))
             for place, (seed, model) in enumerate(zip(seeds, untrained, strict=True))
         ]
         return _ensemble(models, seeds)
@@ -299,14 +298,6 @@ def _different(make: Callable[[int], Classifier], seeds: Sequence[int]) -> Itera
             raise UsageError(f"two models start from the seed {start}; put the seed into their TrainingConfig")
         starts.add(start)
         yield model
-
-
-def _telling(progress: Progress | None, place: int, many: int) -> Progress:
-    def tell(done: int, total: int) -> None:
-        if progress is not None:
-            progress(place * STEPS + STEPS * done // max(total, 1), STEPS * many)
-
-    return tell
 
 
 def _fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,10 @@ import numpy as np
 from ..datasets import Dataset
 from ..errors import InputError, UsageError
 from .artifacts import fingerprint, keep, trained_as
-from .base import Progress, load_model
+from .base import Progress, load_model, part_of
 from .torch.classifier import TorchClassifier
 from .torch.training import TrainingConfig
 
-_STEPS = 1000  # progress of a model is told in thousandths
 # Folders that no dose can be named after: trainings under way, and models that only others go on from.
 _STATES, _BASES = ".training", ".bases"
 
@@ -49,7 +49,9 @@ class Dose:
     of: str = ""
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        if not self.name or self.name.startswith(".") or any(one in self.name for one in "/\\\0"):
+            said = f"expected the name of a dose without / and \\ and without a dot at its start, got {self.name!r}"
+            raise UsageError(f"{said}; give another name")
         _check_shares(self.shares.values())
         if self.steps < 0:
             raise UsageError(f"expected 0 or more further steps, got {self.steps}")
@@ -180,15 +182,7 @@ def inoculate(
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
     suite = _Suite(make, source, targets, further, rows, folder)
     suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
-    out = []
-    for place, dose in enumerate(doses):
-
-        def tell(done: int, total: int, place: int = place) -> None:
-            if progress is not None:
-                progress(place * _STEPS + _STEPS * done // max(total, 1), _STEPS * len(doses))
-
-        out.append(suite.inoculated(dose, tell))
-    return out
+    return [suite.inoculated(dose, part_of(progress, place, len(doses))) for place, dose in enumerate(doses)]
 
 
 class _Suite:
@@ -252,9 +246,8 @@ class _Suite:
         name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
 
         def go_on(state: Path | None) -> TorchClassifier:
-            model = _copied(base)
             config = replace(training, epochs=1)
-            return model.fit_further(data, training=config, checkpoint=state, progress=tell)
+            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=tell)
 
         return self._kept(Path(dose.name), name, go_on, tell)
 
@@ -290,20 +283,6 @@ def _shares(dose: Dose) -> str:
     return repr(sorted(dose.shares.items()))
 
 
-def _copied(model: TorchClassifier) -> TorchClassifier:
-    """A model with weights of its own."""
-    import copy
-
-    return copy.deepcopy(model)
-
-
-def _check_name(name: str) -> None:
-    """Raise `UsageError` for what cannot be a folder of its own inside another."""
-    if not name or name.startswith(".") or any(one in name for one in "/\\\0"):
-        said = f"expected the name of a dose without / and \\ and without a dot at its start, got {name!r}"
-        raise UsageError(f"{said}; give another name")
-
-
 def _counts(shares: Sequence[float], rows: int) -> list[int]:
     """Rows of each share, together the rounded sum of the shares: what rounding down leaves goes to the largest rests.
 
@@ -336,9 +315,6 @@ def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
 
 def _joined(one: Dataset, other: Dataset) -> Dataset:
     """Both sets as one, without what only one of them has."""
-
-    def without(data: Dataset, which: Dataset) -> Dataset:
-        gone: dict[str, Any] = {what: () for what in ("types", "ids") if not len(getattr(which, what))}
-        return replace(data, **gone)
-
-    return without(one, other) + without(other, one)
+    lacking = [what for what in ("types", "ids") if not (len(getattr(one, what)) and len(getattr(other, what)))]
+    gone: dict[str, Any] = dict.fromkeys(lacking, ())
+    return replace(one, **gone) + replace(other, **gone)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from ..datasets import Dataset, Table
 from ..datasets.base import Modality
 from ..datasets.images import HELD, LateImages
 from ..errors import InputError, MissingExtraError, OodometerError, UsageError, WorkError
-from .base import Answers, Classifier, Progress, Request, only_shift
+from .base import Answers, Classifier, Folder, Progress, Request, only_shift
 from .image.network import augmented, check_images, in_one_size, randaugment
 from .text.network import counted_ids, with_words_dropped
 from .torch.batches import padded, sorted_batches
@@ -156,14 +155,7 @@ class OutsideClassifier(Classifier):
             return inputs
         return check_images(inputs)
 
-    def _fit(
-        self,
-        data: Dataset,
-        truth: Array,
-        dev: Any,
-        checkpoint: str | os.PathLike[str] | None,
-        progress: Progress | None,
-    ) -> None:
+    def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Folder, progress: Progress | None) -> None:
         raise UsageError(f"{self.name} was made elsewhere and is not trained here")
 
     @property
@@ -223,14 +215,9 @@ class FunctionClassifier(OutsideClassifier):
         self.function = function
 
     def _outputs(self, inputs: Any) -> Any:
-        return self.function(_plain_batch(inputs))
-
-
-def _plain_batch(inputs: Any) -> Any:
-    """What somebody else's code knows: lists, arrays, mappings."""
-    if isinstance(inputs, Table):
-        return inputs.columns
-    return list(inputs) if isinstance(inputs, tuple) else inputs
+        if isinstance(inputs, Table):  # somebody else's code knows lists, arrays, mappings
+            return self.function(inputs.columns)
+        return self.function(list(inputs) if isinstance(inputs, tuple) else inputs)
 
 
 @final

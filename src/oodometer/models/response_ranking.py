@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
@@ -132,7 +132,12 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     """
     before, between, after = _frame(tokenizer)
     room = max_length - len(before) - len(between) - len(after)
-    known = _pieces(tokenizer, (text for one in dialogues for text in (*one.context, *one.candidates)))
+    different = list(dict.fromkeys(text for one in dialogues for text in (*one.context, *one.candidates)))
+    known: dict[str, list[int]] = {}
+    for start in range(0, len(different), _AT_ONCE):  # each text once, however often it stands there
+        part = different[start : start + _AT_ONCE]
+        found = tokenizer(part, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        known |= dict(zip(part, found, strict=True))
     turn_end = [] if tokenizer.sep_token_id is None else [int(tokenizer.sep_token_id)]
     rows: list[list[int]] = []
     second: list[int] = []
@@ -154,42 +159,19 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     return Pairs(ragged(rows), np.array(second, dtype=np.int64), candidates, truncated)
 
 
-def _pieces(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
-    """The ids of each text, read once however often it stands there."""
-    different = list(dict.fromkeys(texts))
-    out: dict[str, list[int]] = {}
-    for start in range(0, len(different), _AT_ONCE):
-        part = different[start : start + _AT_ONCE]
-        found = tokenizer(part, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-        out |= dict(zip(part, found, strict=True))
-    return out
-
-
 def _frame(tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
     """Ids that the tokenizer puts before, between and behind the parts of a pair."""
     first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b"))
     whole = tokenizer("a", "b")["input_ids"]
-    start = _place(whole, first, 0)
-    middle = _place(whole, other, start + len(first))
-    return whole[:start], whole[start + len(first) : middle], whole[middle + len(other) :]
-
-
-def _place(whole: list[int], part: list[int], after: int) -> int:
-    return next(at for at in range(after, len(whole) + 1) if whole[at : at + len(part)] == part)
+    start = next(at for at in range(len(whole)) if whole[at : at + len(first)] == first)
+    behind = start + len(first)
+    middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
+    return whole[:start], whole[behind:middle], whole[middle + len(other) :]
 
 
 HEADS = ("first-token", "means")
 
 _SCALE = 10.0  # of the cosine that training starts from: sure enough to learn from, not so sure that it stops learning
-
-
-def with_means(encoder: Any) -> Any:
-    """An encoder with the head `score_of_means`; weights start at 10, so that the score is 10 times a cosine."""
-    torch = load_torch()
-    score = torch.nn.Linear(encoder.config.hidden_size, 1, bias=False)  # softmax takes a constant away again
-    torch.nn.init.constant_(score.weight, _SCALE)
-    dropout = torch.nn.Dropout(getattr(encoder.config, "hidden_dropout_prob", 0.1))
-    return torch.nn.ModuleDict({"encoder": encoder, "dropout": dropout, "score": score})
 
 
 def score_of_means(net: Any, hidden: Any, real: Any, types: Any) -> Any:
@@ -354,22 +336,22 @@ class ResponseRanker(TransformerClassifier):
 
     def _build(self) -> Any:
         self.padding = int(self.tokenizer.pad_token_id)
+        task = self._task if self.head == "first-token" else "AutoModel"
         if self._settings is not None or self.source is None:
-            settings = self._settings or self._sizes()
-            return self._with_head(getattr(load_transformers(), self._task_of_head()).from_config(settings))
-        kept: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
+            net = getattr(load_transformers(), task).from_config(self._settings or self._sizes())
+        else:
+            kept: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
+            if self.head == "first-token":
+                kept |= {"num_labels": 1, "ignore_mismatched_sizes": True}
+            net = load_pretrained(task, self.source, **kept)
         if self.head == "first-token":
-            kept |= {"num_labels": 1, "ignore_mismatched_sizes": True}
-        return self._with_head(load_pretrained(self._task_of_head(), self.source, **kept))
-
-    def _task_of_head(self) -> str:
-        return self._task if self.head == "first-token" else "AutoModel"
-
-    def _with_head(self, net: Any) -> Any:
-        if self.head == "means":
-            return with_means(net)
-        read_first_token_only(net)
-        return net
+            read_first_token_only(net)
+            return net
+        torch = load_torch()
+        score = torch.nn.Linear(net.config.hidden_size, 1, bias=False)  # softmax takes a constant away again
+        torch.nn.init.constant_(score.weight, _SCALE)  # so that the score is 10 times a cosine
+        dropout = torch.nn.Dropout(getattr(net.config, "hidden_dropout_prob", 0.1))
+        return torch.nn.ModuleDict({"encoder": net, "dropout": dropout, "score": score})
 
     def _loss(self, encoded: Pairs, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()

@@ -305,40 +305,22 @@ _Strength = Callable[[Array, Array], Array]
 _TURN = 512  # images that are changed at once: they and the numbers on the way stay small
 
 
-def _either(most: float) -> _Strength:
-    """Up to ``most`` to one side or the other."""
-    return lambda share, side: most * share * side
-
-
-def _around_one(share: Array, side: Array) -> Array:
-    return 1 + 0.9 * share * side
-
-
-def _bits(share: Array, _: Array) -> Array:
-    bits: Array = 8 - np.rint(4 * share)
-    return bits
-
-
-def _threshold(share: Array, _: Array) -> Array:
-    threshold: Array = np.rint(256 * (1 - share))
-    return threshold
-
-
-def _none(share: Array, _: Array) -> Array:
-    return share
+def _either(most: float, middle: float = 0.0) -> _Strength:
+    """Up to ``most`` to one side or the other of the middle."""
+    return lambda share, side: middle + most * share * side
 
 
 OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
-    "identity": (lambda images, _: images, _none),
-    "autocontrast": (autocontrast, _none),
-    "equalize": (equalize, _none),
+    "identity": (lambda images, _: images, _either(1.0)),
+    "autocontrast": (autocontrast, _either(1.0)),
+    "equalize": (equalize, _either(1.0)),
     "rotate": (rotate, _either(30.0)),
-    "solarize": (solarize, _threshold),
-    "color": (color, _around_one),
-    "posterize": (posterize, _bits),
-    "contrast": (contrast, _around_one),
-    "brightness": (brightness, _around_one),
-    "sharpness": (sharpness, _around_one),
+    "solarize": (solarize, lambda share, _: np.rint(256 * (1 - share))),
+    "color": (color, _either(0.9, 1.0)),
+    "posterize": (posterize, lambda share, _: 8 - np.rint(4 * share)),
+    "contrast": (contrast, _either(0.9, 1.0)),
+    "brightness": (brightness, _either(0.9, 1.0)),
+    "sharpness": (sharpness, _either(0.9, 1.0)),
     "shear_x": (shear_x, _either(0.3)),
     "shear_y": (shear_y, _either(0.3)),
     "translate_x": (translate_x, _either(0.45)),
@@ -378,13 +360,22 @@ def randaugment(
     >>> randaugment(grey, (1, 0, 0), magnitude=5).mean((1, 2)).round(1).tolist()
     [[100.0, 100.0, 100.0], [107.2, 107.2, 107.2]]
     """
-    _check(operations, magnitude, spread)
+    if not 0 <= magnitude <= 10:
+        raise UsageError(f"expected a magnitude in [0, 10], got {magnitude}")
+    if not 0 <= spread < math.inf or operations < 1:
+        raise UsageError(f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}")
     images = check_images(images)
+    whole, view, first = seed
     if isinstance(images, LateImages):
-        whole, view, first = seed
         how = operations, magnitude, spread
         return images.changed(lambda one, row: randaugment(one[None], (whole, view, first + row), *how)[0])
-    drawn = _draws(len(images), seed, operations)
+    # Which operation, a normal number and a uniform one, with the axes (3, operation, sample).
+    drawn = np.empty((3, operations, len(images)))
+    for row in range(len(images)):
+        rng = np.random.default_rng((whole, view, first + row))
+        drawn[0, :, row] = rng.integers(len(OPERATIONS), size=operations)
+        drawn[1, :, row] = rng.standard_normal(operations)
+        drawn[2, :, row] = rng.random(operations)
     share = np.clip(magnitude + spread * drawn[1], 0, 10) / 10
     kinds, side = drawn[0].astype(np.int64), np.where(drawn[2] < 0.5, -1.0, 1.0)
     if isinstance(images, np.ndarray):
@@ -398,18 +389,6 @@ def randaugment(
     return out
 
 
-def _draws(rows: int, seed: Sequence[int], operations: int) -> Array:
-    """Which operation, a normal number and a uniform one, shape (3, operation, sample)."""
-    whole, view, first = seed
-    out = np.empty((rows, 3, operations))
-    for row in range(rows):
-        rng = np.random.default_rng((whole, view, first + row))
-        out[row, 0] = rng.integers(len(OPERATIONS), size=operations)
-        out[row, 1] = rng.standard_normal(operations)
-        out[row, 2] = rng.random(operations)
-    return out.transpose(1, 2, 0)
-
-
 def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
     """One operation after the other on images of one size; the others have the axes (operation, sample)."""
     out = images.copy()
@@ -420,10 +399,3 @@ def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
                 some = rows[start : start + _TURN]
                 out[some] = operation(out[some], strength(shares[some], sides[some]))
     return out
-
-
-def _check(operations: int, magnitude: float, spread: float) -> None:
-    if not 0 <= magnitude <= 10:
-        raise UsageError(f"expected a magnitude in [0, 10], got {magnitude}")
-    if not 0 <= spread < math.inf or operations < 1:
-        raise UsageError(f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}")

@@ -77,7 +77,8 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     special = set(tokenizer.all_special_tokens)
     free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
     candidates = sorted(
-        (piece for piece in free if _suits(piece) and piece not in everything), key=lambda one: (len(one), one)
+        (piece for piece in free if piece and not _unprinted(piece) and piece not in everything),
+        key=lambda one: (len(one), one),
     )
     found: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
@@ -87,17 +88,18 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
                 found[lost[len(found)]] = piece
         if len(found) == len(lost):
             return found
+    more = "" if len(lost) <= 10 else f" and {len(lost) - 10} more"
     raise InputError(
-        f"{len(lost)} unused tokens to stand in for what the tokenizer cannot spell ({_shown(lost)})",
+        f"{len(lost)} unused tokens to stand in for what the tokenizer cannot spell ({' '.join(lost[:10])}{more})",
         got=str(len(found)),
         column="output",
         remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
     )
 
 
-def _suits(piece: str) -> bool:
-    """A stand-in is printed, holds no space, and is not a bare combining mark, which would melt into its neighbour."""
-    return bool(piece) and not any(one.isspace() or unicodedata.category(one)[0] in "MCZ" for one in piece)
+def _unprinted(piece: str) -> bool:
+    """Whether it holds a space, a sign that is not printed or a combining mark, which would melt into its neighbour."""
+    return any(one.isspace() or unicodedata.category(one)[0] in "MCZ" for one in piece)
 
 
 def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:
@@ -106,11 +108,6 @@ def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:
     texts = [frame.replace("{}", piece) for piece in pieces for frame in frames]
     same = np.array([a == b for a, b in zip(spelled(tokenizer, texts), texts, strict=True)], dtype=bool)
     return list(np.all(same.reshape(len(pieces), len(frames)), axis=1))
-
-
-def _shown(letters: Sequence[str]) -> str:
-    more = "" if len(letters) <= 10 else f" and {len(letters) - 10} more"
-    return " ".join(letters[:10]) + more
 
 
 def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
@@ -139,22 +136,19 @@ def check_spelling(
         some = distinct[start : start + 4096]
         back = spelled(tokenizer, [swap.encode(text) for text in some])
         for text, found in zip(some, back, strict=True):
-            if swap.decode(found) != text:
+            back_again = swap.decode(found)
+            if back_again != text:  # where the two part, with a little before it
+                pairs = enumerate(zip(text, back_again, strict=False))
+                at = next((i for i, (a, b) in pairs if a != b), min(len(text), len(back_again)))
+                start = max(0, at - 10)
                 raise InputError(
                     "an output that the tokenizer can spell",
-                    got=f"{_place(text, swap.decode(found))}",
+                    got=f"{back_again[start : at + 12]!r} for {text[start : at + 12]!r}",
                     remedy="give stand_ins={what is lost: an unused token}, or train from scratch with config=... "
                     "and tokens='pieces'",
                     row=first[text],
                     column=column,
                 )
-
-
-def _place(text: str, found: str) -> str:
-    """The first place where two texts part, with a little before it."""
-    at = next((i for i, (a, b) in enumerate(zip(text, found, strict=False)) if a != b), min(len(text), len(found)))
-    start = max(0, at - 10)
-    return f"{found[start : at + 12]!r} for {text[start : at + 12]!r}"
 
 
 CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text

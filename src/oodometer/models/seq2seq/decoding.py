@@ -109,7 +109,9 @@ def score(
                 input_ids=torch.from_numpy(ids).to(device),
                 attention_mask=torch.from_numpy(real).to(device).long(),
             )
-            values[_places(outputs, batch)] = found.cpu().numpy()[own]
+            lengths_here = outputs.lengths[batch]  # where the values of these rows are, row after row
+            before = np.repeat(outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here)
+            values[before + np.arange(int(lengths_here.sum()))] = found.cpu().numpy()[own]
     return Ragged(values, outputs.offsets)
 
 
@@ -119,13 +121,6 @@ def must_be_numbers(logprobs: Array) -> None:
         raise WorkError(
             "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
         )
-
-
-def _places(rows: Ragged, batch: Array) -> Array:
-    """Where the values of the rows at ``batch`` are, row after row."""
-    lengths = rows.lengths[batch]
-    ends = np.cumsum(lengths)
-    return np.repeat(rows.offsets[:-1][batch] - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
 LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
@@ -181,7 +176,8 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     )
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
-    cache, cache_name = None, _cache_name(net)
+    # transformers calls the cache of a decoder ``cache`` since version 5.24, ``past_key_values`` before.
+    cache, cache_name = None, "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
     for step in range(cap):
         given = net(
             encoder_outputs=kind(last_hidden_state=hidden),
@@ -222,11 +218,6 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
         last = ids[..., -1].reshape(-1, 1)
     out.take(place, *kept)
     return out.found(end)
-
-
-def _cache_name(net: Any) -> str:
-    """What transformers calls the cache of a decoder: ``cache`` since version 5.24, ``past_key_values`` before."""
-    return "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
 
 
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,14 +147,8 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
         sizes = {**SIZES, **sizes}
     else:  # the usual numbers of these tokens are those of another vocabulary
         tokens |= {"bos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
-    if kind not in _types():
-        raise UsageError(f"expected model_type of an encoder-decoder such as t5 or bart, got {kind!r}")
-    return build(library.AutoConfig.for_model(kind, **{**sizes, **tokens}))
-
-
-def _types() -> Collection[str]:
-    """Types of model that transformers knows as encoder-decoders for text."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
-    found: Collection[str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-    return found
+    if kind not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
+        raise UsageError(f"expected model_type of an encoder-decoder such as t5 or bart, got {kind!r}")
+    return build(library.AutoConfig.for_model(kind, **{**sizes, **tokens}))

@@ -14,7 +14,7 @@ from ...datasets import Dataset
 from ...errors import InputError, MissingExtraError, UsageError
 from ...store.artifact_cache import content_of, made_anew
 from ..artifacts import WEIGHTS, fingerprint
-from ..base import Answers, Classifier, Progress, Request, Text, check_texts, only_shift
+from ..base import Answers, Classifier, Dev, Folder, Progress, Request, Text, check_texts, only_shift
 from ..torch.batches import Asking, padded, sorted_batches
 from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
@@ -61,14 +61,7 @@ class FrozenEncoder(Classifier):
         self.weights: Array = np.empty((0, 0), dtype=np.float32)
         self.bias: Array = np.empty(0, dtype=np.float32)
 
-    def _fit(
-        self,
-        data: Dataset,
-        truth: Array,
-        dev: tuple[Dataset, Array] | None,
-        checkpoint: str | os.PathLike[str] | None,
-        progress: Progress | None,
-    ) -> None:
+    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
         try:
             from sklearn.linear_model import LogisticRegression
         except ImportError as error:

@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Array, softmax
 from ...datasets import Dataset
 from ..artifacts import WEIGHTS, fingerprint
-from ..base import Answers, Classifier, Progress, Request, class_codes
+from ..base import Answers, Classifier, Dev, Folder, Progress, Request, class_codes
 from .batches import Asking, only_dropout, reading, sorted_batches, token_batches
 from .library import choose_device
 from .library import torch as load_torch
@@ -125,14 +125,7 @@ class TorchClassifier(Classifier):
 
     # ---------------------------------------------------------------- training
 
-    def _fit(
-        self,
-        data: Dataset,
-        truth: Array,
-        dev: tuple[Dataset, Array] | None,
-        checkpoint: str | os.PathLike[str] | None,
-        progress: Progress | None,
-    ) -> None:
+    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
         torch = load_torch()
         device = choose_device(self.device)
         inputs = self._inputs(data)
@@ -307,19 +300,16 @@ class _Said:
         if wanted and not self.first:
             self.first = (logits, *features)
         elif self.request.dropout:
-            self._take_dropout(softmax(logits.astype(np.float64)))
+            p = softmax(logits.astype(np.float64))
+            self.views.append(p.argmax(1))
+            if self.mean is None or self.squares is None:
+                self.mean, self.squares = p, np.zeros_like(p)
+                return
+            away = p - self.mean  # the recurrence of Welford (1962)
+            self.mean = self.mean + away / len(self.views)
+            self.squares += away * (p - self.mean)
         else:
             self.views.append(logits.argmax(1))
-
-    def _take_dropout(self, p: Array) -> None:
-        """Source of the recurrence: Welford (1962)."""
-        self.views.append(p.argmax(1))
-        if self.mean is None or self.squares is None:
-            self.mean, self.squares = p, np.zeros_like(p)
-            return
-        away = p - self.mean
-        self.mean = self.mean + away / len(self.views)
-        self.squares += away * (p - self.mean)
 
     def fields(self) -> dict[str, Any]:
         """Fields of `Answers`; with dropout the mean of the probabilities of the passes in place of the logits."""

@@ -97,9 +97,15 @@ def use_threads(count: int | None = None) -> int:
 @contextmanager
 def idle_threads() -> Iterator[None]:
     """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
+    with _threads(min(torch().get_num_threads(), idle_cores())):
+        yield
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
     library = torch()
     before = library.get_num_threads()
-    library.set_num_threads(min(before, idle_cores()))
+    library.set_num_threads(count)
     try:
         yield
     finally:
@@ -114,16 +120,12 @@ def one_torch_thread() -> Iterator[None]:
     the last bit as one that a worker has. Without torch there is nothing to do: models from outside may need none.
     """
     try:
-        library = torch()
+        torch()
     except MissingExtraError:
         yield
         return
-    before = library.get_num_threads()
-    library.set_num_threads(1)
-    try:
+    with _threads(1):
         yield
-    finally:
-        library.set_num_threads(before)
 
 
 def on_gpu(device: str | None) -> bool:
@@ -152,7 +154,9 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     """
     local, name = Path(source).expanduser(), source.removeprefix(_EXPLICIT)
     is_here = name == source and local.is_dir()
-    if not is_here and name == source and not (_HUB.fullmatch(source) and not _is_path(source)):
+    # A name with one slash means a path where its folder is here, or where it begins as paths do.
+    is_path = source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
+    if not is_here and name == source and (is_path or not _HUB.fullmatch(source)):
         raise InputError(
             f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub",
             got=f"{source!r}, and no such folder is here" if not local.exists() else f"the file {source!r}",
@@ -170,7 +174,10 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     log.setLevel(logging.ERROR)  # each retry would be a line; afterwards the log is as it was
     os.environ[_NO_CONVERSION] = "1"
     try:
-        return _as_saved(make(str(local) if is_here else name, **options))
+        found = make(str(local) if is_here else name, **options)
+        for told in ("local_files_only", "is_local"):  # saved again, a tokenizer would write where it was read from
+            getattr(found, "init_kwargs", {}).pop(told, None)
+        return found
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         if "trust_remote_code" in str(error):
             raise InputError(
@@ -193,11 +200,6 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
         os.environ |= {} if converts is None else {_NO_CONVERSION: converts}
 
 
-def _is_path(source: str) -> bool:
-    """Whether a name with one slash means a path: its folder is here, or it begins as paths do."""
-    return source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
-
-
 def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputError:
     beside = "AutoImageProcessor" if "Image" in loader else "AutoTokenizer"
     write = "; ".join(f"t.{one}.from_pretrained({source!r}).save_pretrained('converted')" for one in (loader, beside))
@@ -218,13 +220,6 @@ def from_hub() -> dict[str, Any]:
     from ...datasets.files import hub_answers
 
     return {} if hub_answers() else {"local_files_only": True}
-
-
-def _as_saved(found: Any) -> Any:
-    """A tokenizer without what tells where it was read from: saved again, it would write that into its folder."""
-    for name in ("local_files_only", "is_local"):
-        getattr(found, "init_kwargs", {}).pop(name, None)
-    return found
 
 
 _NUMBERED = re.compile(r"LABEL_(\d+)")

@@ -129,15 +129,9 @@ def _checksum(tensors: Mapping[str, Any]) -> str:
     parts: list[str | bytes] = []
     for name in sorted(tensors):
         value = tensors[name].contiguous()
-        flat = value.reshape(-1).view(_library_of_tensors().uint8) if value.numel() else value.reshape(-1)
+        flat = value.reshape(-1).view(load_torch().uint8) if value.numel() else value.reshape(-1)
         parts += [f"{name} {value.dtype} {tuple(value.shape)}", flat.numpy().tobytes()]
     return checksum(*parts)
-
-
-def _library_of_tensors() -> Any:
-    from .library import torch
-
-    return torch()
 
 
 def _library() -> Any:
@@ -448,9 +442,11 @@ def train(
     last = total if hooks.stop_after is None else min(total, hooks.stop_after)
     state = _State(net, optimizer, config.fingerprint(name), checkpoint)
     if checkpoint is not None:
-        state.done = state.first = restore_checkpoint(
-            checkpoint, net, optimizer, fingerprint=state.name, fits=lambda step: _fits(step, last, hooks)
-        )
+
+        def fits(step: int) -> bool:
+            return step <= last and (hooks.goes_on is None or hooks.goes_on(step))
+
+        state.done = state.first = restore_checkpoint(checkpoint, net, optimizer, fingerprint=state.name, fits=fits)
     net.train()
     cast = autocast(config.precision, next(iter(net.parameters())).device.type)
     try:
@@ -473,7 +469,10 @@ def train(
                 state.whole = False
                 optimizer.step()
                 state.done, state.whole = state.done + 1, True
-                _told(state, hooks, last)
+                if hooks.on_step is not None:
+                    hooks.on_step(state.done)
+                if hooks.progress is not None:
+                    hooks.progress(state.done, last)
                 if time.monotonic() - state.written > config.checkpoint_seconds:
                     state.keep()
             if state.done == first_steps[epoch + 1]:
@@ -496,14 +495,3 @@ def autocast(precision: str, device: str) -> Callable[[], AbstractContextManager
     torch = load_torch()
     kind = getattr(torch, precision)
     return lambda: torch.autocast(device, dtype=kind)
-
-
-def _fits(step: int, last: int, hooks: Hooks) -> bool:
-    return step <= last and (hooks.goes_on is None or hooks.goes_on(step))
-
-
-def _told(state: _State, hooks: Hooks, last: int) -> None:
-    if hooks.on_step is not None:
-        hooks.on_step(state.done)
-    if hooks.progress is not None:
-        hooks.progress(state.done, last)
