@@ -15,13 +15,12 @@ import numpy as np
 
 from ..arrays import Array, Ragged
 from ..errors import InputError, MissingExtraError, UsageError, WorkError
-from ..store.artifact_cache import made_anew
 from .artifacts import fingerprint
 from .base import Progress
 from .tokens import Vocabulary
 from .torch.library import from_hub
 from .torch.library import torch as load_torch
-from .torch.training import Hooks, TrainingConfig, read_tensors, train, write_tensors
+from .torch.training import Hooks, TrainingConfig, kept_tensors, read_tensors, train, write_tensors
 
 
 @final
@@ -280,15 +279,10 @@ def _store_word2vec(folder: Path, model: Any, name: str, done: int) -> None:
 
 def _restore_word2vec(folder: Path, model: Any, name: str) -> int:
     """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
-    try:
-        tensors, about = read_tensors(folder / _WORD2VEC_FILE)
-    except OSError:
+    kept = kept_tensors(folder / _WORD2VEC_FILE, name)
+    if kept is None:
         return 0
-    except InputError as error:  # an unreadable checkpoint is none: the training starts again
-        made_anew(folder / _WORD2VEC_FILE, f"expected {error.expected}, got {error.got}")
-        return 0
-    if about.get("fingerprint") != name:
-        return 0
+    tensors, about = kept
     model.wv.vectors[:] = tensors["vectors"].numpy()
     model.syn1neg[:] = tensors["negative"].numpy()
     model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))

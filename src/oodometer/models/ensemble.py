@@ -273,18 +273,14 @@ def train_deep_ensemble(
             _trained(model, seed, home, about, fit, part_of(progress, place, len(seeds), STEPS))
             for place, (seed, model) in enumerate(zip(seeds, untrained, strict=True))
         ]
-        return _ensemble(models, seeds)
-    apart = list(untrained)
-    runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
-    assert runner is not None
-    with member_folder(home) as folder:
-        members = [_member(model, seed, folder, about) for seed, model in zip(seeds, apart, strict=True)]
-        train_members(members, fit, runner, progress=progress)
-        models = [_kept(one) for one in members]
-    return _ensemble(models, seeds)
-
-
-def _ensemble(models: Sequence[Classifier], seeds: Sequence[int]) -> Ensemble:
+    else:
+        apart = list(untrained)
+        runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
+        assert runner is not None
+        with member_folder(home) as folder:
+            members = [_member(model, seed, folder, about) for seed, model in zip(seeds, apart, strict=True)]
+            train_members(members, fit, runner, progress=progress)
+            models = [_kept(one) for one in members]
     return Ensemble(models, names=[f"seed_{seed}" for seed in seeds], average=True)
 
 

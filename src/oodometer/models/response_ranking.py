@@ -27,7 +27,7 @@ _AT_ONCE = 4096  # texts given to the tokenizer together
 @final
 @dataclass(frozen=True)
 class Pairs:
-    """Every (context, candidate) of some dialogues, as `Encoded` wants them.
+    """Every (context, candidate) of some dialogues, encoded.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ _PIXELS = 64 * 32 * 32
 
 
 class Images:
-    """Images before they become tensors, as `Encoded` wants them; all cost the same."""
+    """Images before they become tensors; all cost the same."""
 
     def __init__(self, pixels: Any) -> None:
         self.pixels = pixels

@@ -96,23 +96,23 @@ class FrozenEncoder(Classifier):
         self.net.to(device)
         sequences = piece_ids(self.tokenizer, check_texts(texts), self.max_length)
         batches = sorted_batches(sequences.lengths, self.batch_size)
-        kept = (
-            None
-            if checkpoint is None
-            else _Kept(Path(checkpoint), {**self.options(), "files": content_of(self.source)}, sequences.values)
-        )
-        places = {int(batch[0]): place for place, batch in enumerate(batches, 1)}
+        home = None
+        if checkpoint is not None:  # one file a batch, in a folder named after settings and texts
+            settings = {**self.options(), "files": content_of(self.source)}
+            home = Path(checkpoint) / fingerprint(settings, sequences.values)
+            home.mkdir(parents=True, exist_ok=True)
         with Asking(batches, len(texts), progress) as asking:
-            for batch in asking:
-                part = None if kept is None else kept.read(places[int(batch[0])])
+            for place, batch in enumerate(asking, 1):
+                path = None if home is None else home / f"{place:06d}.safetensors"
+                part = None if path is None else _kept_states(path)
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
                     held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
                     summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
                     part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
-                    if kept is not None:
-                        kept.write(places[int(batch[0])], part)
+                    if path is not None:
+                        write_tensors(path, {"states": torch.from_numpy(part)}, {})
                 asking.take(part)
         (out,) = asking.found
         return out
@@ -170,27 +170,11 @@ class FrozenEncoder(Classifier):
             self.net = load_pretrained("AutoModel", self.source).eval()
 
 
-@final
-class _Kept:
-    """States that were computed before, one file a batch, in a folder named after settings and texts."""
-
-    def __init__(self, folder: Path, settings: dict[str, Any], values: Array) -> None:
-        self.folder = folder / fingerprint(settings, values)
-        self.folder.mkdir(parents=True, exist_ok=True)
-
-    def read(self, batch: int) -> Array | None:
-        path = self._path(batch)
-        if not path.is_file():
-            return None
-        try:
-            found: Array = read_tensors(path)[0]["states"].numpy()
-            return found
-        except (InputError, LookupError):
-            made_anew(path, "the states kept there are damaged or of another version")
-            return None
-
-    def write(self, batch: int, states: Array) -> None:
-        write_tensors(self._path(batch), {"states": load_torch().from_numpy(states)}, {})
-
-    def _path(self, batch: int) -> Path:
-        return self.folder / f"{batch:06d}.safetensors"
+def _kept_states(path: Path) -> Array | None:
+    """States of a batch that were computed before."""
+    try:
+        found: Array | None = read_tensors(path)[0]["states"].numpy() if path.is_file() else None
+        return found
+    except (InputError, LookupError):
+        made_anew(path, "the states kept there are damaged or of another version")
+        return None

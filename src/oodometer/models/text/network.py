@@ -54,7 +54,7 @@ def _dropped(text: str, rng: np.random.Generator, share: float) -> str:
 
 
 class Tokens:
-    """Token ids of texts, as `Encoded` wants them."""
+    """Token ids of texts."""
 
     def __init__(self, ids: Ragged) -> None:
         self.ids = ids

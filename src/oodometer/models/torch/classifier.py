@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,18 +32,6 @@ from .training import (
 )
 
 
-class Encoded(Protocol):
-    """Examples as numbers, before they become tensors."""
-
-    @property
-    def lengths(self) -> Array:
-        """What each sample costs, int64, shape (sample,): batches hold samples of about the same."""
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """All numbers: they name the data in a fingerprint."""
-
-
 class TorchClassifier(Classifier):
     """A classifier that is a torch network; a layer for a modality says how examples become tensors.
 
@@ -66,7 +54,11 @@ class TorchClassifier(Classifier):
 
     @abstractmethod
     def _encode(self, inputs: Any) -> Any:
-        """`Encoded` inputs."""
+        """Inputs as numbers, before they become tensors.
+
+        They have ``lengths``, int64, shape (sample,), what each costs: batches hold samples of about the same; and
+        ``arrays``, all numbers, which name the data in a fingerprint.
+        """
 
     @abstractmethod
     def _build(self) -> Any:

@@ -44,16 +44,10 @@ def restore_checkpoint(
 
     ``fits`` is asked with the steps done before anything is loaded: False leaves the state alone.
     """
-    path = folder / CHECKPOINT
-    if not path.is_file():
+    kept = kept_tensors(folder / CHECKPOINT, fingerprint)
+    if kept is None or (fits is not None and not fits(int(kept[1]["step"]))):
         return 0
-    try:
-        tensors, about = read_tensors(path)
-    except InputError as error:  # an unreadable checkpoint is none: the training starts again
-        made_anew(path, f"expected {error.expected}, got {error.got}")
-        return 0
-    if about.get("fingerprint") != fingerprint or (fits is not None and not fits(int(about["step"]))):
-        return 0
+    tensors, about = kept
     load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
@@ -62,6 +56,18 @@ def restore_checkpoint(
             state.setdefault(int(place), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     return int(about["step"])
+
+
+def kept_tensors(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, str]] | None:
+    """Tensors of this very training and what is said of them; None where there are none, or where none can be read."""
+    if not path.is_file():
+        return None
+    try:
+        tensors, about = read_tensors(path)
+    except InputError as error:  # the training starts again
+        made_anew(path, f"expected {error.expected}, got {error.got}")
+        return None
+    return (tensors, about) if about.get("fingerprint") == fingerprint else None
 
 
 def weights(net: Any) -> dict[str, Any]:
