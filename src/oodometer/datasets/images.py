@@ -147,20 +147,15 @@ def decode_image(image: Any) -> Array:
 
 def _pixels(image: Any) -> Array:
     """A PIL image as uint8 (height, width, 3). Pillow itself would cut 16 bits off at 255: all would be white."""
-    image = _upright(image)
+    from PIL import ImageOps
+
+    try:  # seen as its EXIF says
+        turned = image.getexif().get(_ORIENTATION, 1) != 1
+        image = ImageOps.exif_transpose(image) if turned else image
+    except Exception:  # damaged EXIF beside good pixels; every reader of it raises something else
+        pass
     if image.mode.startswith("I;16"):
         return np.stack([(np.asarray(image) >> 8).astype(np.uint8)] * 3, -1)
     if image.mode in ("I", "F"):
         raise _UnknownRangeError(f"pixels of 32 bits (mode {image.mode}), whose range nothing tells")
     return np.asarray(image.convert("RGB"))
-
-
-def _upright(image: Any) -> Any:
-    """The image as its EXIF says that it should be seen; as it is where that cannot be read."""
-    from PIL import ImageOps
-
-    try:
-        turned = image.getexif().get(_ORIENTATION, 1) != 1
-        return ImageOps.exif_transpose(image) if turned else image
-    except Exception:  # damaged EXIF beside good pixels; every reader of it raises something else
-        return image

@@ -99,7 +99,9 @@ class OutsideClassifier(Classifier):
 
     def _checked_outputs(self, outputs: Any, rows: int) -> Array:
         try:
-            found = np.asarray(as_numpy(_plain_outputs(outputs)), dtype=np.float64)
+            plain = getattr(outputs, "logits", outputs)  # of the output records of transformers
+            plain = plain.detach().float().cpu() if hasattr(plain, "detach") else plain
+            found = np.asarray(as_numpy(plain), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise self._wrong(rows, type(outputs).__name__) from error
         if found.ndim != 2 or len(found) != rows or found.shape[1] < 2:
@@ -172,15 +174,6 @@ class OutsideClassifier(Classifier):
     @classmethod
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         raise UsageError("a model from outside is not loaded from a folder; name it again")
-
-
-def _plain_outputs(outputs: Any) -> Any:
-    """A tensor of torch as an array, wherever it lies."""
-    if hasattr(outputs, "logits"):  # the output records of transformers
-        outputs = outputs.logits
-    if hasattr(outputs, "detach"):
-        outputs = outputs.detach().float().cpu()
-    return outputs
 
 
 @final

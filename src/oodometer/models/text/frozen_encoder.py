@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, final
@@ -82,13 +81,7 @@ class FrozenEncoder(Classifier):
         self.weights = (full / spread).astype(np.float32)
         self.bias = (shift - (full / spread) @ centre).astype(np.float32)
 
-    def states(
-        self,
-        texts: Sequence[Text],
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Array:
+    def states(self, texts: Sequence[Text], *, checkpoint: Folder = None, progress: Progress | None = None) -> Array:
         """Mean state of each text, float32, shape (sample, dimension); also useful as ``features`` of a record."""
         torch = load_torch()
         self._open()

@@ -136,18 +136,13 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
         return ragged(rows), len(cut)
     room = max_length - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-    before, after = _special_ids(tokenizer)
-    kept = (row[:room] if end else ends(row, room) for row in plain)
-    return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
-
-
-def _special_ids(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """Ids that the tokenizer puts before and after a single text."""
-    body = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
+    # Ids that the tokenizer puts before and after a single text.
+    body, whole = tokenizer("a", add_special_tokens=False)["input_ids"], tokenizer("a")["input_ids"]
     windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
     start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
-    return whole[:start], whole[start + len(body) :]
+    before, after = whole[:start], whole[start + len(body) :]
+    kept = (row[:room] if end else ends(row, room) for row in plain)
+    return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
 
 
 def room_of_each(first: Array, second: Array, room: int) -> tuple[Array, Array]:

@@ -212,7 +212,12 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
     if not layers:
         raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")
     net.eval()
-    attention = [one for one in net.modules() if _drops_weights(one, kinds)]
+    attention = []
+    for one in net.modules():  # an attention may read the rate of a dropout layer, or a number, and drop by itself
+        rate = getattr(one, "dropout", None)
+        rate = rate.p if isinstance(rate, kinds) else rate
+        if "Attention" in type(one).__name__ and isinstance(rate, float) and rate > 0:
+            attention.append(one)
     for one in layers:
         one.train()
     for one in attention:
@@ -223,10 +228,3 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
             yield tuple
     finally:
         net.eval()
-
-
-def _drops_weights(module: Any, kinds: tuple[type[Any], ...]) -> bool:
-    """Whether a module is an attention that reads the rate of a dropout layer, or a number, and drops by itself."""
-    rate = getattr(module, "dropout", None)
-    rate = rate.p if isinstance(rate, kinds) else rate
-    return "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0
