@@ -84,12 +84,8 @@ class Dataset:
         for what in ("targets", "types", "ids"):
             found = len(getattr(self, what))
             if found not in (0, len(self.inputs)):
-                raise InputError(
-                    f"{len(self.inputs)} {what}, one an input, or none",
-                    got=str(found),
-                    remedy="align them by sample",
-                    column=what,
-                )
+                expected = f"{len(self.inputs)} {what}, one an input, or none"
+                raise InputError(expected, got=str(found), remedy="align them by sample", column=what)
 
     @classmethod
     def of_rows(cls, name: str, rows: Sequence[Row], source: str) -> Dataset:
@@ -157,12 +153,8 @@ class Dataset:
         """The rows whose input and target are good. Raises `InputError` where none is."""
         places = [i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)]
         if not places:
-            raise InputError(
-                f"rows of {self.name} that are short enough",
-                got=f"none of {len(self)}",
-                remedy="allow longer ones",
-                file=self.source,
-            )
+            expected = f"rows of {self.name} that are short enough"
+            raise InputError(expected, got=f"none of {len(self)}", remedy="allow longer ones", file=self.source)
         return self.take(places)
 
     def sample(self, rows: int | None, seed: int) -> Dataset:

@@ -107,12 +107,8 @@ def data_folder() -> Path | None:
     if named:
         folder = Path(named)
         if not folder.is_dir():
-            raise InputError(
-                "a folder of data sets in OODOMETER_DATA",
-                got="no such folder",
-                remedy="name the folder, or unset it to load from the hub",
-                file=named,
-            )
+            remedy = "name the folder, or unset it to load from the hub"
+            raise InputError("a folder of data sets in OODOMETER_DATA", got="no such folder", remedy=remedy, file=named)
         return folder
     root = Path(__file__).resolve().parents[3]
     beside = root.parent / "shared" / "data"

@@ -127,12 +127,8 @@ def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequ
     rows = hub_rows(source, part)
     image, label = (next((one for one in names if one in rows.column_names), None) for names in _COLUMNS)
     if image is None or label is None:
-        raise InputError(
-            "columns image and label",
-            got=", ".join(rows.column_names),
-            remedy="name another set on the hub",
-            file=source,
-        )
+        expected = "columns image and label"
+        raise InputError(expected, got=", ".join(rows.column_names), remedy="name another set on the hub", file=source)
     out = np.empty((len(rows), *shape), dtype=np.uint8)
     for row, one in enumerate(rows[image]):
         _put(out, row, one, Path(source), read)
@@ -218,12 +214,8 @@ def cifar10n(labels: str = "aggre") -> Dataset:
     clean, given = read_npz(path, "clean_label", name)
     data = cifar10("train")
     if clean.tolist() != list(data.targets):
-        raise InputError(
-            "labels in the order of the training images",
-            got="another order",
-            remedy="fetch both files again",
-            file=str(path),
-        )
+        expected = "labels in the order of the training images"
+        raise InputError(expected, got="another order", remedy="fetch both files again", file=str(path))
     noisy = image_set("cifar10n", data.inputs, given, "train", path, _SHAPE)
     return replace(noisy, name=f"cifar10n-{labels}")
 

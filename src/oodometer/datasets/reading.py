@@ -85,24 +85,16 @@ def check_found(wanted: Sequence[str], held: Any, file: str | None, what: str, o
     """The names that are wanted; `InputError` where one is not there: it says which there are."""
     for name in wanted:
         if name not in held:
-            raise InputError(
-                what,
-                got=f"no {name!r}; there are {', '.join(list(held)[:12])}",
-                file=file,
-                remedy=f"name one of them with {option}",
-            )
+            remedy = f"name one of them with {option}"
+            raise InputError(what, got=f"no {name!r}; there are {', '.join(list(held)[:12])}", file=file, remedy=remedy)
     return tuple(wanted)
 
 
 def check_modality(modality: Modality, reads: Sequence[Modality], file: str | None) -> None:
     """Raise `InputError` where a model does not read what the data hold."""
     if modality not in reads:
-        raise InputError(
-            f"data of the kind {' or '.join(reads)}, which the model reads",
-            got=modality,
-            remedy="name another model or other columns (--input)",
-            file=file,
-        )
+        expected = f"data of the kind {' or '.join(reads)}, which the model reads"
+        raise InputError(expected, got=modality, remedy="name another model or other columns (--input)", file=file)
 
 
 def decoded(
@@ -375,12 +367,8 @@ class DialogueExamples(Examples):
         held = table.columns
         usual = columns.inputs or tuple(name for name in TURNS if name in held)[:1]
         if not usual:
-            raise InputError(
-                f"a column with the turns, such as {TURNS[0]}, or with a context",
-                got=", ".join(held[:12]),
-                file=table.file,
-                remedy="name it with --input COLUMN",
-            )
+            expected = f"a column with the turns, such as {TURNS[0]}, or with a context"
+            raise InputError(expected, got=", ".join(held[:12]), file=table.file, remedy="name it with --input COLUMN")
         self.turns = check_found(usual, held, table.file, "a column of turns", "--input")[0]
         named = [one for one in (columns.label, columns.id, *columns.keep) if one]
         check_found(named, held, table.file, "a column", "--label, --id or --keep")

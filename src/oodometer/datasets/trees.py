@@ -273,12 +273,8 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
         wanted = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
         files = [path for path in files if path.parent.name in wanted]
     if not files:
-        raise InputError(
-            f"files .mrg of {part}",
-            got="none",
-            remedy=f"put the release into OODOMETER_DATA as {_PENN}",
-            file=str(home),
-        )
+        expected = f"files .mrg of {part}"
+        raise InputError(expected, got="none", remedy=f"put the release into OODOMETER_DATA as {_PENN}", file=str(home))
     return [found for path in files for found in _penn_file(path, part)]
 
 

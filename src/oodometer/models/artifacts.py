@@ -145,12 +145,8 @@ def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) 
     name = str(read_description(home)["kind"])
     kind = kind_named(name, family)
     if kind is None:
-        raise InputError(
-            f"{what} of a kind that this version knows",
-            got=repr(name),
-            file=str(folder),
-            remedy="name another folder or update oodometer",
-        )
+        remedy = "name another folder or update oodometer"
+        raise InputError(f"{what} of a kind that this version knows", got=repr(name), file=str(folder), remedy=remedy)
     return kind.load(home)
 
 

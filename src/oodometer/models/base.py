@@ -146,12 +146,8 @@ class Classifier(Artifact):
         """The inputs of a data set of the right modality, checked; or inputs as they are, checked."""
         if isinstance(data, Dataset):
             if data.modality not in self.reads:
-                raise InputError(
-                    f"inputs of the modality {' or '.join(self.reads)}",
-                    got=data.modality,
-                    remedy="use another model",
-                    file=data.source or None,
-                )
+                expected = f"inputs of the modality {' or '.join(self.reads)}"
+                raise InputError(expected, got=data.modality, remedy="use another model", file=data.source or None)
             data = data.inputs
         return self._checked(data)
 
@@ -240,13 +236,8 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
     place = {name: code for code, name in enumerate(named)}
     for row, one in enumerate(found, 1):
         if one not in place:
-            raise InputError(
-                f"one of the classes {', '.join(map(str, named))}",
-                got=repr(one),
-                remedy="name it among the classes",
-                row=row,
-                column="label",
-            )
+            expected = f"one of the classes {', '.join(map(str, named))}"
+            raise InputError(expected, got=repr(one), remedy="name it among the classes", row=row, column="label")
     return np.array([place[one] for one in found], dtype=np.int64), named
 
 
@@ -376,12 +367,8 @@ class Answers:
             own = self.variance[np.arange(len(self.variance)), self.distribution.argmax(1)]
             columns = fields.get("columns", {})
             if "variance" in columns:
-                raise InputError(
-                    "no column variance beside that of the answers",
-                    got="one",
-                    remedy="give it another name, or leave it out",
-                    column="variance",
-                )
+                expected = "no column variance beside that of the answers"
+                raise InputError(expected, got="one", remedy="give it another name, or leave it out", column="variance")
             fields["columns"] = {**columns, "variance": own}
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]

@@ -38,11 +38,8 @@ class WordVectors:
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
-            raise InputError(
-                "one vector a word",
-                got=f"{len(self.words)} words and shape {self.matrix.shape}",
-                remedy="give a matrix (word, dimension)",
-            )
+            got = f"{len(self.words)} words and shape {self.matrix.shape}"
+            raise InputError("one vector a word", got=got, remedy="give a matrix (word, dimension)")
 
     @property
     def dimensions(self) -> int:
@@ -359,12 +356,8 @@ def train_glove(
     vocabulary = Vocabulary.learn(texts, most=how.vocab_size, least_count=how.least_count)
     i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), how.window)
     if not len(x):
-        raise InputError(
-            f"words that occur {how.least_count} times near each other",
-            got="none",
-            remedy="give more texts",
-            column="text",
-        )
+        expected = f"words that occur {how.least_count} times near each other"
+        raise InputError(expected, got="none", remedy="give more texts", column="text")
     training = TrainingConfig(
         epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
     )

@@ -111,11 +111,8 @@ def mixed(
     counts = _counts([share for _, share in parts], total)
     for (part, share), count in zip(parts, counts, strict=True):
         if share > 0 and count == 0:
-            raise InputError(
-                f"a share of {part.name} that gives at least one of {total} rows",
-                got=f"{share:g}",
-                remedy="mix more rows or raise the share",
-            )
+            expected = f"a share of {part.name} that gives at least one of {total} rows"
+            raise InputError(expected, got=f"{share:g}", remedy="mix more rows or raise the share")
     out = _repeated(source, total - sum(counts), seed)
     for (part, _), count in zip(parts, counts, strict=True):
         if count:

@@ -52,14 +52,8 @@ def matched(
                 )
             key = inner.pop()
         if key not in names:
-            raise InputError(
-                f"one of the model's classes, {', '.join(list(names)[:8])}",
-                got=repr(plain),
-                file=file,
-                row=row,
-                column=column,
-                remedy=remedy,
-            )
+            expected = f"one of the model's classes, {', '.join(list(names)[:8])}"
+            raise InputError(expected, got=repr(plain), file=file, row=row, column=column, remedy=remedy)
         out.append(names[key])
     return out
 

@@ -81,12 +81,8 @@ def _pretrained(name: str, max_length: int | None, device: str | None) -> Classi
     local = Path(name).expanduser()
     if local.exists() and not (local / "config.json").is_file():
         got = "a file" if local.is_file() else ", ".join(sorted(one.name for one in local.iterdir())[:6]) or "nothing"
-        raise InputError(
-            "the folder of a model, with config.json or oodometer_model.json in it",
-            got=got,
-            file=name,
-            remedy="name the folder that save_pretrained, or save, wrote",
-        )
+        expected = "the folder of a model, with config.json or oodometer_model.json in it"
+        raise InputError(expected, got=got, file=name, remedy="name the folder that save_pretrained, or save, wrote")
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
     if any(one.endswith(_TEXT) for one in kinds) and config.num_labels == 1 and config.problem_type != "regression":
@@ -122,12 +118,8 @@ def _imported(name: str) -> Any:
             f"a module {module}", got=str(error), remedy="check the name, or run in its folder", file=name
         ) from error
     except (Exception, SystemExit) as error:  # somebody else's code
-        raise InputError(
-            f"a module {module} that can be imported",
-            got=f"{type(error).__name__}: {error}"[:160],
-            remedy="mend it",
-            file=name,
-        ) from error
+        got = f"{type(error).__name__}: {error}"[:160]
+        raise InputError(f"a module {module} that can be imported", got=got, remedy="mend it", file=name) from error
     finally:
         if added:
             sys.path.remove(here)
@@ -164,22 +156,14 @@ def _of_object(
             remedy="wrap it in CalibratedClassifierCV, or give a function that answers with probabilities",
         )
     if not callable(found) or isinstance(found, type):
-        raise InputError(
-            "a function, a fitted estimator or a torch module",
-            got=repr(found)[:80],
-            file=name,
-            remedy="name a function that returns one",
-        )
+        expected = "a function, a fitted estimator or a torch module"
+        raise InputError(expected, got=repr(found)[:80], file=name, remedy="name a function that returns one")
     if _needs_nothing(found):
         try:
             made = found()
         except (Exception, SystemExit) as error:  # somebody else's code
-            raise InputError(
-                "a function that gives a model",
-                got=f"{type(error).__name__}: {error}"[:160],
-                file=name,
-                remedy="mend it",
-            ) from error
+            got = f"{type(error).__name__}: {error}"[:160]
+            raise InputError("a function that gives a model", got=got, file=name, remedy="mend it") from error
         if made is found or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
             raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
         return _of_object(made, name, gives, classes, device)

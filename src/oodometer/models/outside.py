@@ -452,12 +452,8 @@ class OnnxClassifier(OutsideClassifier):
             return self._pixels(inputs, about.shape)
         wanted = about.shape[1]
         if isinstance(wanted, int) and found.shape[1] != wanted:
-            raise InputError(
-                f"{wanted} columns",
-                got=str(found.shape[1]),
-                file=self.name,
-                remedy="name the columns in their order with --input",
-            )
+            remedy = "name the columns in their order with --input"
+            raise InputError(f"{wanted} columns", got=str(found.shape[1]), file=self.name, remedy=remedy)
         return found
 
     def _pixels(self, images: Any, shape: Sequence[Any]) -> Array:
@@ -478,10 +474,6 @@ class OnnxClassifier(OutsideClassifier):
         except Exception as error:
             raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
         if not isinstance(found, np.ndarray):
-            raise InputError(
-                "an output that is an array",
-                got=type(found).__name__,
-                file=self.name,
-                remedy="export it without ZipMap (options={'zipmap': False})",
-            )
+            remedy = "export it without ZipMap (options={'zipmap': False})"
+            raise InputError("an output that is an array", got=type(found).__name__, file=self.name, remedy=remedy)
         return found

@@ -288,12 +288,8 @@ class ResponseRanker(TransformerClassifier):
         model.net = load_pretrained(cls._task, source, expected="a ranker").eval()
         outputs = int(model.net.config.num_labels)
         if outputs > 2:
-            raise InputError(
-                "a ranker, with one output or two",
-                got=f"{outputs} outputs",
-                remedy="train its encoder to rank (ResponseRanker.fit)",
-                file=source,
-            )
+            remedy = "train its encoder to rank (ResponseRanker.fit)"
+            raise InputError("a ranker, with one output or two", got=f"{outputs} outputs", remedy=remedy, file=source)
         model._difference = outputs == 2
         read_first_token_only(model.net)
         model.padding = int(model.tokenizer.pad_token_id)

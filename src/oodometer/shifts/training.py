@@ -163,12 +163,8 @@ def _shown(partner: Array, classes: int, correlation: float, randomized: bool, r
     if randomized:
         return rng.integers(classes, size=len(partner))
     if classes < 2 and correlation < 1:
-        raise InputError(
-            "simple images of at least two classes",
-            got="one",
-            remedy="with a single class the correlation can only be 1",
-            column="label",
-        )
+        remedy = "with a single class the correlation can only be 1"
+        raise InputError("simple images of at least two classes", got="one", remedy=remedy, column="label")
     paired = rng.random(len(partner)) < correlation
     others = rng.integers(max(classes - 1, 1), size=len(partner))
     return np.where(paired, partner, others + (others >= partner))

@@ -38,12 +38,8 @@ class StandIns:
         self.mapping = dict(mapping or {})
         both = [*self.mapping, *self.mapping.values()]
         if len(set(both)) < len(both) or "" in both:
-            raise InputError(
-                "stand-ins that all differ from one another and from what they stand for, none empty",
-                got=repr(self.mapping),
-                column="stand_ins",
-                remedy="give each its own",
-            )
+            expected = "stand-ins that all differ from one another and from what they stand for, none empty"
+            raise InputError(expected, got=repr(self.mapping), column="stand_ins", remedy="give each its own")
         self._other = {**self.mapping, **{value: key for key, value in self.mapping.items()}}
         longest_first = sorted(self._other, key=lambda one: (-len(one), one))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if both else None
@@ -278,11 +274,6 @@ def check_strings(values: Sequence[Any], column: str, *, some: bool = True, fill
         raise InputError("a list of strings", got="none", remedy="give at least one", column=column)
     for row, one in enumerate(found, 1):
         if not isinstance(one, str) or (filled and not one.strip()):
-            raise InputError(
-                "a string that is not empty" if filled else "a string",
-                got=repr(one),
-                remedy="drop the row or fill the cell",
-                row=row,
-                column=column,
-            )
+            expected = "a string that is not empty" if filled else "a string"
+            raise InputError(expected, got=repr(one), remedy="drop the row or fill the cell", row=row, column=column)
     return found

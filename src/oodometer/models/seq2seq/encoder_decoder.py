@@ -59,12 +59,8 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     """
     home = Path(path)
     if not home.is_dir():
-        raise InputError(
-            "a folder of snapshots",
-            got="no such folder",
-            file=str(home),
-            remedy="name the one that fit(snapshots=...) wrote",
-        )
+        remedy = "name the one that fit(snapshots=...) wrote"
+        raise InputError("a folder of snapshots", got="no such folder", file=str(home), remedy=remedy)
     found = {int(match[1]): one for one in home.iterdir() if one.is_dir() and (match := _NAME.fullmatch(one.name))}
     return [found[step] for step in sorted(found)]
 
@@ -194,21 +190,12 @@ def record_of(
 def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
     """One gold output an input, a string or None; `InputError` else."""
     if len(gold) != len(inputs):
-        raise InputError(
-            f"{len(inputs)} gold outputs, one an input",
-            got=str(len(gold)),
-            remedy="align them by sample",
-            column="gold",
-        )
+        remedy = "align them by sample"
+        raise InputError(f"{len(inputs)} gold outputs, one an input", got=str(len(gold)), remedy=remedy, column="gold")
     for row, one in enumerate(gold, 1):
         if one is not None and not isinstance(one, str):
-            raise InputError(
-                "a string, or None where the gold output is unknown",
-                got=repr(one),
-                remedy="drop the row or fill the cell",
-                row=row,
-                column="gold",
-            )
+            expected = "a string, or None where the gold output is unknown"
+            raise InputError(expected, got=repr(one), remedy="drop the row or fill the cell", row=row, column="gold")
 
 
 def _objects(values: Sequence[Any]) -> Any:
@@ -268,12 +255,8 @@ def pairs_of(data: Any, outputs: Sequence[str] | None = None) -> tuple[list[str]
 def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """`InputError` where there is not one output an input."""
     if len(inputs) != len(outputs):
-        raise InputError(
-            f"{len(inputs)} outputs, one an input",
-            got=str(len(outputs)),
-            remedy="align them by sample",
-            column="output",
-        )
+        remedy = "align them by sample"
+        raise InputError(f"{len(inputs)} outputs, one an input", got=str(len(outputs)), remedy=remedy, column="output")
 
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more

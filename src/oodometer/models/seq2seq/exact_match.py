@@ -75,12 +75,8 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
     [True]
     """
     if len(outputs) != len(golds):
-        raise InputError(
-            f"{len(outputs)} gold outputs, one an output",
-            got=str(len(golds)),
-            column="gold",
-            remedy="align them by sample",
-        )
+        expected = f"{len(outputs)} gold outputs, one an output"
+        raise InputError(expected, got=str(len(golds)), column="gold", remedy="align them by sample")
     for column, values in (("output", outputs), ("gold", golds)):
         for row, one in enumerate(values, 1):
             if not isinstance(one, str):

@@ -28,12 +28,8 @@ def load_config(source: str) -> Any:
     """transformers' configuration of a folder or a hub name; `InputError` where it is of no encoder-decoder."""
     found = _read("AutoConfig", source)
     if not getattr(found, "is_encoder_decoder", False):
-        raise InputError(
-            "an encoder-decoder such as T5 or BART",
-            got=f"a model of the type {found.model_type!r}",
-            remedy="name another model",
-            file=source,
-        )
+        got = f"a model of the type {found.model_type!r}"
+        raise InputError("an encoder-decoder such as T5 or BART", got=got, remedy="name another model", file=source)
     return found
 
 

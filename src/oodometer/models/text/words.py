@@ -46,12 +46,7 @@ class WordsNetwork(TextClassifier):
     training, device : how and where to train.
     """
 
-    arguments: ClassVar[tuple[str, ...]] = (
-        "dimensions",
-        "tune_vectors",
-        "vocab_size",
-        "max_length",
-    )
+    arguments: ClassVar[tuple[str, ...]] = ("dimensions", "tune_vectors", "vocab_size", "max_length")
 
     def __init__(
         self,
@@ -170,12 +165,7 @@ class Convolution(WordsNetwork):
     arguments = (*WordsNetwork.arguments, "widths", "filters", "dropout")
 
     def __init__(
-        self,
-        *,
-        widths: Sequence[int] = (3, 4, 5),
-        filters: int = 100,
-        dropout: float = 0.5,
-        **words: Unpack[_OfWords],
+        self, *, widths: Sequence[int] = (3, 4, 5), filters: int = 100, dropout: float = 0.5, **words: Unpack[_OfWords]
     ) -> None:
         super().__init__(**words)
         self.widths, self.filters, self.dropout = list(widths), filters, dropout
@@ -224,12 +214,7 @@ class EmbeddingSum(WordsNetwork):
     kind = "embedding-sum"
     arguments = (*WordsNetwork.arguments, "pooling")
 
-    def __init__(
-        self,
-        *,
-        pooling: str = "sum",
-        **words: Unpack[_OfWords],
-    ) -> None:
+    def __init__(self, *, pooling: str = "sum", **words: Unpack[_OfWords]) -> None:
         if pooling not in ("sum", "mean"):
             raise UsageError(f"expected pooling sum or mean, got {pooling!r}")
         words.setdefault("max_length", None)
@@ -274,12 +259,7 @@ class Recurrent(WordsNetwork):
     arguments = (*WordsNetwork.arguments, "units", "pooling", "dropout")
 
     def __init__(
-        self,
-        *,
-        units: int = 128,
-        pooling: str = "last",
-        dropout: float = 0.2,
-        **words: Unpack[_OfWords],
+        self, *, units: int = 128, pooling: str = "last", dropout: float = 0.2, **words: Unpack[_OfWords]
     ) -> None:
         if pooling not in POOLING:
             raise UsageError(f"expected pooling last, max or mean, got {pooling!r}")
