@@ -107,7 +107,7 @@ def test_more_pixels_than_are_safe_are_refused_with_a_way_out(
 
 PEAK = """
 import resource, sys
-from oodometer.datasets.reading import base
+from oodometer.datasets import reading as base
 base.HELD = 2**25
 from oodometer.models import outside
 from oodometer.models.outside import FunctionClassifier
