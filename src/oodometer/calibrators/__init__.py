@@ -1,4 +1,4 @@
-"""Calibrators: from a record to a record whose probabilities match observed rates. One calibrator, one file."""
+"""Calibrators: from a record to a record whose probabilities match observed rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnoses: what kind of shift is it? One look, one file; the diagnostician puts them together."""
+"""Diagnoses: what kind of shift is it? The diagnostician puts them together."""
 
 from __future__ import annotations
 

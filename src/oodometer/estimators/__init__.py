@@ -1,4 +1,4 @@
-"""Estimators: fit on a labelled reference, estimate the accuracy on an unlabelled target. One method, one file."""
+"""Estimators: fit on a labelled reference, estimate the accuracy on an unlabelled target. Near-twins share a file."""
 
 from __future__ import annotations
 

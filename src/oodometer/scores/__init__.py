@@ -1,4 +1,4 @@
-"""Scores: from a record to one number a sample, larger = more likely correct. One score, one file."""
+"""Scores: from a record to one number a sample, larger = more likely correct. Near-twins share a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations: families of shifts drawn from labelled rows, on which estimators are tried. One family, one file."""
+"""Simulations: families of shifts drawn from labelled rows, on which estimators are tried. Near-twins share a file."""
 
 from __future__ import annotations
 
