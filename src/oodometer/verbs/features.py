@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..arguments import texts_or_one
 from ..errors import UsageError
 from ..fields import FIELDS
 from ..store import Source
@@ -18,15 +17,6 @@ _AUTO = "auto"
 _MOST = 100
 _OURS = ("id", "row", "draw", "probability", "share")  # ids, and what a suggestion of rows to label wrote
 _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
-
-
-def check_features(name: str, value: Any) -> Any:
-    """A check that something is "auto", one column or several.
-
-    >>> check_features("features", "auto"), check_features("features", ["age", "year"])
-    ('auto', ['age', 'year'])
-    """
-    return texts_or_one(name, value)
 
 
 def listed(asked: Asked) -> list[str]:
