@@ -203,12 +203,6 @@ class FewShot:
         better, worse = self.pairs[pair]
         return f"{self.models[better]} > {self.models[worse]}"
 
-    def by_pair(self) -> tuple[list[str], list[list[str]]]:
-        """A table like the paper's Table 4: column names, and lines of a method with its pairwise accuracies in %."""
-        names = ["method", *(self.pair_name(pair) for pair in range(len(self.pairs))), "mean"]
-        lines = zip(self.methods, self.pairwise, self.few_shot, strict=True)
-        return names, [[m, *(f"{100 * one:.1f}" for one in row), f"{100 * mean:.1f}"] for m, row, mean in lines]
-
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; the single outcomes are left out."""
         pairs = [

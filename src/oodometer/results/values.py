@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, Protocol
 
@@ -225,10 +225,6 @@ class Estimate:
     def interval(self) -> Interval:
         """The number and its interval alone."""
         return Interval(self.value, self.lower, self.upper, self.level, self.kind)
-
-    def with_details(self, **details: Any) -> Estimate:
-        """Return a copy with more details."""
-        return replace(self, details={**self.details, **details})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

@@ -21,7 +21,6 @@ _TRIAL = ("family", "severity", "repeat", "rows", "method", "value", "lower", "u
 _PAIR = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
 _AUDIT = ("number", "method", *INTERVAL, "labels", "effective_labels", "assumes")
 _STRATA = ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested")
-_TWO = ("a", "b", "p_a_better", "differ", "only_a", "only_b")
 _POINT = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
 
 
