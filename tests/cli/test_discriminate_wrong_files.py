@@ -114,7 +114,7 @@ def test_counts_stand_on_lines_of_their_own(capsys: pytest.CaptureFixture[str]) 
     """A line break inside of what is printed is no escape sequence to be shown."""
     from types import SimpleNamespace
 
-    from oodometer.cli.discriminate_tables import show_trained
+    from oodometer.cli.discriminate import show_trained
 
     held = {"pairs": 2, "inputs": 1, "assumes": "x", "rules": [], "by_judge": []}
     found = SimpleNamespace(

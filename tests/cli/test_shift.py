@@ -79,14 +79,14 @@ def test_a_folder(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_images_are_read_a_few_at_a_time(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few are held at once, the copy is the same."""
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "whole") == 0
-    monkeypatch.setattr("oodometer.verbs.shift.folder._BYTES", 3000)
+    monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 3000)
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "parts") == 0
     for one in (tmp_path / "whole").rglob("*.???"):
         assert one.read_bytes() == (tmp_path / "parts" / one.relative_to(tmp_path / "whole")).read_bytes()
 
 
 def test_an_npz_file(arrays: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.verbs.shift.arrays._VALUES", 5000)  # several parts
+    monkeypatch.setattr("oodometer.verbs.shift.image._VALUES", 5000)  # several parts
     out, told = tmp_path / "out.npz", tmp_path / "out.json"
     assert run(arrays, "--kind", "frost", "--severity", 4, "--out", out, "--json", told) == 0
     with np.load(out) as found:
@@ -248,8 +248,8 @@ def test_a_killed_command_goes_on(end: signal.Signals, images: Path, tmp_path: P
     assert main([*words, str(tmp_path / "whole")]) == 0
     out, part = tmp_path / "out", tmp_path / ".out.part"
     slow = (  # each image takes a while, so that the end comes in the middle
-        "import sys, time; from oodometer.verbs.shift import folder; write = folder._write\n"
-        "folder._write = lambda *a: (time.sleep(0.1), write(*a)); folder._BYTES = 2000\n"
+        "import sys, time; from oodometer.verbs.shift import image; write = image._write\n"
+        "image._write = lambda *a: (time.sleep(0.1), write(*a)); image._BYTES = 2000\n"
         "from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     going = subprocess.Popen([sys.executable, "-c", slow, *words, str(out)], stderr=subprocess.PIPE, text=True)
@@ -277,7 +277,7 @@ def test_a_killed_command_goes_on(end: signal.Signals, images: Path, tmp_path: P
 
 def test_what_another_job_left_is_made_anew(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    monkeypatch.setattr("oodometer.verbs.shift.folder._BYTES", 2000)
+    monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 2000)
     seen: list[int] = []
 
     def stop(done: int, total: int) -> None:

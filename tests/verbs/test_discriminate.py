@@ -25,13 +25,11 @@ from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.store import open_predictions
 from oodometer.verbs.discriminate import judge_outputs, train_judges
-from oodometer.verbs.discriminate.first_judge import stop_at_a_coin
 from oodometer.verbs.discriminate.folder import open_judges, revived
 from oodometer.verbs.discriminate.judged import metric_numbers, vote_numbers
-from oodometer.verbs.discriminate.pairs import Pairs, pairs_of, split
-from oodometer.verbs.discriminate.range import holds_between, outside
-from oodometer.verbs.discriminate.rows import read_texts
-from oodometer.verbs.discriminate.worth import no_better_than_a_coin
+from oodometer.verbs.discriminate.pairs import Pairs, pairs_of, read_texts, split
+from oodometer.verbs.discriminate.training import stop_at_a_coin
+from oodometer.verbs.discriminate.worth import holds_between, no_better_than_a_coin, outside
 from oodometer.verbs.opening import Opener
 
 TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
@@ -812,7 +810,7 @@ def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
 def test_the_area_against_scikit_learn() -> None:
     from sklearn.metrics import roc_auc_score
 
-    from oodometer.verbs.discriminate.first_judge import ranks_above
+    from oodometer.verbs.discriminate.training import ranks_above
 
     rng = np.random.default_rng(0)
     right = rng.random(300) < 0.3
@@ -822,7 +820,7 @@ def test_the_area_against_scikit_learn() -> None:
 
 def test_a_stopped_training_goes_on_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
-    monkeypatch.setattr("oodometer.verbs.discriminate.first_judge.POOR", 1.01)  # no judge is good enough
+    monkeypatch.setattr("oodometer.verbs.discriminate.training.POOR", 1.01)  # no judge is good enough
     rows = bracketed(80, 0)
     short: dict[str, Any] = {"judges": 2, "config": TINY, "epochs": 1}
     with pytest.raises(WorkError, match="first of 2 judges"):

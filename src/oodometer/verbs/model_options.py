@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import anything, one_of, several_or_none
 from ..options import Options, argument, option
-from .options import parse_classes
+from .options import parse_classes, parse_mapping
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -332,4 +332,101 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
     level: float = option(default=0.95, rare=True, help="Nominal coverage of the intervals.")
     seed: int = option(
         default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
+    )
+
+
+class RankOptions(Models, Tasks, Typed):
+    """What `rank` is asked."""
+
+    models: Any = argument(
+        kw_only=False, path="read", metavar="MODEL...", many=True,
+        help="Two models or more: what `predict` takes, or predictions files of all of them; NAME=MODEL names one.",
+        doc="Two or more, a list or name -> model; texts may be ``NAME=MODEL``. Live models: what `predict` takes. Or "
+        "all of them as predictions files, frames or records with a column ``id``: rows are matched by it, never by "
+        "position.",
+    )
+    examples: Any = option(
+        default=None, path="read", metavar="FILE",
+        help="A few labelled rows of the data in question, drawn at random; of predictions files the labels by id, "
+        "by default their own.",
+        doc="A few labelled rows, drawn at random from the data in question; what `predict` takes as data. Rows "
+        "without a label join the pool. For predictions files: ids and labels; by default the files' own labels.",
+    )
+    unlabelled: Any = option(
+        default=None, path="read", metavar="FILE",
+        help="More rows of the same data, without labels: the pool.",
+        doc="The pool, of live models: more rows of the same data; labels in it are not read. Predictions files "
+        "hold it.",
+    )
+    reference: Any = option(
+        default=None, path="read", metavar="FILE", many=True,
+        parse=lambda files: files[0] if len(files) == 1 else files,
+        help="Labelled rows of known ground, for estimates without labels; of predictions files one a model, in their "
+        "order.",
+    )
+    factors: Sequence[str] = option(
+        default=(), flag="--factor",
+        help="A factor over attributions, such as max-diff; may be repeated. By default those that fit.",
+    )
+    attribution: str | None = option(
+        default=None,
+        help="lime, kernel-shap or token-ig; by default lime, where factors or a page are asked for.",
+        doc='"lime", "kernel-shap", "token-ig", or "auto": lime where the models and rows allow it. Nothing is '
+        'explained unless factors or an attribution are named; "auto" asks no factor.',
+    )
+    samples: int | None = option(
+        default=None, rare=True, help="Texts that are asked for one attribution, or its steps."
+    )
+    normalize: str = option(
+        default="none", flag="", check=one_of("none", "l1", "l2", "max"),
+        help='Attributions of an example: "none", "l1", "l2" or "max".',
+    )
+    explain: int = option(default=50, flag="", help="Explain at most so many of the examples, drawn by the seed.")
+    order: str = option(
+        default="labels", flag="", check=one_of("labels", "combined"),
+        help='"labels": by labels and pool alone. "combined": estimates and factors decide where labels are close.',
+    )
+    suggest: int = option(default=0, help="Name so many rows of the pool that are best labelled next.")
+    inputs: str | Sequence[str] | None = option(
+        default=None, flag="--input",
+        help="Column that the models read; twice for pairs of texts, again for a table.",
+    )
+    label: str | None = option(default=None, rare=True, help="Column of the truth; by default label.")
+    id: str | None = option(
+        default=None, flag="--id --key", rare=True, help="Column that names the rows; by default id."
+    )
+    mapping: Mapping[str, str] | None = option(
+        default=None, many=True, parse=parse_mapping, flag="--map --mapping", rare=True,
+        help="Rename a column of predictions files, theirs=ours.",
+    )
+    positive: str | None = option(
+        default=None, metavar="COLUMN", rare=True,
+        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS, or =CLASS, names another class.",
+    )
+    threshold: float | None = option(
+        default=None, rare=True,
+        help="Binary models decide for their positive class from this probability on, such as 0.6.",
+    )
+    cluster: str | None = option(
+        default=None, metavar="COLUMN", rare=True,
+        help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
+        "intervals are those of clusters. By itself where ids repeat.",
+    )
+    max_length: int | None = option(default=None, rare=True, help="Tokens of a text that are read, at most.")
+    device: str | None = option(
+        default=None, group=_MODEL, rare=True, help="cpu or cuda; by default a GPU where one is there."
+    )
+    run_folder: str | Path | None = option(
+        default=None, group=_RUN, path="folder", metavar="FOLDER",
+        help="Keep answers and attributions here as they come: a run that was killed goes on.",
+        doc="A folder that keeps what each model answers, in calls of 4,096 rows, and attributions as groups of texts "
+        "are explained: a run that was killed goes on, and gives what an undisturbed one gives, to the last bit, with "
+        "or without the folder. Of live models, and files, that have a path. What is kept counts as long as files and "
+        "options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.",
+    )
+    level: float = option(
+        default=0.95, rare=True, help='Nominal coverage of the intervals, and of "settled".'
+    )
+    seed: int = option(
+        default=0, rare=True, help="Seed of draws, attributions and bootstraps."
     )

@@ -14,7 +14,7 @@ from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...results import Interval
-from ...verbs.discriminate.pseudo_labels import PseudoLabels, pseudo_labels
+from ...verbs.discriminate.judged import PseudoLabels, pseudo_labels
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData, new_parser, read_judged

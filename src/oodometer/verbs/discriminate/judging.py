@@ -21,15 +21,11 @@ from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.files import format_of
 from ..opening import Opener
-from .asking import asking, judging_home
-from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
-from .jury import Jury, jury_of, own_confidence
+from .judged import JudgedOutputs, PseudoLabels, metric_numbers, vote_numbers, with_slack
+from .judged import pseudo_labels as accepted_outputs
+from .jury import Jury, asking, judging_home, jury_of, own_confidence
 from .options import JudgingOptions
-from .pairs import METRICS
-from .pseudo_labels import PseudoLabels
-from .pseudo_labels import pseudo_labels as accepted_outputs
-from .range import outside
-from .rows import TextRows, read_texts
+from .pairs import METRICS, TextRows, read_texts
 from .thresholding import (
     calibrated,
     check_labelled,
@@ -39,6 +35,7 @@ from .thresholding import (
     with_probabilities,
 )
 from .vote_study import vote_study
+from .worth import outside
 
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 

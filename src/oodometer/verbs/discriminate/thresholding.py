@@ -12,7 +12,7 @@ from ...arrays import Array
 from ...discriminators import HALF, AcceptanceThresholds, fit_thresholds
 from ...errors import InputError
 from ...predictions import Predictions
-from .rows import TextRows
+from .pairs import TextRows
 
 PROBABILITY = "p_correct_"
 

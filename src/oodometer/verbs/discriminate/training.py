@@ -8,15 +8,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arguments import checked, named_in
+from ...arrays import Array
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.pair_encoder import TRAINING
 from ...engines import Engine, task_engine
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, WorkError
+from ...metrics.one_vs_rest import roc_auc
 from ...models.artifacts import fingerprint
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
@@ -24,15 +27,53 @@ from ...results import plain
 from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
 from ..opening import Opener
-from .first_judge import stop_at_a_coin
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .options import KINDS, Progress, TrainingOptions
-from .pairs import Pairs, pairs_of, split
-from .rows import TextRows, read_texts, squeezed
+from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
 from .thresholding import calibrated, labelled, shortest
 from .worth import judge_names, no_better_than_a_coin, worth
 
 __all__ = ["KINDS", "TrainedJudges", "train_judges"]
+
+
+POOR = 0.6
+"""Area under the ROC curve below which a judge is of no use."""
+
+
+def stop_at_a_coin(judge: Discriminator, held: Pairs, judges: int) -> None:
+    """Raise `WorkError` where the first of several judges is surely of no use; else do nothing.
+
+    It is where the upper 95 % limit of its area under the ROC curve on the held-out pairs is below `POOR`; with few of
+    them nothing is sure, and all judges are trained. What it says at 0.5 does not count: thresholds can be set later.
+    """
+    right = held.correct > 0
+    if not (right.any() and (~right).any()):
+        return
+    area, upper = ranks_above(judge.probabilities(held.inputs, held.outputs), right)
+    if upper < POOR:
+        raise WorkError(
+            f"the first of {judges} judges is no better than a coin: P(Correct) of a right held-out output is above "
+            f"that of a wrong one in {100 * area:.0f} % of the cases, at most in {100 * upper:.0f} %; train longer "
+            "(--epochs), on more mistakes or from a pretrained model (--source); in Python pretraining=20 may help, "
+            "and all_judges=True goes on all the same"
+        )
+
+
+def ranks_above(said: Any, right: Array, level: float = 0.95) -> tuple[float, float]:
+    """Area under the ROC curve, and its upper limit by the variance that Mann and Whitney (1947) give without effect.
+
+    ``said`` are P(Correct), ``right`` says which outputs are; both of shape (sample,). Equal P count one half.
+
+    >>> import numpy as np
+    >>> area, upper = ranks_above([0.9, 0.6, 0.6, 0.1], np.array([True, True, False, False]))
+    >>> area, round(upper, 2)
+    (0.875, 1.0)
+    """
+    some, others = int(right.sum()), int((~right).sum())
+    area = roc_auc(right, said)
+    error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
+    return area, min(area + NormalDist().inv_cdf(level) * error, 1.0)
+
 
 SEEDS = 1000  # between the seeds of two panels
 _NEEDS = ("input", "output", "gold")  # or correct in the place of gold

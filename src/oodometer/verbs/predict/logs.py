@@ -17,7 +17,7 @@ from ...results.prediction import Prediction
 from ...store import as_source, write_predictions
 from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
-from .options import Asked
+from .asking import Asked
 
 EXAMPLES = 3  # rows without an answer, which are named
 

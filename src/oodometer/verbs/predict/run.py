@@ -20,11 +20,8 @@ from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.harness import LogOptions
 from ...version import __version__
-from .asking import ask_batch, opened
-from .elsewhere import ask_elsewhere
+from .asking import Asked, Parts, ask_batch, ask_elsewhere, opened
 from .logs import is_log, known_accuracy, predicted_in_log
-from .options import Asked
-from .parts import Parts
 
 __all__ = ["predict", "stamp_of"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .run import rank
-from .suggesting import check_out, write_suggested
+from .run import check_out, rank, write_suggested
 
 __all__ = ["check_out", "rank", "write_suggested"]

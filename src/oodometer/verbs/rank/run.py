@@ -2,112 +2,83 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
-from ...arguments import checked, named_in, one_of, texts_or_one
-from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
-from ...engines import Engine, task_engine
+from ...engines import task_engine
 from ...errors import UsageError
+from ...options import verb
 from ...passes.run_folder import run_folder as in_run_folder
-from ...rankings.answered import Answered, check_different, shown
+from ...rankings.answered import CHOSEN, Answered, check_different, shown
 from ...rankings.explaining import Means, explain_suite
-from ...rankings.options import ORDERS, RankOptions
+from ...rankings.options import RankOptions
 from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
 from ...runs import places_of_run, places_said
+from ...store import write_result
 from ..model_names import named_models, said_model
+from ..model_options import RankOptions as Asked
 from ..opening import positive_column, renamings
-from ..predict.options import as_names
+from ..predict.asking import as_names
 from .asking import ask_models, sent_models
 from .matching import are_files, match_files
+
+ENDINGS = (".csv", ".jsonl")
+
+
+def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
+    """Raise `UsageError` where a file for suggested rows makes no sense, or cannot be written in its form."""
+    if out is None:
+        return
+    if not suggest:
+        raise UsageError("an output file is for suggested rows: say how many with --suggest")
+    if Path(out).suffix.lower() not in ENDINGS:
+        raise UsageError(f"cannot write {out}: end the name in {' or '.join(ENDINGS)}")
+
+
+def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
+    """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
+
+    Columns are called as in the labelled rows, so that the file can be put behind them; without ids there, none are
+    written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
+    """
+    check_out(out, len(found.suggested) or 1)
+    rows = [_row(found, name, text) for name, text in found.suggested]
+    if Path(out).suffix.lower() == ".jsonl":
+        write_result(
+            out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        )
+        return
+    file = io.StringIO()
+    names = list(rows[0] if rows else _row(found, "", None))
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_result(out, file.getvalue())
+
+
+def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
+    parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+    usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
+    columns = found.columns if len(found.columns) == len(parts) else usual
+    key = found.id_column or (None if parts else "id")
+    named = {} if key is None else {key: int(name) if found.numbered else name}
+    return {**named, **dict(zip(columns, parts, strict=True)), found.label_column: "", CHOSEN: "by disagreement"}
+
 
 _SHARE_OF_EXPLAINING = 0.9  # of the progress, where attributions are made
 
 
-@checked(
-    models=lambda name, value: value,
-    normalize=one_of(*NORMALIZATIONS),
-    order=one_of(*ORDERS),
-    inputs=texts_or_one,
-    gives=one_of("logits", "probabilities"),
-)
-def rank(
-    models: Any,
-    *,
-    examples: Any = None,
-    unlabelled: Any = None,
-    reference: Any = None,
-    factors: Sequence[str] = (),
-    attribution: str | None = None,
-    samples: int | None = None,
-    normalize: str = "none",
-    explain: int = 50,
-    order: str = "labels",
-    suggest: int = 0,
-    inputs: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    mapping: Mapping[str, str] | None = None,
-    positive: str | None = None,
-    threshold: float | None = None,
-    cluster: str | None = None,
-    classes: Sequence[int | str] | None = None,
-    gives: str | None = None,
-    max_length: int | None = None,
-    device: str | None = None,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    run_folder: str | os.PathLike[str] | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    argv: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> FewShotRanking:
+@verb(Asked)
+def rank(asked: Asked) -> FewShotRanking:
     """Rank models by a few labelled rows of the data in question, and a pool of rows without labels.
-
-    Parameters
-    ----------
-    models :
-        Two or more, a list or name -> model; texts may be ``NAME=MODEL``. Live models: what `predict` takes. Or all of
-        them as predictions files, frames or records with a column ``id``: rows are matched by it, never by position.
-    examples :
-        A few labelled rows, drawn at random from the data in question; what `predict` takes as data. Rows without a
-        label join the pool. For predictions files: ids and labels; by default the files' own labels.
-    unlabelled :
-        The pool, of live models: more rows of the same data; labels in it are not read. Predictions files hold it.
-    reference :
-        Labelled rows of known ground, for estimates without labels; for predictions files one file for each model.
-    factors, attribution, samples, normalize, explain :
-        Names of factors, by default all that fit the texts; "lime", "kernel-shap", "token-ig", or "auto": lime where
-        the models and rows allow it; texts asked for one attribution; "none", "l1", "l2" or "max"; explain at most so
-        many of the examples. Nothing is explained unless factors or an attribution are named; "auto" asks no factor.
-    order :
-        "labels": by labels and pool alone. "combined": estimates and factors decide where labels are close.
-    suggest :
-        How many rows of the pool to name that are best labelled next.
-    inputs, label, id, mapping, positive, classes, gives, max_length, device :
-        Columns and models, as in `predict` and `evaluate`.
-    threshold :
-        From which probability on all models, which know two classes, decide for the positive one, as in `evaluate`.
-    cluster :
-        Column of the labelled rows whose equal cells mark rows that depend on each other, as in `evaluate`; by default
-        the ids, where these are of epochs. Probabilities and intervals are then those of clusters.
-    engine, workers :
-        Attributions as tasks of one thread, one a model and a group of texts: "processes", "ray", "spark"; how many at
-        a time. Models are then named by their paths. By default one after another, in this process, with its threads.
-    run_folder :
-        A folder that keeps what each model answers, in calls of 4,096 rows, and attributions as groups of texts are
-        explained: a run that was killed goes on, and gives what an undisturbed one gives, to the last bit, with or
-        without the folder. Of live models, and files, that have a path. What is kept counts as long as files and
-        options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.
-    level, seed :
-        Of intervals, and of "settled"; of all draws.
-    argv, progress :
-        A command line to note in the result; called with (steps done, steps).
 
     P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
     of `posterior`: two models differ in accuracy only where they disagree. The order is by the mean of P(a beats b),
@@ -122,18 +93,19 @@ def rank(
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
     (('loud', 'deaf'), 0.91, 4)
     """
-    given = dict(locals())
+    given: dict[str, Any] = {one.name: getattr(asked, one.name, None) for one in fields(RankOptions)}
     worked_out = {
-        "columns": Columns(as_names(inputs), label, id),
-        "factors": tuple(factors),
-        "classes": None if classes is None else tuple(classes),
-        "mapping": renamings(mapping, positive),
-        "engine": task_engine(engine, workers),
+        "columns": Columns(as_names(asked.inputs), asked.label, asked.id),
+        "factors": tuple(asked.factors),
+        "classes": None if asked.classes is None else tuple(asked.classes),
+        "mapping": renamings(asked.mapping, asked.positive),
+        "engine": task_engine(asked.engine, asked.workers),
     }
-    options = RankOptions(**named_in(RankOptions, given) | worked_out)
-    named = named_models(models)
+    run_folder = asked.run_folder
+    options = RankOptions(**given | worked_out)
+    named = named_models(asked.models)
     check_different([name for name, _ in named], [model for _, model in named])
-    data = {"examples": examples, "unlabelled": unlabelled, "reference": reference}
+    data = {name: getattr(asked, name) for name in ("examples", "unlabelled", "reference")}
     live = not are_files(named)
     if run_folder is not None and not live:
         raise UsageError(
@@ -145,9 +117,9 @@ def rank(
     if live and (options.engine is not None or run_folder is not None):
         means = Means(sent_models([model for _, model in named], options), options.engine)
     if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
-        means = replace(means, engine=task_engine(engine, workers, gpu=True))
+        means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
     with in_run_folder(run_folder, about) as folder:
-        return _ranked(named, data, options, replace(means, folder=folder), (argv, progress))
+        return _ranked(named, data, options, replace(means, folder=folder), (asked.argv, asked.progress))
 
 
 def _about(models: Sequence[Any], data: Mapping[str, Any]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from ...store.write import write_part
 from ...version import __version__
 from ..model_names import named_models, said_model
 from ..predict import predict
-from ..predict.parts import read_all
+from ..predict.asking import read_all
 from ..predict.run import stamp_of
 
 KEY = "source_row"

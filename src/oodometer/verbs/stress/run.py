@@ -31,11 +31,10 @@ from ...version import __version__
 from ..estimate import estimate
 from ..evaluate import evaluate
 from ..model_options import StressOptions
-from ..shift.inputs import ShiftInputs
+from ..shift.text import ShiftInputs
 from ..shift.texts import filters_of
 from .asking import KEY, Answered, Asker, ModelRun, check_sent, open_models
-from .conditions import ShiftedKind, Wanted, shift_examples
-from .examples import Examples, read_examples
+from .examples import Examples, ShiftedKind, Wanted, read_examples, shift_examples
 
 
 @final
