@@ -25,7 +25,7 @@ NO_PLACES = {
     "fail_below", "fail_drop", "fail_when", "job", "alarms", "cluster",
     "suggest_by", "augmentation", "severity", "column", "where", "training_column", "training_where", "importance",
     "reference_where", "positive", "key", "features", "factor", "attribution", "normalize", "order",
-    "mapping", "methods", "metrics", "inputs", "factors",
+    "mapping", "methods", "metrics", "inputs", "factors", "families", "names",
     "backtest", "cache",  # folders whose files go by the hash of their content
 }  # fmt: skip
 
