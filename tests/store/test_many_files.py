@@ -18,7 +18,7 @@ from oodometer import estimate
 from oodometer.errors import InputError, OodometerError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import Source, as_source, write_predictions
-from oodometer.store.picked_rows import pick_rows
+from oodometer.store.source import pick_rows
 
 ROWS = (300, 1, 250)
 

@@ -20,7 +20,8 @@ from oodometer.checks import check_finite
 from oodometer.errors import InputError
 from oodometer.fields import FIELDS, Field
 from oodometer.predictions import Predictions
-from oodometer.store import InPlace, as_source, axes, columns, open_predictions, reader_source, write_predictions
+from oodometer.store import InPlace, as_source, columns, open_predictions, reader_source, write_predictions
+from oodometer.store import base as axes
 
 from .test_round_trip import FORMATS, assert_same
 

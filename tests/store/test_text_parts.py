@@ -21,8 +21,8 @@ from oodometer.store import as_source, reader, write_predictions
 from oodometer.store import reader as text_reader
 from oodometer.store.csv_file import CsvReader
 from oodometer.store.jsonl import JsonlReader
-from oodometer.store.picked_rows import pick_rows
 from oodometer.store.reader import filled_lines, index_cells
+from oodometer.store.source import pick_rows
 
 
 @pytest.fixture

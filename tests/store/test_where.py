@@ -24,8 +24,8 @@ from oodometer.passes.run_folder import read_manifest
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, write_predictions
 from oodometer.store.parquet import ParquetReader
-from oodometer.store.picked_rows import pick_rows
 from oodometer.store.reader_source import FilteredReader
+from oodometer.store.source import pick_rows
 from oodometer.store.where import parse_where
 from oodometer.testing import example_record
 

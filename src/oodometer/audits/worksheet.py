@@ -22,7 +22,7 @@ from ..classes import ClassNames
 from ..errors import UsageError
 from ..fields import FIELDS
 from ..store import Source, write_result, write_table
-from ..store.picked_rows import PickedRows, pick_rows
+from ..store.source import PickedRows, pick_rows
 from ..store.write import guarded, write_sheet
 from ..version import __version__
 from .joining import KEY

@@ -418,7 +418,7 @@ FLOORS = (
     "predictions",
     "results",
     "scores",
-    "store.axes",
+    "store.base",
     "store.encoding",
     "verbs.estimate.reference_figures",
 )

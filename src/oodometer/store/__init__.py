@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from .atomic import refuse_clashes, together, when_written, whole_folder, write_atomic, write_result
-from .axes import Axes
-from .base import BATCH_ROWS, PART_ROWS, Part, Source
-from .in_place import InPlace
-from .memory import DecidedSource, LabelledSource, RecordSource, check_threshold
+from .base import BATCH_ROWS, PART_ROWS, Axes, Part, Source
+from .memory import DecidedSource, InPlace, LabelledSource, RecordSource, check_threshold
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
 

@@ -3,20 +3,218 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..classes import ClassNames
 from ..errors import InputError, near_names
+from ..fields import FIELDS
 from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..results.columns import UserColumn
-from .axes import Axes
+from .columns import AXES, class_names
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
     from .where import Condition
+
+
+Order = tuple[int, ...]
+_Name = TypeVar("_Name", bound=int | str)
+
+_FIELD = {axis: field for field, axis in AXES.items()}
+# Which of several models is judged, and which judge is the first, is told by their order: that of the reference.
+_NO_ORDER = ("view", "feature")
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the axes of a source are called, for other sources to follow.
+
+    classes : names along the class axis, in the order to follow. names : likewise of the axes model, view, judge and
+    feature, absent where entries only count from 0. sizes : lengths of these axes. listed : axis ("class" among them)
+    -> the order in which lists and arrays without names of their own are to be read; absent where only the columns of
+    a file show an order, which says nothing about lists elsewhere. positions : whether labels and predictions are
+    positions among candidates, so that there are no classes. others : whether labels may be of classes that are none of
+    these, as those of a target may; rows of them are errors of the model.
+    """
+
+    classes: ClassNames | None = None
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    listed: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
+    positions: bool = False
+    others: bool = False
+
+    @staticmethod
+    def given(classes: ClassNames | None) -> Axes | None:
+        """Class names that a user gave: the order to follow, and that of lists without names."""
+        return None if classes is None else Axes(classes, listed={"class": classes})
+
+    def in_name_order(self) -> Axes:
+        """Classes, views and features in the order of their names, so that no file's order can move a number.
+
+        >>> Axes(("b", "a"), names={"judge": ("z", "y"), "feature": ("q", "p")}).in_name_order().names
+        {'judge': ('z', 'y'), 'feature': ('p', 'q')}
+        """
+        names = {axis: name_order(own) if axis in _NO_ORDER else own for axis, own in self.names.items()}
+        return replace(self, classes=None if self.classes is None else name_order(self.classes), names=names)
+
+    def beside(self, other: Axes) -> Axes:
+        """The same axes; where another source's lists have another order, lists without names have none to follow."""
+        listed = {axis: own for axis, own in self.listed.items() if other.listed.get(axis, own) == own}
+        return replace(self, listed=listed)
+
+
+def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | None = None) -> None:
+    """Labels are of the kind that is wanted: positions among candidates here and there, or classes.
+
+    >>> check_kind(True, Axes(("a", "b")), "candidate_scores")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column candidate_scores: expected labels that are classes (a, b), ...
+    """
+    if positions and wanted.classes is not None:
+        raise InputError(
+            f"labels that are classes ({_shown(wanted.classes)}), as named or as in the reference",
+            got="scores of candidates, whose labels are positions",
+            file=file,
+            column=column,
+            remedy="give candidate_scores in the reference and the target, and name no classes",
+        )
+    if wanted.positions and not positions:
+        raise InputError(
+            "candidate_scores, as in the reference",
+            got="classes",
+            file=file,
+            column=column,
+            remedy="positions among candidates are not classes: give candidate_scores in the reference and the target",
+        )
+
+
+def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
+    """Names in order: by value where all are written as integers, else by their characters.
+
+    >>> name_order(("10", "9")), name_order(("b", "a")), name_order((1, 0))
+    (('9', '10'), ('a', 'b'), (0, 1))
+    """
+    numbers = class_names([str(name) for name in names])
+    counted = all(isinstance(number, int) for number in numbers)
+    return tuple(sorted(names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name))))
+
+
+def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Order:
+    """Positions in ``own`` of the classes ``wanted``; both must name the same classes."""
+    where = {str(name): i for i, name in enumerate(own)}
+    absent = [name for name in wanted if str(name) not in where]
+    unknown = set(where) - {str(name) for name in wanted}
+    if absent or unknown:
+        got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(unknown)
+        raise InputError(
+            f"the {len(wanted)} known classes ({_shown(wanted)})",
+            got=" and ".join(got),
+            file=file,
+            column="classes",
+            remedy="use the same classes in the reference and the target",
+        )
+    return tuple(where[str(name)] for name in wanted)
+
+
+def listed_classes(length: int, wanted: Axes, file: str | None = None, column: str | None = None) -> ClassNames:
+    """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known names.
+
+    >>> listed_classes(2, Axes((1, 0)))
+    (0, 1)
+    >>> listed_classes(2, Axes(("a", "b")))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: expected lists whose classes have names (a, b), got lists without names; ...
+    """
+    classes = wanted.classes or ()
+    listed = wanted.listed.get("class")
+    if listed is not None and len(listed) == length:
+        return listed
+    counted = tuple(range(length))
+    if {str(name) for name in classes} == {str(name) for name in counted}:
+        return counted
+    raise InputError(
+        f"lists whose classes have names ({_shown(classes)})",
+        got="lists without names",
+        file=file,
+        column=column,
+        remedy="the columns of another file do not say in which order lists are: write "
+        "columns prob_<class>, or name the classes in the order of the lists with classes=[...] "
+        "(--classes)",
+    )
+
+
+def order_along(
+    axis: str, own: tuple[str, ...] | None, size: int, wide: bool, wanted: Axes, file: str | None = None
+) -> tuple[Order | None, tuple[str, ...] | None]:
+    """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names afterwards.
+
+    Names on both sides decide; entries that only count from 0 on both sides must be as many. Where one side alone has
+    names, position tells which is which only among lists and arrays: columns of a file (``wide``) stand in any order.
+
+    >>> order_along("feature", ("b", "a"), 2, True, Axes(names={"feature": ("a", "b")}, sizes={"feature": 2}))
+    ((1, 0), ('a', 'b'))
+    """
+    if axis not in wanted.sizes:
+        return None, own
+    known, length = wanted.names.get(axis), wanted.sizes[axis]
+    follows = wanted.listed.get(axis)
+    if own is None and known is not None and size == length and follows is not None:
+        own = tuple(map(str, follows))
+    if own is not None and known is not None:
+        return _by_name(axis, own, known, file)
+    field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
+    if size != length:
+        raise InputError(
+            f"{length} {field}, as in the reference",
+            got=f"{size}",
+            file=file,
+            column=field,
+            remedy=f"use the same {field} in every file",
+        )
+    if (own is None) == (known is None) or (own is not None and not wide):
+        return None, own
+    named = own if known is None else known
+    raise InputError(
+        f"{field} that are named in every file or in none",
+        file=file,
+        column=field,
+        got=f"names ({_shown(named or ())}) in {'this one' if known is None else 'the reference'} alone",
+        remedy=f"write columns {prefix}<name> in every file",
+    )
+
+
+def _by_name(
+    axis: str, own: tuple[str, ...], known: tuple[str, ...], file: str | None
+) -> tuple[Order | None, tuple[str, ...]]:
+    prefix = FIELDS[_FIELD[axis]].prefix or ""
+    where = {name: i for i, name in enumerate(own)}
+    absent = [prefix + name for name in known if name not in where]
+    more = [prefix + name for name in own if name not in set(known)]
+    if absent or more:
+        got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
+        raise InputError(
+            f"the reference's {len(known)} columns {prefix}<name>",
+            got=" and ".join(got),
+            file=file,
+            remedy="they are matched by name: use the same names in every file",
+        )
+    order = tuple(where[name] for name in known)
+    return (None if order == tuple(range(len(order))) else order), known
+
+
+def _shown(names: Sequence[int | str]) -> str:
+    return ", ".join(map(str, names[:_SHOWN])) + (f", ... ({len(names)} in all)" if len(names) > _SHOWN else "")
+
+
+def only_counts(own: ClassNames, classes: ClassNames) -> bool:
+    """Whether classes that only count from 0 are to have names that are strings: the numbers then tell positions."""
+    return own == tuple(range(len(own))) and all(isinstance(name, str) for name in classes)
 
 
 BATCH_ROWS = 65_536

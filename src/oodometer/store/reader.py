@@ -17,8 +17,7 @@ from ..arrays import Coded
 from ..classes import NO_ANSWER, ClassNames, is_missing_word
 from ..errors import InputError
 from ..fields import FIELDS
-from .axes import Order
-from .base import Each, rows_of_a_part
+from .base import Each, Order, rows_of_a_part
 from .columns import AXES, Feed, Kind, Layout, class_names
 from .files import KnownFiles, Stamp, is_packed, known_files, translated
 

@@ -16,8 +16,23 @@ from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
 from .artifact_cache import checksum
-from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
+from .base import (
+    BATCH_ROWS,
+    PART_ROWS,
+    Axes,
+    Each,
+    Order,
+    Part,
+    Source,
+    check_kind,
+    in_threads,
+    listed_classes,
+    no_column,
+    no_rows,
+    only_counts,
+    order_along,
+    order_of,
+)
 from .columns import AXES, INDEX, Kind, Layout
 from .files import Stamp, known_files, translated
 from .places import is_remote

@@ -16,7 +16,7 @@ from ..passes.folding import Execution
 from ..passes.run_folder import run_folder as in_run_folder
 from ..runs import places_of_run
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
-from ..store.axes import name_order
+from ..store.base import name_order
 from ..store.columns import class_names
 from .fitted import FittedSource, faults_of_fitted, is_fitted
 from .options import Reading, Running

@@ -25,7 +25,7 @@ from ...persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, 
 from ...predictions import Predictions
 from ...results import Skipped
 from ...results.backtest import Backtest
-from ...store.axes import Axes
+from ...store.base import Axes
 from ...store.encoding import FeatureEncoding
 from ..clusters import Side
 

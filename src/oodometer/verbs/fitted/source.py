@@ -12,7 +12,7 @@ from ...errors import InputError, OodometerError
 from ...passes.reference import ReferenceSource
 from ...persistence import ENDING
 from ...store import RecordSource
-from ...store.axes import Axes
+from ...store.base import Axes
 from .contents import Contents
 
 
