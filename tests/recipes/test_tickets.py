@@ -274,8 +274,8 @@ def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path
 @pytest.mark.parametrize(
     ("paper", "options", "words"),
     [
-        ("selective-answering", {"engine": "processes"}, "does its steps one after another; leave --engine out"),
-        ("selective-answering", {"engine": LocalEngine(1)}, "does its steps one after another; leave --engine out"),
+        ("selective-answering", {"engine": "processes"}, "does its steps one after another; leave engine out"),
+        ("selective-answering", {"engine": LocalEngine(1)}, "does its steps one after another; leave engine out"),
         ("scoring-functions", {"engine": "processes", "workers": 0}, "at least one worker"),
         ("scoring-functions", {"engine": "local", "workers": 3}, "one task after another in this process, not 3"),
         ("scoring-functions", {"engine": "moon"}, "unknown engine 'moon'"),
