@@ -201,14 +201,7 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
 
 
 @pytest.mark.parametrize("what", ["pair", "best"])
-def test_the_committed_chances_are_true(what: str) -> None:
-    """Within five points in each tenth; where half of P(best) of published models was said, more came true."""
+@pytest.mark.parametrize("group", ["made and published", "all made suites", "kind published"])
+def test_the_committed_chances_are_true(group: str, what: str) -> None:
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
-    gaps = {
-        (group, one["from"]): one["said"] - one["true"]
-        for group in ("all made suites", "kind published", "made and published")
-        for one in kept["calibration"][group][what]
-    }
-    cautious = {place for place, gap in gaps.items() if gap <= -5}
-    assert all(abs(gap) < 5 for place, gap in gaps.items() if place not in cautious)
-    assert cautious == (set() if what == "pair" else {("kind published", 0.5), ("made and published", 0.5)})
+    assert all(abs(one["said"] - one["true"]) < 5 for one in kept["calibration"][group][what])
