@@ -23,9 +23,10 @@ from ..fields import FIELDS
 from .base import Each, no_rows
 from .columns import WIDE, Kind, Layout
 from .files import ENDINGS, Stamp, format_of
+from .held import partition_holds
 from .places import Found, is_remote, list_remote, look_at, path_of, split_query
 from .reader import Piece, Reader, TableReader, WrappedReader, counted
-from .where import Condition, none_left, partition_holds
+from .where import Condition, none_left
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
 _NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -15,9 +15,10 @@ from ..errors import OodometerError
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import Stamp, check_unpacked, translated
+from .held import cells_held
 from .places import is_remote, open_remote
 from .reader import Piece, TableReader
-from .where import Condition, cells_held
+from .where import Condition
 
 GROUP_ROWS = 131_072
 META = b"oodometer.classes"

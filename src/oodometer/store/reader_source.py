@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..classes import ClassNames
 from ..errors import InputError, OodometerError, UsageError
@@ -46,7 +45,7 @@ from .reader import (
     seen_classes,
     two_classes,
 )
-from .where import Condition, bound, cells_held, none_left, said
+from .where import Condition, bound, none_left, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
@@ -89,6 +88,8 @@ class FilteredReader(WrappedReader):
                 done += batch.num_rows
 
     def _held(self, batch: Any, one: Condition) -> Any:
+        from .held import cells_held
+
         loose = self.inner.text_file
         written_as = None if loose is None or not self.text or one.kind != "any" else loose.cell_type(one.column)
         return cells_held(batch.column(one.column), one, self.text, written_as, self.comma)
@@ -114,6 +115,8 @@ class FilteredReader(WrappedReader):
 
 def _taken(batch: Any, kinds: Mapping[str, Kind], places: Any, done: int) -> Any:
     """The rows of a batch at these places, and the places among all."""
+    import pyarrow as pa
+
     kept = [batch.column(name) for name in kinds]
     if len(places) < batch.num_rows:
         kept = [cells.take(pa.array(places)) for cells in kept]

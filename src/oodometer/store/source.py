@@ -21,7 +21,6 @@ from .artifact_cache import content_of
 from .base import BATCH_ROWS, Axes, Source
 from .columns import Kind, Layout
 from .files import KnownFiles, Stamp, check_file, known_files
-from .many_files import files_of, partition_of, read_once
 from .memory import DecidedSource, LabelledSource, RecordSource, realigned
 from .places import is_remote, path_of
 from .reader import Reader
@@ -113,7 +112,7 @@ def _kinds(columns: Iterable[str], layout: Layout, text: bool, arrays: bool) -> 
 
 
 def _of_record(source: Source) -> Iterator[tuple[int, Any]]:
-    from .write import table_of_record
+    from .record_table import table_of_record
 
     before = 0
     for batch in table_of_record(source.read(), text=False, lists=True)[1]:
@@ -141,6 +140,8 @@ def open_all(
     As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
     as `files_of` and `open_files` do.
     """
+    from .many_files import files_of, open_files, read_once
+
     if isinstance(path, (str, os.PathLike)):
         name = path_of(os.fspath(path))
         files = files_of(name)
@@ -152,8 +153,6 @@ def open_all(
         name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
     if files is None:
         return open_reader(name, names, format)
-    from .many_files import open_files
-
     known = known_files()  # here: threads that open files are in no run folder
     return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where), None
 
@@ -166,6 +165,8 @@ def open_reader(
     ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a
     file that is missing, of an unknown kind or damaged.
     """
+    from .many_files import partition_of
+
     form, stamp = check_file(path, format)
     module, name = _OPENERS[form]
     opener: Any = importlib.import_module(f"{__package__}.{module}")
@@ -295,7 +296,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
         return record
     import pyarrow as pa
 
-    from .where import cells_held
+    from .held import cells_held
 
     source, held = RecordSource(record), np.ones(len(record), dtype=bool)
     for one in where:

@@ -9,12 +9,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..arguments import checked
 from ..arrays import Array, Ragged
@@ -25,7 +24,6 @@ from ..predictions import Predictions
 from .atomic import refuse_clashes, write_atomic, write_result
 from .columns import AXES, offsets_of
 from .files import ENDINGS
-from .parquet import META
 
 _FORMULA = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s?%?")
@@ -108,161 +106,6 @@ def _cell(value: Any) -> str:
     return guarded(str(value))
 
 
-_ROWS = 65_536
-# A column to write: name, type, and its cells for a range of rows.
-Column = tuple[str, Any, Callable[[int, int], Any]]
-
-
-def table_of_record(record: Predictions, text: bool, lists: bool) -> tuple[Any, Iterator[Any]]:
-    """The schema and the record batches; ``text`` writes every digit (float64), ``lists`` allows lists.
-
-    >>> schema, batches = table_of_record(Predictions.from_probabilities([[0.9, 0.1]]), text=True, lists=False)
-    >>> schema.names
-    ['prob_0', 'prob_1']
-    """
-    columns: list[Column] = []
-    for field in FIELDS:
-        value = getattr(record, field)
-        if value is not None:
-            columns += _columns(record, field, value, text, lists)
-    taken = {name for name, _, _ in columns}
-    columns += [_plain(name, values) for name, values in record.columns.items() if name not in taken]
-    schema = pa.schema([(name, kind) for name, kind, _ in columns])
-    if record.classes is not None:
-        schema = schema.with_metadata({META: json.dumps(record.classes).encode()})
-
-    def batches() -> Iterator[Any]:
-        for start in range(0, record.rows, _ROWS):
-            stop = min(start + _ROWS, record.rows)
-            yield pa.record_batch([cells(start, stop) for _, _, cells in columns], schema=schema)
-
-    return schema, batches()
-
-
-def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool) -> list[Column]:
-    """The columns that one field becomes."""
-    field, classes = FIELDS[name], record.classes or ()
-    if field.kind in ("nested", "ragged"):
-        listed = _ragged(name, value, text) if field.ragged else _nested(name, value, text)
-        return [listed if lists else _as_json(listed)]
-    if field.prefix and field.of_classes:
-        if lists and classes == tuple(range(len(classes))):
-            return [_list(name, value, text)]
-        return [_float(f"{field.prefix}{one}", value[:, i], text) for i, one in enumerate(classes)]
-    if field.axis is not None:
-        names = record.names.get(field.axis)
-        moved = np.moveaxis(value, 1 - field.sample, 0)
-        if lists and names is None:
-            return [_matrix(name, moved, record.classes, text)]
-        names = names or tuple(map(str, range(len(moved))))
-        return [
-            _cells(name, f"{field.prefix}{one}", row, record.classes, text)
-            for one, row in zip(names, moved, strict=True)
-        ]
-    if field.cell in ("class", "truth", "number"):
-        return [_cells(name, name, value, record.classes, text)]
-    return [_plain(name, value)]
-
-
-def _wide(values: Array, text: bool) -> Array:
-    return values.astype(np.float64, copy=False) if text else values
-
-
-def _float(name: str, values: Array, text: bool) -> Column:
-    kind = pa.float64() if text else pa.from_numpy_dtype(values.dtype)
-    return name, kind, lambda a, b: pa.array(_wide(values[a:b], text), kind)
-
-
-def _listed(cells: Any, size: int, rows: int) -> Any:
-    """Consecutive cells as lists of one size."""
-    return pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * size), cells)
-
-
-def _list(name: str, values: Array, text: bool) -> Column:
-    kind = pa.list_(pa.float64() if text else pa.from_numpy_dtype(values.dtype))
-
-    def cells(a: int, b: int) -> Any:
-        flat = np.ascontiguousarray(_wide(values[a:b], text)).ravel()
-        return _listed(pa.array(flat), values.shape[1], b - a).cast(kind)
-
-    return name, kind, cells
-
-
-def _nested(name: str, values: Array, text: bool) -> Column:
-    models, _, classes = values.shape
-    kind = pa.list_(pa.list_(pa.float64() if text else pa.from_numpy_dtype(values.dtype)))
-
-    def cells(a: int, b: int) -> Any:
-        flat = np.ascontiguousarray(_wide(values[:, a:b], text).transpose(1, 0, 2)).ravel()
-        inner = _listed(pa.array(flat), classes, (b - a) * models)
-        return _listed(inner, models, b - a).cast(kind)
-
-    return name, kind, cells
-
-
-def _ragged(name: str, value: Ragged, text: bool) -> Column:
-    kind = pa.list_(pa.float64() if text else pa.from_numpy_dtype(value.values.dtype))
-
-    def cells(a: int, b: int) -> Any:
-        first, last = int(value.offsets[a]), int(value.offsets[b])
-        offsets = (value.offsets[a : b + 1] - first).astype(np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(_wide(value.values[first:last], text))).cast(kind)
-
-    return name, kind, cells
-
-
-def _as_json(column: Column) -> Column:
-    name, _, cells = column
-    return (
-        name,
-        pa.string(),
-        lambda a, b: pa.array([json.dumps(cell) for cell in cells(a, b).to_pylist()], pa.string()),
-    )
-
-
-def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:
-    """The type of class names, positions or verdicts, and codes turned into them; -1 is null."""
-    if FIELDS[field].cell == "truth":
-        return pa.bool_(), lambda codes: pa.array(codes == 1, mask=codes < 0)
-    if classes is None:  # positions among candidates
-        return pa.int64(), lambda codes: pa.array(codes, pa.int64(), mask=codes < 0)
-    names: Any = pa.array(classes, pa.int64() if all(isinstance(name, int) for name in classes) else pa.string())
-    return names.type, lambda codes: names.take(pa.array(codes, mask=codes < 0))
-
-
-def _cells(field: str, name: str, values: Array, classes: ClassNames | None, text: bool) -> Column:
-    if FIELDS[field].cell == "number":
-        return _float(name, values, text)
-    kind, coded = _coder(field, classes)
-    return name, kind, lambda a, b: coded(values[a:b])
-
-
-def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) -> Column:
-    """Models, views, judges or features as one list a row; the sample axis is the second of ``moved``."""
-    if FIELDS[field].cell == "number":
-        return _list(field, moved.T, text)
-    kind, coded = _coder(field, classes)
-
-    def cells(a: int, b: int) -> Any:
-        return _listed(coded(np.ascontiguousarray(moved[:, a:b].T).ravel()), len(moved), b - a).cast(pa.list_(kind))
-
-    return field, pa.list_(kind), cells
-
-
-def _plain(name: str, values: Array) -> Column:
-    """Times, texts, groups and further columns; cells of several types become strings."""
-    if values.dtype.kind == "O":
-        try:
-            whole = pa.array(values.tolist(), from_pandas=True)
-        except (pa.ArrowException, OverflowError):
-            whole = pa.array([None if cell is None else str(cell) for cell in values.tolist()])
-    else:
-        whole = pa.array(values.tolist() if values.dtype.kind == "U" else values)
-    if pa.types.is_null(whole.type):
-        whole = whole.cast(pa.string())
-    return name, whole.type, lambda a, b: whole[a:b]
-
-
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 
@@ -336,9 +179,12 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
             arrays["classes"] = np.array(record.classes)
         arrays |= {f"names_{axis}": np.array(names) for axis, names in record.names.items() if axis in AXES.values()}
         return write(path, lambda file: npz.write(file, arrays))
-    import pyarrow as pa
 
     module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
+    import pyarrow as pa
+
+    from .record_table import table_of_record
+
     try:
         schema, batches = table_of_record(record, text=form in ("csv", "jsonl"), lists=form != "csv")
         return write(path, lambda file: module.write(file, schema, batches))
