@@ -69,7 +69,10 @@ def asked_as_fitted(kept: Contents, options: EstimateJob) -> EstimateJob:
         raise UsageError(f"{_file(kept)} holds its backtest; a folder for backtests is of use to `oodometer fit`")
     if options.prior is None and kept.prior is not None:
         changes["prior"] = kept.prior
-    return replace(options, **changes)
+    try:
+        return replace(options, **changes)
+    except UsageError as error:
+        raise ValueError(str(error)) from error  # nobody typed it: `faults_of_fitted` names the file
 
 
 def recalled(kept: Contents, options: EstimateJob) -> Fitted:
