@@ -202,7 +202,7 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
      "(--classes)"),
     "names without an order": ({"probabilities": GOOD, "label": ["cat", "dog"]}, "row 1: column label: expected one "
      "of the 2 known classes (0, 1), got 'cat'; name the classes in the order of the probabilities: columns "
-     "prob_<class>, or classes=[...] (--classes)"),
+     "prob_<class>, or classes=[...] (--classes) (of one column its class: --positive COLUMN=CLASS)"),
     "mixed types": ({"label": ["a", 1], "prediction": ["a", "a"]}, "row 2: column label: expected labels of one type, "
      "all integers or all strings, got 'a' and 1; make them one type"),
     "mixed columns": ({"label": ["a", "b"], "prediction": [0, 1]}, "column label: expected classes of one type, all "

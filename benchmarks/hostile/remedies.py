@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from functools import cache
 
-# Options of other programs that messages name: lm-evaluation-harness and inspect.
-FOREIGN = frozenset(("--log_samples", "--output_path", "--logprobs", "--top-logprobs"))
+# Options of other programs that messages name: lm-evaluation-harness, inspect, ray.
+FOREIGN = frozenset(
+    ("--log_samples", "--output_path", "--logprobs", "--top-logprobs", "--head")
+)  # of harnesses, and of `ray start`
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _MANY = ("--map", "--where", "--method", "--metric", "--keep", "--input", "--kind", "--severity", "--features")
 # Options outside of backquotes, where a word before them says that they are to be typed as they stand.

@@ -105,4 +105,4 @@ def test_the_line_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["estimate", reference, target, "--labels", labels, "--method", "ac", "--backtest", "none"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "l.csv: 500 of 800 labels are not needed: the target has no row of their id" in said
-    assert "on 300 labelled target rows" in said
+    assert "Measured on 300 labelled rows" in said

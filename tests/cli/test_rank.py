@@ -349,7 +349,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "files without labels": (("none.jsonl", "none2.jsonl"), "no row has a label"),
     "files of other ids": (("a.jsonl", "short.jsonl"), "10 of its ids are absent, such as '50'"),
     "a file without ids": (("a.jsonl", "unnamed.jsonl"), "never by position"),
-    "a file with double ids": (("a.jsonl", "double.jsonl"), "'3' 2 times"),
+    "a file with double ids": (("a.jsonl", "double.jsonl"), "ask all models about the same rows, each as often"),
     "files of other classes": (("a.jsonl", "other.jsonl"), "the classes of a.jsonl"),
     "files of other labels": (("a.jsonl", "apart.jsonl"), "the same labels in all files"),
     "ids that are in no file": (("a.jsonl", "b.jsonl", "--examples", "strange.csv"), "row 2: column id"),

@@ -21,7 +21,7 @@ import oodometer.{module} as module
 
 def endless(*given, **named):
     from oodometer.store import as_source
-    if "-" in given or ["-"] in given:  # some commands take one file, some a list of them
+    if any(one in ("-", ["-"]) for one in (*given, *named.values())):  # a file, or a list of them
         as_source("-")
     print("ready", file=sys.stderr, flush=True)
     while True:

@@ -56,7 +56,7 @@ def test_a_column_may_move_further_and_explain_nothing(moved: dict[str, ColumnCh
     assert moved["feature 1"].distance > moved["feature 0"].distance
     assert not moved["feature 2"].moved
     assert sum(one.moved for one in moved.values()) == 2
-    line = most_moved(list(moved.values()))
+    line = most_moved([one.to_dict() for one in moved.values()])
     assert line.startswith("Most moved: feature 0 (explains -")
     assert line.endswith("points), feature 1")
 

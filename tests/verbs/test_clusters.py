@@ -166,7 +166,7 @@ def test_a_fitted_file_keeps_the_clusters(tmp_path: Path) -> None:
         found = estimate(reference, away, backtest=None)
         assert found.to_dict() == direct.to_dict()
         assert found.to_dict() == estimate(reference, away, cluster="passage", backtest=None).to_dict()
-    with pytest.raises(UnknownColumnError, match="rename it with --map theirs=passage, or fit the reference again"):
+    with pytest.raises(UnknownColumnError, match=r"rename it with mapping=.*passage.*, or fit the reference again"):
         estimate(file, away.rename(columns={"passage": "text"}))
     named = away.rename(columns={"passage": "text"})
     assert estimate(file, named, mapping={"text": "passage"}).headline == direct.headline

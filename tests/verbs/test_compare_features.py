@@ -83,10 +83,10 @@ def test_the_rest_of_the_comparison_stays_as_it_is(found: oodometer.Comparison) 
 @pytest.mark.parametrize(
     ("more", "error", "says"),
     [
-        ({}, UsageError, "--features tell which columns moved from the models' files to others; give --target or"),
+        ({}, UsageError, "features tell which columns moved from the models' files to others; give target= or"),
         ({"target": TARGETS, "features": "plan,colour"}, InputError, "column colour: expected the column"),
         ({"target": TARGETS, "features": "label"}, UsageError, "label is the truth, an answer of the model or a time"),
-        ({"target": TARGETS, "features": "plan,plan"}, UsageError, "--features names plan twice"),
+        ({"target": TARGETS, "features": "plan,plan"}, UsageError, "features= names plan twice"),
     ],
 )
 def test_what_cannot_be_told_is_refused(more: dict[str, Any], error: type[Exception], says: str) -> None:

@@ -118,7 +118,7 @@ def test_diagnose_says_what_it_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     (line,) = found.warnings
     assert "y_pred_proba is read as the probability of class 1" in line
     assert line in oodometer.estimate(here, there).warnings
-    assert f"warning: {line}" in repr(found)
+    assert f"warning: {line}" in " ".join(repr(found).split())
     assert "y_pred_proba is read as" in found._repr_html_()
     assert main(["diagnose", here, there, "--json", str(tmp_path / "found.json")]) == 0
     assert "y_pred_proba is read as the probability" in " ".join(capsys.readouterr().out.split())

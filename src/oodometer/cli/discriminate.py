@@ -121,8 +121,8 @@ def show_judged(found: JudgedOutputs) -> None:
     if found.metric == "exact":
         judged = found.out or "JUDGED.jsonl"
         output.tell(
-            f"next: a few labels make the bounds valid: oodometer audit REFERENCE {judged} --suggest 50 --out rows.csv "
-            "(REFERENCE: judged outputs with gold)"
+            "next: a few labels make the bounds valid: oodometer audit REFERENCE JUDGED --suggest 50 --out rows.csv "
+            "(REFERENCE: judged outputs with gold)".replace("JUDGED", judged)
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -260,10 +260,10 @@ class TrainedDiscriminator(Discriminator):
     ) -> int:
         """Train the network on checked pairs; returns how many of them were cut."""
 
-    def _ask(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
-        """Answers of the network with the logits of `CLASSES`."""
-        found: Answers = self.model.ask(pairs, progress=progress)
-        return found
+    def _asking(self) -> Callable[..., Answers]:
+        """What answers pairs with the logits of `CLASSES`."""
+        ask: Callable[..., Answers] = self.model.ask
+        return ask
 
     def _cut(self) -> int:
         """Pairs that were cut in the last call of it."""
@@ -307,7 +307,7 @@ class TrainedDiscriminator(Discriminator):
         cut = self._train(given, found, verdicts, held, folder, progress)
         self.trained_share, self.temperature = float(verdicts.mean()), 1.0
         if held is not None:
-            answers = self._ask(list(zip(held[0], held[1], strict=True)))
+            answers = self._asking()(list(zip(held[0], held[1], strict=True)))
             self.temperature = fit_temperature(self._margins(answers), held[2], trained=self.trained_share)
         self._count_truncated(cut, len(given), self.max_length)
         return self
@@ -318,7 +318,7 @@ class TrainedDiscriminator(Discriminator):
         """P(Correct) of each pair; see `Discriminator.probabilities`. `UsageError` before training."""
         self._must_be_fitted()
         given, found = check_pairs(inputs, outputs)
-        answers = self._ask(list(zip(given, found, strict=True)), progress=progress)
+        answers = self._asking()(list(zip(given, found, strict=True)), progress=progress)
         margins = self._margins(answers)
         self._count_truncated(self._cut(), len(given), self.max_length)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -117,6 +117,9 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         self.model.fit(texts, answers, checkpoint=checkpoint, progress=best.watching(progress))
         best.restore()
         return cut
+
+    def _asking(self) -> Callable[..., Answers]:
+        return self._ask
 
     def _ask(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
         inputs, outputs = ([pair[part] for pair in pairs] for part in (0, 1))

@@ -66,6 +66,7 @@ class Irreg(WindowFactor):
     participle ("had made") and no part of a contraction ("won't"); forms like "upset", which the present has too, are
     not seen. None where there is none. Source: Singhal et al. (2022), section 5.
 
+    >>> import numpy as np
     >>> text = Words("the tall man drew a big map")
     >>> Irreg().value(WordAttributions(text, np.array([9, 0.25, 0.25, 0.5, 0, 0, 9]), float("nan"), 1, 0.9))
     -1.0
@@ -105,6 +106,7 @@ class Verb(WindowFactor):
     ranked lower. Where the data set marks no word, m is the first word in -ing that is not one of a few nouns; which
     verb is the main one is not parsed. None where there is none. Source: Singhal et al. (2022), section 5.
 
+    >>> import numpy as np
     >>> text = Words("the king was drawing it")
     >>> Verb().value(WordAttributions(text, np.array([9, 0.25, 0.25, 0.5, 0.0]), float("nan"), 1, 0.9))
     -1.0
@@ -136,6 +138,7 @@ class Adj(WindowFactor):
     Where the data set marks no word, m is the first of 54 adjectives of MSGS. None where there is none.
     Source: Singhal et al. (2022), section 5; the adjectives: Warstadt et al. (2020).
 
+    >>> import numpy as np
     >>> text = Words("a tall man sat there now")
     >>> Adj().value(WordAttributions(text, np.array([0.25, 0.25, 0.25, 0.25, 9, 9]), float("nan"), 1, 0.9))
     -1.0

@@ -230,8 +230,6 @@ def check_vectors(kind: str) -> None:
 def pretrained_of(entry: Entry) -> dict[str, Callable[[], Any]]:
     """A check for the pretrained network that a model starts from, by its name; none for the others.
 
-    >>> from .lineup import lineup
-    >>> from .run_config import RUN_CONFIGS
     >>> [list(pretrained_of(one)) for one in lineup("paper", RUN_CONFIGS["paper"])][-2:]
     [['google-bert/bert-large-uncased'], ['FacebookAI/roberta-large']]
     """

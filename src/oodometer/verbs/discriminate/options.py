@@ -62,7 +62,7 @@ class TrainingOptions:
         if self.pretraining < 0:
             raise UsageError(f"expected 0 or more passes of pretraining, got {self.pretraining}")
         if self.pretraining and (self.source is not None or self.kind != "encoder"):
-            raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
+            raise UsageError("pretraining is for encoders from scratch; leave it out, or source and kind")
         if self.kind not in KINDS:
             raise UsageError(f"expected a kind of {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {self.kind!r}")
         if self.kind != "encoder" and self.metric != "exact":
@@ -72,7 +72,7 @@ class TrainingOptions:
         if self.source is not None and self.config is not None:
             raise UsageError("give source or config, not both")
         if self.head is not None and (self.kind != "encoder" or self.metric != "exact"):
-            raise UsageError("--head is for encoders that tell right from wrong; leave it out")
+            raise UsageError("head is for encoders that tell right from wrong; leave it out")
 
     @property
     def in_tasks(self) -> bool:

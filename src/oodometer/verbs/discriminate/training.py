@@ -356,7 +356,7 @@ def _pretrained(pairs: Pairs, state: Path, options: TrainingOptions, progress: P
     """An encoder that has learnt the right pairs, in the folder of the training."""
     right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
     if not right:
-        raise UsageError("there is no right pair to learn from before the judges; leave out --pretraining")
+        raise UsageError("there is no right pair to learn from before the judges; leave out pretraining")
     return pretrain(
         [pairs.inputs[row] for row in right],
         [pairs.outputs[row] for row in right],

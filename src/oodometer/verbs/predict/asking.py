@@ -35,9 +35,9 @@ class Asked(PredictOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.average and not self.members:
-            raise UsageError("--average is of several models: name the others with --member")
+            raise UsageError("average is of several models: name the others with --member")
         if self.augmentation != "shift" and not self.views:
-            raise UsageError("--augmentation is of views: say with --views how many")
+            raise UsageError("augmentation is of views: say with --views how many")
         if self.unlabelled and self.label is not None:
             raise UsageError("--label names the truth and --unlabelled leaves it out; give one of them")
         if self.batch_rows < 1:
