@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from oodometer.errors import MissingExtraError, UsageError
-from oodometer.outputs.tables import table_of, tables_of, typed
+from oodometer.outputs.tables import table_of, typed
 from oodometer.outputs.tables.base import INTERVAL, Table
 
 from .conftest import EVIL, METHODS, table
@@ -91,7 +91,7 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
 )
 def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[str, Any], name: str) -> None:
     found = made[name]
-    for what in tables_of(found):
+    for what in found.frames():
         table = table_of(found, what)
         assert all(set(row) >= {"value"} for row in table.rows if "value" in table.columns)
         one, other = (found.to_frame(what, library=library) for library in ("pandas", "polars"))

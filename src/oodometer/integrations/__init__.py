@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError
-from ..outputs.tables import Table, table_of, tables_of
+from ..outputs.tables import Table, table_of
 
 __all__ = ["TRACKERS", "log"]
 
@@ -90,7 +90,7 @@ def entries_of(found: Any, page: bool | None = None) -> Entries:
 
 def _numbers(found: Any) -> dict[str, float]:
     what = next((_NUMBERS[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _NUMBERS), None)
-    table = table_of(found, what if what in tables_of(found) else None)
+    table = table_of(found, what if what in found.frames() else None)
     keys = [name for name in _NAMED_BY if name in table.columns]
     if what == "headline":
         keys = ["metric"]  # its method is an option, and differs from night to night

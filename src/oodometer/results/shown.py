@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .view import View
+from .view import Maker, View
 
 
 class Shown:
@@ -52,6 +53,11 @@ class Shown:
         """What the result says: number, sentences, tables; the terminal, notebooks, Markdown and pages show it."""
         view: View = _above("outputs.cards").card_of(self)
         return view
+
+    def frames(self) -> Mapping[str, Maker]:
+        """Name of each table of numbers -> what makes it; the first is the one that is meant where none is named."""
+        makers: Mapping[str, Maker] = _above("outputs.tables").tables_of(self)
+        return makers
 
     def __repr__(self) -> str:
         text: str = _above("outputs.terminal").text_of(self)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .values import Interval, percent
+
+INTERVAL = ("value", "lower", "upper", "level", "kind")
+"""The columns of a number with its interval."""
 
 _NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
 
@@ -164,3 +167,25 @@ def p_text(value: float | None) -> str:
     ('< 0.001', '0.040', '')
     """
     return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+class Table(NamedTuple):
+    """Columns in their order, and rows with a cell for each; None where there is none."""
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+
+Maker = Callable[[], Table]
+
+
+def ends(one: Any, prefix: str = "") -> dict[str, Any]:
+    """The cells of a number with its interval; empty cells without one.
+
+    >>> from oodometer.results import Interval
+    >>> ends(Interval(0.8, 0.7, 0.9, 0.95, "exact"))
+    {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
+    """
+    if isinstance(one, Mapping):
+        return {prefix + name: one.get(name) for name in INTERVAL}
+    return {prefix + name: getattr(one, name, None) for name in INTERVAL}

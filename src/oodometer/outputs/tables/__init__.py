@@ -46,7 +46,7 @@ def table_of(found: Any, what: str | None = None) -> Table:
     Traceback (most recent call last):
     oodometer.errors.UsageError: a Diagnosis has no table 'parts'; it has findings
     """
-    makers = tables_of(found)
+    makers: Mapping[str, Maker] = found.frames()
     name = next(iter(makers)) if what is None else what
     if name not in makers:
         raise UsageError(f"a {type(found).__name__} has no table {name!r}; it has {', '.join(makers)}")

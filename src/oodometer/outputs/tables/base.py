@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ...results.view import INTERVAL as INTERVAL
+from ...results.view import Maker as Maker
+from ...results.view import Table as Table
+from ...results.view import ends as ends
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-INTERVAL = ("value", "lower", "upper", "level", "kind")
-"""The columns of a number with its interval."""
 
 _TYPES: dict[str, str] = {
     "real": "value lower upper level truth truth_lower truth_upper reference fell_p p p_value p_best p_a_better power "
@@ -23,28 +25,6 @@ _TYPES: dict[str, str] = {
     "time": "start end",
 }
 _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()}
-
-
-class Table(NamedTuple):
-    """Columns in their order, and rows with a cell for each; None where there is none."""
-
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-
-
-Maker = Callable[[], Table]
-
-
-def ends(one: Any, prefix: str = "") -> dict[str, Any]:
-    """The cells of a number with its interval; empty cells without one.
-
-    >>> from oodometer.results import Interval
-    >>> ends(Interval(0.8, 0.7, 0.9, 0.95, "exact"))
-    {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
-    """
-    if isinstance(one, Mapping):
-        return {prefix + name: one.get(name) for name in INTERVAL}
-    return {prefix + name: getattr(one, name, None) for name in INTERVAL}
 
 
 def share_of(one: Any) -> float | None:
