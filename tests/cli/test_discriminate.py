@@ -87,8 +87,8 @@ def test_training_writes_json_of_a_fixed_shape(judges: Path) -> None:
 def test_the_same_command_keeps_what_there_is(judges: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", judges.parent / "early.jsonl", "--out", judges, *QUICK) == 0
     said = capsys.readouterr()
-    assert "kept from before" in said.out
-    assert "2 judges of right or wrong learnt from" in said.out
+    assert "Kept from before" in said.out
+    assert "Trained: 2 judges  (of right or wrong)" in said.out
     assert "correct recall" in said.out
     assert said.err == ""
     assert run("train", judges.parent / "early.jsonl", "--out", judges, *QUICK, "--seed", "1") == 2
@@ -102,16 +102,17 @@ def test_judging_prints_bounds_and_the_truth(judges: Path, tmp_path: Path, capsy
     assert run("predict", judges, rows, *options) == 0
     said = capsys.readouterr()
     for words in (
-        "Estimated accuracy",
-        "empirical: no guarantee",
-        "rests on: the judges generalise",
+        "Accuracy by 2 judges: ",
+        "empirical",
+        "no guarantee",
+        "Assumes: the judges generalise",
         "lower: all 2 accept",
         "upper: at least 1 of 2 accept",
         "single: classifier_0",
         "at least 2 of 2",
         "Truth of 120 rows",
         "pseudo-labels",
-        "next: a few labels make the bounds valid: oodometer audit",
+        "Next: a few labels make the bounds valid: oodometer audit",
     ):
         assert words in said.out, words
     assert said.err == ""

@@ -112,14 +112,15 @@ def test_outputs_to_judge_before_a_judge_is_opened(
 
 def test_counts_stand_on_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     """A line break inside of what is printed is no escape sequence to be shown."""
-    from types import SimpleNamespace
-
-    from oodometer.cli.discriminate import show_trained
+    from oodometer.cli import output
+    from oodometer.verbs.discriminate import TrainedJudges
 
     held = {"pairs": 2, "inputs": 1, "assumes": "x", "rules": [], "by_judge": []}
-    found = SimpleNamespace(
-        examples={"words": "8 pairs\nleft out: 1"}, held_out=held, metric="exact", judges=1,
-        dev={"learnt": 6, "from": "y"}, level=0.95, thresholds=None, kept=False, folder="judges", warnings=(),
-    )  # fmt: skip
-    show_trained(found)  # type: ignore[arg-type]
-    assert capsys.readouterr().out.startswith("8 pairs\nleft out: 1\n1 judges")
+    about: dict[str, Any] = {"examples": {"words": "8 pairs\nleft out: 1"}, "dev": {"learnt": 6, "from": "y"}}
+    output.show(TrainedJudges(Path("judges"), 1, "exact", {}, held_out=held, warnings=(), level=0.95, seed=0, **about))
+    said = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in said[1:4]] == [
+        "8 pairs",
+        "left out: 1",
+        "Learnt from 6 pairs; held out: 2 pairs of 1 input (y)",
+    ]

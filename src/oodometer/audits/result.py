@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..results import Estimate, Interval, percent, plain
+from ..results import Estimate, percent, plain
 from ..results.estimation import Headline
 from ..results.fall import Fall
 from ..results.shown import Shown
 from ..results.values import counted
-from ..results.view import Grid, View, cells_of, interval_of
+from ..results.view import Grid, View, cells_of, interval_of, with_ends
 from .believed import Believed
 from .judge import effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
@@ -243,7 +243,7 @@ def audit_view(told: Mapping[str, Any]) -> View:
     rows = (told.get("target") or {}).get("rows") or 0
     more = told.get("suggested") or ()
     notes = (f"{counted(len(more), 'row')} to label next, drawn from {rows:,}",) if more else ()
-    claim = "" if free is None else f"Label-free estimate: {_with_ends(free)}"
+    claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not told.get("labels"):
         lines = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
@@ -305,7 +305,7 @@ def _believed(told: Mapping[str, Any]) -> list[str]:
     many = counted(round(known["effective_labels"]), "random label")
     fell = known.get("fell")
     return [
-        f"If this shift resembles public ones: {_with_ends(one)}, {percent(one.level, None)} {one.kind} interval, as "
+        f"If this shift resembles public ones: {with_ends(one)}, {percent(one.level, None)} {one.kind} interval, as "
         f"informative as {many}",
         Fall(**fell).sentence() if fell else "",
     ]
@@ -318,8 +318,3 @@ def _believed_on(told: Mapping[str, Any]) -> list[str]:
 
 def _assumes(told: Mapping[str, Any]) -> str:
     return f"Assumes: {told['assumes']}" if told.get("assumes") else ""
-
-
-def _with_ends(one: Interval) -> str:
-    value, lower, upper = cells_of(one)
-    return f"{value} ({lower} to {upper})"

@@ -12,7 +12,7 @@ from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
-from .view import Grid, Point, View, cells_of, interval_of
+from .view import Grid, Point, View, cells_of, interval_of, with_ends
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
@@ -313,10 +313,10 @@ def _sentences(told: Mapping[str, Any], one: Interval | None, estimate: Interval
     lines.append(said[:1].upper() + said[1:])
     lines.append(Fall(**fell).sentence() if fell else "")
     if truth.get("decides") and estimate is not None:
-        lines.append(f"Estimated without labels: {_with_ends(estimate)}")
+        lines.append(f"Estimated without labels: {with_ends(estimate)}")
     elif truth and interval_of(truth) is not None:
         rows = counted(truth.get("labelled") or target.get("labelled") or 0, "labelled target row")
-        lines.append(f"True accuracy: {_with_ends(interval_of(truth))} on {rows}")
+        lines.append(f"True accuracy: {with_ends(interval_of(truth))} on {rows}")
     if head.get("trust"):
         lines.append(f"Trust {head['trust']}: {_why(head.get('why') or '', diagnosis.get('why') or '')}")
     if diagnosis.get("kind"):
@@ -336,11 +336,6 @@ def _why(why: str, diagnosis: str) -> str:
     for said in (f": {diagnosis}", f"; {diagnosis}", f"{diagnosis}; ", diagnosis) if diagnosis else ():
         why = why.replace(said, "")
     return why or "see the kind of shift"
-
-
-def _with_ends(one: Any) -> str:
-    value, lower, upper = cells_of(one)
-    return f"{value} ({lower} to {upper})"
 
 
 def _bands(head: Mapping[str, Any]) -> str:

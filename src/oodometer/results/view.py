@@ -160,6 +160,16 @@ def cells_of(one: Any, *, share: bool = True) -> list[str]:
     return ["" if cell is None else percent(cell) if share else f"{cell:.4f}" for cell in cells]
 
 
+def with_ends(one: Any) -> str:
+    """A share and both ends of its interval; a dash without it.
+
+    >>> with_ends({"value": 0.5, "lower": 0.25, "upper": 0.75}), with_ends(None)
+    ('50.0 % (25.0 % to 75.0 %)', '-')
+    """
+    value, lower, upper = cells_of(one)
+    return f"{value} ({lower} to {upper})" if value else "-"
+
+
 def p_text(value: float | None) -> str:
     """A p-value in a table.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...results import percent
-from ...results.view import Grid, View, cells_of, interval_of
+from ...results.view import Grid, View
 
 if TYPE_CHECKING:
     from ...results.comparison import Comparison
     from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
-    from ...verbs.discriminate.judged import JudgedOutputs
 
 
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
@@ -32,25 +31,6 @@ def comparison(found: Comparison) -> View:
         number=f"{len(found.models)} models",
         sentences=tuple(str(one["sentence"]) for one in found.findings[:_MOST]),
         grids=tuple(grids),
-        warnings=tuple(found.warnings),
-        seed=found.seed,
-    )
-
-
-def judged_outputs(found: JudgedOutputs) -> View:
-    """Between which bounds the judges put the accuracy; bounds first, since the middle rests on more."""
-    share = found.metric == "exact"
-    named = [("all accept", found.lower), ("some accept", found.upper), ("middle", found.mean)]
-    named += [(f"judge {name}", one) for name, one in zip(found.judges, found.by_judge, strict=True)]
-    rows = [[name, *cells_of(one, share=share)] for name, one in named]
-    one = found.estimate
-    return View(
-        title="Accuracy by its judges" if share else f"Mean {found.metric} by its judges",
-        number=percent(one.value) if share else f"{one.value:.4f}",
-        interval=interval_of(one),
-        share=share,
-        sentences=(f"{found.name}: {found.rows:,} rows, {len(found.judges)} judges", f"Rests on: {found.assumes}"),
-        grids=(Grid("bounds and judges", ["number", "value", "lower", "upper"], rows),),
         warnings=tuple(found.warnings),
         seed=found.seed,
     )

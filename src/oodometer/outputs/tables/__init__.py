@@ -21,7 +21,6 @@ _HOMES = {
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
     "FewShotRanking": "others.ranking",
-    "JudgedOutputs": "others.judged_outputs",
     "StressTest": "others.stress_test",
 }
 

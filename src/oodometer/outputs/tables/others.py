@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ...results.comparison import Comparison
     from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
-    from ...verbs.discriminate.judged import JudgedOutputs
 
 
 _ERRORS = ("error", "bias", "coverage", "width", "cases")
@@ -83,19 +82,6 @@ def _ranks(found: Comparison, domain: str, metric: str) -> dict[str, int]:
 
 def _pairs(found: Comparison) -> Table:
     return Table(_PAIR, [{**pair, **ends(pair["difference"])} for pair in found.pairs])
-
-
-def judged_outputs(found: JudgedOutputs) -> dict[str, Maker]:
-    """``numbers``: what all judges say together, then each of them."""
-    return {"numbers": partial(_numbers, found)}
-
-
-def _numbers(found: JudgedOutputs) -> Table:
-    about: dict[str, Any] = {"metric": found.metric, "rows": found.rows}
-    named = [(name, getattr(found, name)) for name in ("estimate", "lower", "upper", "mean")]
-    named += [(f"judge {name}", one) for name, one in zip(found.judges, found.by_judge, strict=True)]
-    rows = [{"number": name, **about, **ends(one)} for name, one in named]
-    return Table(("number", "metric", *INTERVAL, "rows"), rows)
 
 
 def stress_test(found: StressTest) -> dict[str, Maker]:

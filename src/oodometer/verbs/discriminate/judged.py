@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,22 @@ from ...arrays import Array
 from ...errors import InputError, NotApplicable, UsageError
 from ...estimators import VotingBounds
 from ...intervals import check_level
-from ...metrics.votes import agreements, bounds_of, check_agree, count_votes, share
+from ...metrics.votes import MEASURES, agreements, bounds_of, check_agree, count_votes, share
 from ...predictions import Predictions
-from ...results import Interval, plain
+from ...results import Interval, percent, plain
 from ...results.shown import Shown
+from ...results.values import counted
+from ...results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
 from ...store import as_source, write_predictions
 from .worth import metric_table, spread
 
 _TEXTS = ("input", "output")
+_RULES = {
+    "any-incorrect": "all accept",
+    "any-correct": "some accept",
+    "majority": "most accept",
+    "single": "the first",
+}
 _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "members")
 
 
@@ -201,7 +209,7 @@ def _found(record: Predictions, table: Array, judges: int, needed: int, level: f
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgedOutputs(Shown):
     """What judges say of a file of outputs; ``record`` holds its rows with their `votes`.
 
@@ -242,6 +250,17 @@ class JudgedOutputs(Shown):
     argv: str | None = None
     thresholds: Mapping[str, Any] | None = None
     at_half: Mapping[str, Interval] | None = None
+
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return judged_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """``numbers``: what all judges say together, then each of them."""
+        named = [(name, getattr(self, name)) for name in ("estimate", "lower", "upper", "mean")]
+        named += [(f"judge {name}", one) for name, one in zip(self.judges, self.by_judge, strict=True)]
+        rows = [{"number": name, "metric": self.metric, "rows": self.rows, **ends(one)} for name, one in named]
+        return {"numbers": lambda: Table(("number", "metric", *INTERVAL, "rows"), rows)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -363,3 +382,160 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
         "bounds": tuple(bound(k) for k in agreements(judges)),
         "truth": truth,
     }
+
+
+def judged_view(told: Mapping[str, Any]) -> View:
+    """What judges say of outputs, from the mapping that JSON holds: the bounds first, then the truth if known."""
+    judges, exact, agree, file = told["judges"], told["metric"] == "exact", told["agree"], told["name"]
+    many, what = len(judges), "accuracy" if exact else f"mean {told['metric']}"
+    low, high = percent(told["lower"]["value"]), percent(told["upper"]["value"])
+    names = [_accepting(agree, many), _accepting(many - agree + 1, many)]
+    first = f"Of {counted(told['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
+    if not exact:
+        names = [f"prediction number {k} of {many}, largest first" for k in (agree, many - agree + 1)]
+        first = f"{counted(told['rows'], 'output')} in {file}; of each row's predictions number {agree} of {many}, the "
+        first += f"largest first, is on average {low}, number {many - agree + 1} {high}"
+    bounds: list[tuple[str, Any]] = [
+        (f"{e}: {name}", told[e]) for e, name in zip(("lower", "upper"), names, strict=True)
+    ]
+    bounds += [("mean of the two", told["mean"]), (f"single: {judges[0]}", told["single"])]
+    bounds += [(f"{end} at P >= 0.5", one) for end, one in (told["at_half"] or {}).items()]
+    ladder = [[f"at least {row['at_least']} of {many}", *cells_of(row["share"])] for row in told["ladder"]]
+    each = [[row["judge"], *cells_of(row)] for row in told["by_judge"]]
+    known = told["truth"]
+    grids = [
+        Grid(
+            f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
+            f"{told['level']:g}",
+            ["bound", "value", "lower", "upper", "kind"],
+            [[name, *cells_of(one), one["kind"]] for name, one in bounds],
+        ),
+        Grid("Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder),
+        Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
+    ]
+    if known is not None and exact:
+        rows = [(_RULES[row["rule"]], row) for row in known["rules"]]
+        grids.append(_rules_grid(rows, f"On the rows whose truth is known, exact intervals at {told['level']:g}"))
+    elif known is not None:
+        grids.append(_metric_grid(known, told["metric"], "On the rows with gold"))
+    return View(
+        f"{what[:1].upper()}{what[1:]} by {counted(many, 'judge')}",
+        f"{low} to {high}",
+        interval_of(told["estimate"]),
+        "no guarantee",
+        sentences=(
+            first,
+            f"Middle of both bounds: {percent(told['estimate']['value'])}",
+            "" if known is None else _truth_sentence(known, agree, exact),
+            f"Assumes: {told['assumes']}",
+            thresholds_sentence(told["thresholds"], "The judges accept"),
+        ),
+        grids=tuple(grids),
+        notes=_written(told, exact),
+        warnings=tuple(told["warnings"]),
+        seed=told["seed"],
+    )
+
+
+def _written(told: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
+    """Which files were written, and what to do next."""
+    one, out, lines = told["pseudo_labels"], told["out"], []
+    if one is not None and one["kept"]:
+        right = "" if one["precision"] is None else f", of which {with_ends(one['precision'])} are right"
+        share = with_ends(one["accepted"])
+        lines.append(f"Wrote {one['kept']:,} pseudo-labels to {one['file']}: {share} of the rows{right}")
+    if out is not None:
+        lines.append(f"Wrote {counted(told['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}")
+    if exact:
+        lines.append(
+            f"Next: a few labels make the bounds valid: oodometer audit REFERENCE {out or 'JUDGED.jsonl'} "
+            "--suggest 50 --out rows.csv (REFERENCE: judged outputs with gold)"
+        )
+    return tuple(lines)
+
+
+def trained_view(told: Mapping[str, Any]) -> View:
+    """What training left, from the mapping that JSON holds: what the judges are worth on held-out pairs first."""
+    held, dev, exact = told["held_out"], told["dev"], told["metric"] == "exact"
+    title = f"On the held-out pairs, with conditional intervals at the level {told['level']:g}"
+    worth, rows = "", [(_RULES[row["rule"]], row) for row in held.get("rules") or ()]
+    most = dict(rows).get("most accept")
+    if most is not None:
+        right, wrong = (with_ends(most[name]) for name in ("correct_recall", "incorrect_recall"))
+        worth = (
+            f"On held-out pairs most judges accept {right} of the right outputs and reject {wrong} of the wrong ones"
+        )
+    rows += [(str(row["judge"]), row) for row in held.get("by_judge") or ()]
+    holds = held.get("holds") if told["judges"] > 1 else None
+    return View(
+        "Trained",
+        counted(told["judges"], "judge"),
+        note=f"of {'right or wrong' if exact else told['metric']}",
+        sentences=(
+            worth,
+            *told["examples"]["words"].splitlines(),
+            f"Learnt from {counted(dev['learnt'], 'pair')}; held out: {counted(held['pairs'], 'pair')} of "
+            f"{counted(held['inputs'], 'input')} ({dev['from']})",
+            ""
+            if holds is None
+            else "If they err on new outputs as here, the bounds hold the truth for accuracies from "
+            f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}",
+            f"Assumes: {held['assumes']}",
+            thresholds_sentence(told["thresholds"], "`predict` will accept"),
+        ),
+        grids=(_rules_grid(rows, title) if exact else _metric_grid(held, told["metric"], title),),
+        notes=(
+            f"{'Kept from before' if told['kept'] else 'Wrote'}: {told['folder']}",
+            f"Next: oodometer discriminate predict {told['folder']} OUTPUTS.jsonl --out JUDGED.jsonl",
+        ),
+        warnings=tuple(told["warnings"]),
+        seed=told["seed"],
+    )
+
+
+def thresholds_sentence(thresholds: Mapping[str, Any] | None, who: str) -> str:
+    """From which P(Correct) on each judge accepts, with digits enough to be told from 0 and 1, and where that is from.
+
+    >>> thresholds_sentence({"from": None, "by_judge": [{"value": 0.5}, {"value": 0.99951}]}, "Both accept")
+    'Both accept from P(Correct) 0.5, 1 - 0.00049 on'
+    """
+    if thresholds is None:
+        return ""
+    at = [row["value"] for row in thresholds["by_judge"]]
+    cuts = [f"{one:.3g}" if one < 0.9 else f"1 - {1 - one:.2g}" if one < 1 else "above 1" for one in at]
+    text = f"{who} from P(Correct) {', '.join(cuts)} on"
+    if thresholds["from"] is None:
+        return text
+    rows, right = thresholds["rows"], thresholds["right"]
+    return f"{text} (set on {thresholds['from']}: {right:,} of {counted(rows, 'output')} are right)"
+
+
+def _accepting(count: int, judges: int) -> str:
+    if judges == 1:
+        return "the judge accepts"
+    return f"all {judges} accept" if count == judges else f"at least {count} of {judges} accept"
+
+
+def _truth_sentence(known: Mapping[str, Any], agree: int, exact: bool) -> str:
+    """The truth of the rows where it is known, and whether the judges' bounds on these hold it."""
+    widest = next(row for row in known["bounds"] if row["agree"] == agree) if exact else known
+    low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
+    inside = "lies" if widest["inside"] else "does not lie"
+    truth = with_ends(known["gold" if exact else "true"])
+    return (
+        f"Truth of {counted(known['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
+        f"{percent(low)} and {percent(high)}"
+    )
+
+
+def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Grid:
+    cells = [[name, *(with_ends(row[measure]) for measure in MEASURES)] for name, row in rows]
+    return Grid(title, ["judges", *(name.replace("_", " ") for name in MEASURES)], cells)
+
+
+def _metric_grid(told: Mapping[str, Any], metric: str, title: str) -> Grid:
+    names = {"true": f"true {metric}", "predicted": "predicted", "error": "error of the mean"}
+    names["distance"] = "mean error of a row"
+    rows = [[name, *cells_of(told[key], share=False), told[key]["kind"]] for key, name in names.items()]
+    notes = () if told["correlation"] is None else (f"correlation over the rows: {told['correlation']:.3f}",)
+    return Grid(title, ["mean", "value", "lower", "upper", "kind"], rows, notes=notes)

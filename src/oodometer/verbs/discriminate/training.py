@@ -24,10 +24,13 @@ from ...models.artifacts import fingerprint
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...results import plain
+from ...results.shown import Shown
+from ...results.view import View
 from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
+from .judged import trained_view
 from .options import KINDS, Progress, TrainingOptions
 from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
 from .thresholding import calibrated, labelled, shortest
@@ -80,8 +83,8 @@ _NEEDS = ("input", "output", "gold")  # or correct in the place of gold
 _HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
 
 
-@dataclass(frozen=True)
-class TrainedJudges:
+@dataclass(frozen=True, repr=False)
+class TrainedJudges(Shown):
     """What `train_judges` left in a folder.
 
     folder : where the judges are. judges : their number. metric : "exact", or what they predict. settings : how they
@@ -109,6 +112,10 @@ class TrainedJudges:
     def panel(self) -> Panel:
         """The judges, read from the folder."""
         return Panel.load(self.folder)
+
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return trained_view(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
