@@ -314,17 +314,14 @@ def test_arguments_that_are_none_are_refused() -> None:
 
 
 def test_settled_is_said_to_be_one_sided() -> None:
-    from types import SimpleNamespace
+    from oodometer.results.ranking import Settling, ranking_view
 
-    from oodometer.reports.few_shot import settled
-    from oodometer.results.ranking import FewShotRanking, Settling
-
+    rows = [{"model": "a", "p_best": 0.9}, {"model": "b", "p_best": 0.1}]
     done = Settling("a", "b", 0.97, 0.95, 0)
     more = Settling("a", "b", 0.8, 0.95, 50, 7, 332, 20)
-    said = [FewShotRanking._settled(SimpleNamespace(settling=one)) for one in (done, more)]  # type: ignore[arg-type]
-    assert said[0] == "a over b: 97 %; settled: at least 95 % (one-sided)"
+    said = [" ".join(ranking_view({"ranking": rows, "settling": one.to_dict()}).sentences) for one in (done, more)]
+    assert "Probability that a beats b: 97 %, which settles it at 95 % (one-sided)" in said[0]
     assert (
-        "would settle it at 95 % (one-sided), 7 at best, 332 at worst; 20 of rows on which the two disagree" in said[1]
+        "about 50 more labels of randomly drawn rows would settle it at 95 % (one-sided), 7 labels at best, 332 at "
+        "worst; 20 of rows on which the two disagree" in said[1]
     )
-    for one in (done, more):
-        assert "(one-sided)." in settled({"settling": one.to_dict()})

@@ -58,7 +58,8 @@ def test_the_page_says_what_was_found(found: dict[str, Any]) -> None:
     page = render(found)
     told = text_of(page)
     first = found["ranking"][0]
-    assert f"{first['model']} is most likely the best of 3 models: {first['p_best'] * 100:.0f} % sure" in told
+    sure = f"{first['p_best'] * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels"
+    assert f"Most likely the best of 3 models {first['model']} {sure}" in told
     for one in found["pairs"]:
         assert f"{one['p_a_better'] * 100:.0f} %" in told
         assert f"{one['only_a']} to {one['only_b']}" in told
@@ -75,8 +76,8 @@ def test_the_page_of_labels_that_speak_for_none(found: dict[str, Any]) -> None:
     even = {one["model"]: 0.6 for one in found["ranking"]}
     evidence = [{**one, "values": even} if one["name"] == "accuracy" else one for one in found["evidence"]]
     told = text_of(render({**found, "pairs": pairs, "open": True, "evidence": evidence}))
-    assert "Which of 3 models is the best is open: 10 labelled rows favour none over the others" in told
-    assert "most likely the best of" not in told
+    assert "Most likely the best of 3 models open from 10 labelled rows" in told
+    assert "10 labelled rows favour none of the models over the others" in told
     assert "all tie" in told
 
 

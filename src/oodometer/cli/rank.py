@@ -41,16 +41,7 @@ def rank(given: dict[str, Any], to: Written) -> None:
         shown = to.deliver(found.to_dict(), found)
         if out is not None:
             write_suggested(found, out)
-    if not shown:
-        return
-    output.tell(*found.opening())
-    output.print_table(*found.table(), "Models, the best first")
-    if output.verbose():
-        output.print_table(*found.pair_table(), "How sure the order of each two is")
-        output.print_table(*found.evidence_table(), "Evidence, and what it alone would have said")
-    if found.suggested and out is None:
-        output.print_table(["id", "text"], found.suggested_table(), "Rows to label next; no random sample")
-    output.tell(*found.closing())
-    output.left_out(seed=found.seed, table=2)
-    if out is not None:
-        output.say(f"wrote {len(found.suggested):,} rows to label next to {out}")
+    if shown:
+        output.show(found)
+        if out is not None:
+            output.say(f"Wrote {len(found.suggested):,} rows to label next to {out}")

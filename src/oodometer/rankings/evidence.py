@@ -26,7 +26,7 @@ _AGREEMENT = {
     "pairwise agreement": "mean share of the pool's rows on which a model says what another one says",
 }
 
-_ORDERS = "it orders models and has no interval, which few labels make far too short; `audit` gives a valid one"
+_ORDERS = "it gives an order without an interval; for an interval that holds with few labels there is `audit`"
 
 
 def gather(suite: Answered, explained: Explained | None, options: RankOptions) -> tuple[list[Evidence], list[Skipped]]:

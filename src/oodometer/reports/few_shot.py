@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..results.ranking import FACTORS_MAY_MISLEAD, NOT_RANDOM
+from ..results.ranking import NOT_RANDOM
 from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
-from .charts.by_category import likeliest, ranked_models
+from .charts.by_category import ranked_models
 from .glossary import reference
-from .numbers import best, finite, number, percent, rows_text
+from .numbers import best, finite
 from .words import capital
 
 SURE = 0.95  # of a pair, above which its cell is in bold
@@ -24,55 +24,6 @@ GROUPS = {
     "factor": "factors over attributions",
     "combined": "all together",
 }
-
-
-def sentence(result: Result) -> str:
-    """The answer as one would say it aloud.
-
-    >>> rows = [{"model": "a", "p_best": 0.83}, {"model": "b", "p_best": 0.17}]
-    >>> print(sentence({"ranking": rows, "labelled": 10, "pool": 200}).replace(chr(160), " "))
-    a is most likely the best of 2 models: 83 % sure, from 10 labelled rows and 200 rows without labels.
-    """
-    models, pool = len(result.get("ranking") or []), finite(result.get("pool"))
-    first, top = ranked_models(result)[0], likeliest(result)
-    rows = rows_text(result.get("labelled")).replace(" row", " labelled row")
-    if result.get("open"):
-        favour = "favours" if result.get("labelled") == 1 else "favour"
-        return f"Which of {number(models)} models is the best is open: {rows} {favour} none over the others."
-    text = f"{top['short']} is most likely the best of {number(models)} models: "
-    text += f"{percent(top.get('p_best'), 0)} sure, from {rows}"
-    text += f" and {rows_text(pool)} without labels." if pool else " alone."
-    return text if top["model"] == first["model"] else f"{text} First in the combined order: {first['short']}."
-
-
-def settled(result: Result) -> str:
-    """What would settle it."""
-    one = result.get("settling") or {}
-    goal, p = percent(one.get("level"), 0), percent(one.get("p_better"), 0)
-    start = f"{one.get('best')} beats {one.get('runner_up')} with a probability of {p}."
-    labels = one.get("labels")
-    if labels == 0:
-        return f"{start} That is settled: at least {goal} (one-sided)."
-    if finite(labels) is None:
-        return f"{start} {capital(str(one.get('why') or ''))}"
-    many = f"{number(labels)} more label{'' if labels == 1 else 's'}"
-    return f"{start} About {many} of randomly drawn rows would settle it at {goal} (one-sided)."
-
-
-def sampled(result: Result) -> str:
-    """What the labelled rows must be for the probabilities to hold.
-
-    >>> sampled({"labelled": 5, "chosen": 5})
-    'All 5 labelled rows were chosen by disagreement and count for rows like them.'
-    """
-    rows, chosen = int(result.get("labelled") or 0), int(result.get("chosen") or 0)
-    if not chosen:
-        return (
-            "The labelled rows must be a random sample of the data in question; then the probabilities hold for them."
-        )
-    every = f"All {number(rows)}" if chosen == rows else f"{number(chosen)} of {number(rows)}"
-    told = f"{every} labelled rows were chosen by disagreement and count for rows like them"
-    return f"{told}." if chosen == rows else f"{told}; the others must be a random sample."
 
 
 def _pairs(result: Result) -> dict[str, Any]:
@@ -126,9 +77,6 @@ def context(result: Result) -> dict[str, Any]:
     """Names for the template."""
     examples = result.get("examples") or []
     return {
-        "sentence": sentence(result),
-        "settled": settled(result),
-        "sampled": sampled(result),
         "ranked": ranked_models(result),
         "pairs": _pairs(result),
         "evidence": _evidence(result),
@@ -137,6 +85,5 @@ def context(result: Result) -> dict[str, Any]:
         "factors": drawn_factors(result),
         "attribution": result.get("attribution") or {},
         "suggested": (result.get("suggested") or [])[:MOST_SUGGESTED],
-        "factors_may_mislead": capital(FACTORS_MAY_MISLEAD),
         "not_random": capital(NOT_RANDOM),
     }

@@ -9,6 +9,7 @@ from typing import Any
 from ..audits.result import audit_view
 from ..results.backtest import backtest_view
 from ..results.estimation import estimation_view
+from ..results.ranking import ranking_view
 from ..results.view import View
 from . import alarm as alarms
 from . import audit as audits
@@ -185,5 +186,6 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "audit": audit_view,
     "backtest": backtest_view,
     "estimate": estimation_view,
+    "rank": ranking_view,
 }
 """What each result says, from the mapping that JSON holds."""

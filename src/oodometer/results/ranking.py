@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .shown import Shown
-from .values import Interval, Skipped, aligned, counted, percent, plain
+from .values import Interval, Record, Skipped, counted, percent, plain
+from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends
 
 FACTORS_MAY_MISLEAD = (
     "a factor can order models the wrong way round: across architectures the paper's factors are right on nearly all "
@@ -103,7 +105,7 @@ class RankedModel:
 
 
 @dataclass(frozen=True)
-class ModelPair:
+class ModelPair(Record):
     """Two models, ``a`` ranked above ``b``.
 
     p_a_better : that a is the more accurate one. differ : share of all rows on which they say different things.
@@ -117,20 +119,9 @@ class ModelPair:
     only_a: int
     only_b: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "p_a_better": plain(self.p_a_better),
-            "differ": plain(self.differ),
-            "only_a": self.only_a,
-            "only_b": self.only_b,
-        }
-
 
 @dataclass(frozen=True)
-class Settling:
+class Settling(Record):
     """How many more labels would settle which of the two leading models is the better one.
 
     Parameters
@@ -151,13 +142,9 @@ class Settling:
     chosen: int | None = None
     why: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True)
-class ExplainedExample:
+class ExplainedExample(Record):
     """One labelled example with the attributions of each model.
 
     parts : the text, or both texts of a pair. words : the words. places : (part, start, end) of each, in characters.
@@ -171,17 +158,6 @@ class ExplainedExample:
     words: tuple[str, ...]
     places: tuple[tuple[int, int, int], ...]
     models: Mapping[str, Mapping[str, Any]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "id": self.id,
-            "label": self.label,
-            "parts": list(self.parts),
-            "words": list(self.words),
-            "places": [list(one) for one in self.places],
-            "models": plain(self.models),
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,8 +201,33 @@ class FewShotRanking(Shown):
     warnings: tuple[str, ...] = ()
     argv: str | None = None
 
-    def __repr__(self) -> str:
-        return self.summary()
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return ranking_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
+        told = self.to_dict()
+        labels = self.labelled - self.chosen
+        models = [
+            {"model": m.model, "rank": m.rank, "p_best": m.p_best, "right": m.right, "labels": labels}
+            | {**ends(m.accuracy), "source": m.source}
+            for m in self.ranking
+        ]
+        evidence = [
+            {"evidence": one.name, "group": one.group, "higher_is_better": one.higher_is_better, "model": model}
+            | {**ends(one.intervals.get(model)), "value": value}
+            for one in self.evidence
+            for model, value in one.values.items()
+        ]
+        suggested = [{"id": one["id"], "text": text_of(one["text"])} for one in told["suggested"]]
+        rows = {
+            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models),
+            "pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"]),
+            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
+            **({"suggested": (("id", "text"), suggested)} if suggested else {}),
+        }
+        return {name: partial(Table, *one) for name, one in rows.items()}
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -302,98 +303,143 @@ class FewShotRanking(Shown):
             "evidence": values,
         }
 
-    def suggested_table(self) -> list[list[str]]:
-        """Rows of a table of what to label next: id and text."""
-        return [[name, text if isinstance(text, str) else " | ".join(text or ())] for name, text in self.suggested]
 
-    def opening(self) -> list[str]:
-        """Which model, how sure, from what."""
-        first, likeliest = self.ranking[0], self.likeliest
-        pool = f"{counted(self.pool, 'row')} without a label" if self.pool else "no pool without labels"
-        lines = [f"{len(self.ranking)} models, {counted(self.labelled, 'labelled row')}, {pool}"]
-        if self.open:
-            lines.append("which is the best is open: the labelled rows favour no model over the others")
-        else:
-            lines.append(f"most likely the best: {likeliest.model}, {percent(likeliest.p_best, 0)} sure")
-        if self.labelled > self.chosen:
-            lines.append(self._counted())
-        if first is not likeliest:
-            order = "the combined order" if self.decided_by == "combined" else "the order, better than most others"
-            lines.append(f"first in {order}: {first.model}, of which P(best) is {percent(first.p_best, 0)}")
-        if self.decided_by == "combined":
-            lines.append("the order is the combined one: factors and estimates decide where labels are close")
-        return lines
+def ranking_view(told: Mapping[str, Any]) -> View:
+    """What a ranking says, from the mapping that JSON holds: the order, how sure its first place is, what would settle.
 
-    def _counted(self) -> str:
-        """What counting right answers says, in a sentence."""
-        top, rows = self.by_right[0], self.labelled - self.chosen
-        right = f"{max(one.right for one in self.ranking):,} of {counted(rows, 'labelled row')}"
-        if len(top) == 1:
-            return f"counting alone: {top[0]} is first with {right} right"
-        names = ", ".join(top[:5]) + (", ..." if len(top) > 5 else "")
-        return f"counting alone leaves it open among {len(top)} with {right} right: {names}"
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows of a table: one row a model, with its accuracy on the labelled rows."""
-        columns = ["model", "P(best)", "right", "accuracy", "interval"]
-        rows = []
-        for one in self.ranking:
-            known = one.accuracy
-            ends = "-" if known is None else f"[{percent(known.lower)}, {percent(known.upper)}]"
-            cells = [one.model, percent(one.p_best, 0), f"{one.right} of {self.labelled - self.chosen}"]
-            rows.append([*cells, "-" if known is None else percent(known.value), ends])
-        return columns, rows
-
-    def pair_table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows: how sure the order of each two models is."""
-        columns = ["better", "than", "P", "rows they differ on", "right alone"]
-        return columns, [
-            [one.a, one.b, percent(one.p_a_better, 0), percent(one.differ), f"{one.only_a} to {one.only_b}"]
-            for one in self.pairs
+    >>> rows = [{"model": "a", "p_best": 0.83}, {"model": "b", "p_best": 0.17}]
+    >>> view = ranking_view({"ranking": rows, "labelled": 10, "pool": 200})
+    >>> view.title, view.number, view.note
+    ('Most likely the best of 2 models', 'a', '83 % sure, from 10 labelled rows and 200 rows without labels')
+    """
+    rows, labelled, chosen = told["ranking"], told.get("labelled") or 0, told.get("chosen") or 0
+    top = max(rows, key=lambda row: row["p_best"] or 0.0)
+    made = counted(labelled, "labelled row")
+    seen = (
+        f"from {made} and {counted(told['pool'], 'row')} without labels" if told.get("pool") else f"from {made} alone"
+    )
+    combined, first = told.get("decided_by") == "combined", rows[0]
+    favour = f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
+    order = "the combined order" if combined else "the order, better than most others"
+    evidence = told.get("evidence") or ()
+    cells = []
+    for row in rows:
+        known = row.get("evidence") or {}
+        right = f"{known.get('right', '')} of {labelled - chosen}"
+        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(known.get("accuracy"))])
+    pairs = [
+        [
+            one["a"],
+            one["b"],
+            percent(one["p_a_better"], 0),
+            percent(one["differ"]),
+            f"{one['only_a']} to {one['only_b']}",
         ]
+        for one in told.get("pairs") or ()
+    ]
+    alone = [
+        [one["name"], one["group"], _chain(one), "" if one["agreement"] is None else percent(one["agreement"], 0)]
+        for one in evidence
+    ]
+    reasons: dict[str, list[str]] = {}
+    for one in told.get("skipped") or ():
+        reasons.setdefault(one["why"], []).append(one["method"])
+    return View(
+        f"Most likely the best of {counted(len(rows), 'model')}",
+        "open" if told.get("open") else str(top["model"]),
+        note=seen if told.get("open") else f"{percent(top['p_best'], 0)} sure, {seen}",
+        sentences=(
+            f"{favour[:1].upper()}{favour[1:]}" if told.get("open") else "",
+            f"In order, the best first: {', '.join(str(row['model']) for row in rows)}",
+            "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
+            "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
+            _settled(told.get("settling") or {}),
+            _right_answers(told, labelled - chosen),
+            _random(labelled, chosen),
+        ),
+        details=tuple(f"Evidence {one['name']}: {one['note']}" for one in evidence if one.get("note")),
+        grids=(
+            Grid("Models, the best first", ["model", "P(best)", "right", "accuracy", "lower", "upper"], cells),
+            Grid(
+                "How sure the order of each two is",
+                ["better", "than", "P", "rows they differ on", "right alone"],
+                pairs,
+                detail=True,
+            ),
+            Grid(
+                "Evidence, and what it alone would have said",
+                ["evidence", "of", "its order", "agrees on pairs"],
+                alone,
+                detail=True,
+            ),
+            Grid(
+                "Evidence that was not used",
+                ["what", "why"],
+                [[", ".join(some), why] for why, some in reasons.items()],
+                noun="reason",
+                detail=True,
+            ),
+            Grid(
+                "Rows to label next",
+                ["id", "text"],
+                [[str(one["id"]), text_of(one["text"])] for one in told.get("suggested") or ()],
+                noun="row",
+                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if told.get("suggested") else (),
+            ),
+        ),
+        notes=(
+            *([f"Factors: {FACTORS_MAY_MISLEAD}"] if any(one["group"] == "factor" for one in evidence) else []),
+            *(f"Left out: {_left_out(why, many)}" for why, many in (told.get("left_out") or {}).items()),
+            *(told.get("notes") or ()),
+        ),
+        warnings=tuple(told.get("warnings") or ()),
+        seed=told.get("seed"),
+    )
 
-    def evidence_table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows: what each kind of evidence would have ranked, and how far it agrees."""
-        rows = []
-        for one in self.evidence:
-            agrees = one.agreement(self.models)
-            told = "says nothing" if agrees is None else f"{percent(agrees, 0)} of pairs"
-            rows.append([one.name, one.group, _chain(one), told])
-        return ["evidence", "of", "its order", "agrees on"], rows
 
-    def closing(self) -> list[str]:
-        """What would settle it, what was left out, and what to beware of."""
-        lines = [self._settled()]
-        if any(one.group == "factor" for one in self.evidence):
-            lines.append(f"factors: {FACTORS_MAY_MISLEAD}")
-        lines += [f"{one.name}: {one.note}" for one in self.evidence if one.note]
-        lines += [f"{_left_out(why, many)}: left out" for why, many in self.left_out.items()]
-        reasons: dict[str, list[str]] = {}
-        for one in self.skipped:
-            reasons.setdefault(one.why, []).append(one.method)
-        lines += [f"not used: {', '.join(some)}: {why}" for why, some in reasons.items()]
-        lines += [f"note: {one}" for one in self.notes]
-        if self.suggested:
-            lines.append(f"note: {NOT_RANDOM}")
-        return lines + [f"warning: {one}" for one in self.warnings]
+def text_of(text: Any) -> str:
+    """The text of a row to label, or both texts of a pair."""
+    return text if isinstance(text, str) else " | ".join(text or ())
 
-    def _settled(self) -> str:
-        one = self.settling
-        said = f"{one.best} over {one.runner_up}: {percent(one.p_better, 0)}"
-        goal = percent(one.level, None)
-        if one.labels == 0:
-            return f"{said}; settled: at least {goal} (one-sided)"
-        if one.labels is None:
-            return f"{said}; {one.why}"
-        text = f"{said}; about {counted(one.labels, 'more label')} of random rows would settle it at {goal} (one-sided)"
-        if one.lower is not None:
-            text += f", {one.lower:,} at best, {'many more' if one.upper is None else f'{one.upper:,}'} at worst"
-        return text + (f"; {one.chosen:,} of rows on which the two disagree" if one.chosen else "")
 
-    def summary(self) -> str:
-        """What was found, in a few lines and tables."""
-        tables = (self.table(), self.pair_table(), self.evidence_table())
-        return "\n".join([*self.opening(), *(aligned(*one) for one in tables), *self.closing()])
+def _settled(one: Mapping[str, Any]) -> str:
+    """How many more labels would settle which of the two leading models is better."""
+    if not one:
+        return ""
+    start = f"Probability that {one['best']} beats {one['runner_up']}: {percent(one['p_better'], 0)}"
+    goal, labels = f"at {percent(one['level'], None)} (one-sided)", one.get("labels")
+    if labels == 0:
+        return f"{start}, which settles it {goal}"
+    if labels is None:
+        return f"{start}; {one.get('why')}"
+    text = f"{start}; about {counted(labels, 'more label')} of randomly drawn rows would settle it {goal}"
+    if one.get("lower") is not None:
+        worst = "many more" if one.get("upper") is None else f"{one['upper']:,}"
+        text += f", {counted(one['lower'], 'label')} at best, {worst} at worst"
+    return text + (f"; {one['chosen']:,} of rows on which the two disagree" if one.get("chosen") else "")
+
+
+def _right_answers(told: Mapping[str, Any], rows: int) -> str:
+    """What counting right answers says, in a sentence."""
+    top = (told.get("by_right") or [[]])[0]
+    if not top or not rows:
+        return ""
+    most = max((row.get("evidence") or {}).get("right") or 0 for row in told["ranking"])
+    right = f"{most:,} of {counted(rows, 'labelled row')} right"
+    if len(top) == 1:
+        return f"Counting alone: {top[0]} is first with {right}"
+    return f"Counting alone leaves it open among {len(top)} with {right}: {', '.join(top[:5])}" + (
+        ", ..." if len(top) > 5 else ""
+    )
+
+
+def _random(rows: int, chosen: int) -> str:
+    """What the labelled rows must be for the probabilities to hold."""
+    if not chosen:
+        return "The labelled rows must be a random sample of the data in question; then the probabilities hold for them"
+    which = f"All {counted(rows, 'labelled row')}" if chosen == rows else f"{chosen:,} of {rows:,} labelled rows"
+    said = f"{which} were chosen by disagreement and count for rows like them"
+    return said if chosen == rows else f"{said}; the others must be a random sample"
 
 
 def _left_out(why: str, many: int) -> str:
@@ -401,10 +447,9 @@ def _left_out(why: str, many: int) -> str:
     return f"{many:,} {why if many != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"
 
 
-def _chain(one: Evidence) -> str:
+def _chain(one: Mapping[str, Any]) -> str:
     """Models in the order of the evidence, with > between them and = where they tie."""
-    out = ""
-    for before, name in itertools.pairwise((None, *one.order)):
-        tie = before is not None and one.values[before] == one.values[str(name)]
-        out += f" {'=' if tie else '>'} {name}" if before is not None else str(name)
+    out, values = "", one["values"]
+    for before, name in itertools.pairwise((None, *one["order"])):
+        out += str(name) if before is None else f" {'=' if values[before] == values[name] else '>'} {name}"
     return out or "-"

@@ -48,6 +48,16 @@ def plain(value: Any) -> Any:
     return value
 
 
+class Record:
+    """A dataclass whose JSON holds its fields, in their order."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
 def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
     """A share as sentences and pages write it: a percentage, a space, the sign; ``decimals=None`` writes all digits.
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...results import percent
 from ...results.view import Grid, View
 
 if TYPE_CHECKING:
     from ...results.comparison import Comparison
-    from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
 
 
@@ -32,26 +30,6 @@ def comparison(found: Comparison) -> View:
         sentences=tuple(str(one["sentence"]) for one in found.findings[:_MOST]),
         grids=tuple(grids),
         warnings=tuple(found.warnings),
-        seed=found.seed,
-    )
-
-
-def ranking(found: FewShotRanking) -> View:
-    """The likeliest model, the order, each two models, the evidence."""
-    likeliest = found.likeliest
-    evidence = Grid(
-        "evidence",
-        *found.evidence_table(),
-        detail=True,
-    )
-    pairs = Grid("how sure the order of each two is", *found.pair_table(), detail=True)
-    return View(
-        title="Most likely the best",
-        number="open" if found.open else likeliest.model,
-        note="" if found.open else f"{percent(likeliest.p_best, 0)} sure",
-        sentences=tuple(found.opening()),
-        grids=(Grid("models, the best first", *found.table()), pairs, evidence),
-        warnings=tuple(found.closing()),
         seed=found.seed,
     )
 

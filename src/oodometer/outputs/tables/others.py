@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from ...audits.result import Audit
     from ...results.backtest import Backtest
     from ...results.comparison import Comparison
-    from ...results.ranking import FewShotRanking
     from ...results.stressing import StressTest
 
 
@@ -154,51 +153,3 @@ def _suggested(found: Audit) -> Table:
     assert found.suggestion is not None
     drawn = zip(found.suggestion.row.tolist(), found.suggestion.probability.tolist(), strict=True)
     return Table(("row", "p"), [{"row": row, "p": p} for row, p in drawn])
-
-
-def ranking(found: FewShotRanking) -> dict[str, Maker]:
-    """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model."""
-    made: dict[str, Maker] = {
-        "models": partial(_ranked, found),
-        "pairs": lambda: Table(
-            ("a", "b", "p_a_better", "differ", "only_a", "only_b"), [one.to_dict() for one in found.pairs]
-        ),
-        "evidence": partial(_evidence, found),
-    }
-    if found.suggested:
-        made["suggested"] = partial(_to_label, found)
-    return made
-
-
-def _ranked(found: FewShotRanking) -> Table:
-    columns = ("model", "rank", "p_best", "right", "labels", *INTERVAL, "source")
-    labels = found.labelled - found.chosen
-    rows = [
-        {
-            "model": one.model,
-            "rank": one.rank,
-            "p_best": one.p_best,
-            "right": one.right,
-            "labels": labels,
-            **ends(one.accuracy),
-            "source": one.source,
-        }
-        for one in found.ranking
-    ]
-    return Table(columns, rows)
-
-
-def _evidence(found: FewShotRanking) -> Table:
-    columns = ("evidence", "group", "model", *INTERVAL, "higher_is_better")
-    rows = []
-    for one in found.evidence:
-        for model, value in one.values.items():
-            number = {**ends(one.intervals.get(model)), "value": value}
-            about = {"evidence": one.name, "group": one.group, "higher_is_better": one.higher_is_better}
-            rows.append({**about, "model": model, **number})
-    return Table(columns, rows)
-
-
-def _to_label(found: FewShotRanking) -> Table:
-    rows = [{"id": row[0], "text": row[1]} for row in found.suggested_table()]
-    return Table(("id", "text"), rows)
