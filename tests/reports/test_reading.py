@@ -46,7 +46,7 @@ def test_the_demo_names_three_lines_at_their_ends(demo: dict[str, Any]) -> None:
 
 def test_no_line_crosses_the_label_of_another() -> None:
     rows = [entry("a", {"value": 0.5, "lower": 0.0, "upper": 1.0})]
-    lines = [("reference", 0.9, "var(--reference)", True), ("truth", 0.8, "var(--truth)", False)]
+    lines = [("reference", 0.9, "var(--reference)"), ("truth", 0.8, "var(--truth)")]
     chart = categories("a", "A", "", rows, axis_title="accuracy", lines=lines).spec
     marks = {layer["mark"]["type"]: [] for layer in chart["layer"]}
     for layer in chart["layer"]:

@@ -15,7 +15,7 @@ pytest.importorskip("vl_convert")
 
 from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render
-from oodometer.reports.charts.by_category import panel, votes, votes_title
+from oodometer.reports.charts.by_category import votes
 from oodometer.reports.charts.curves import trade_off_title, vote_subsets, vote_trade_off
 from oodometer.reports.votes import context
 
@@ -65,12 +65,13 @@ def test_the_page_of_an_estimate_shows_the_bounds() -> None:
 
 def test_the_truth_is_told_where_labels_are_known() -> None:
     known = as_json(estimate(outputs(400, 0.95, 0), TARGET, backtest=None))
-    found = panel(known)
-    assert found is not None
-    assert found["truth"] == pytest.approx(TARGET.accuracy)
-    assert "within the judges' bounds" in votes_title(found)
-    outside = {**found, "truth": 0.99}
-    assert "outside the judges' bounds" in votes_title(outside)
+    drawn = votes(known)
+    assert drawn is not None
+    assert f"The accuracy, {100 * TARGET.accuracy:.1f}{SPACE}%, lies within the judges' bounds" in drawn.title
+    known["target"]["accuracy"]["value"] = 0.99
+    outside = votes(known)
+    assert outside is not None
+    assert "outside the judges' bounds" in outside.title
 
 
 def test_the_page_of_labelled_data_shows_everything() -> None:

@@ -1,5 +1,5 @@
-"""The two builders of charts, `categories` (points with intervals by category) and `Plot` (curves with bands), and how
-both look.
+"""The two builders of charts, `categories` (points with intervals by category) and `Plot` (curves with bands), how both
+look, and `caption`, which words them.
 
 Colours are names of style properties (``var(--accent)``), not values: the page defines them once for light, dark and
 print, and a chart follows without being drawn again. Charts are plain Vega-Lite.
@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..numbers import finite, percent, percent_range, short
 
@@ -31,35 +35,31 @@ DOT: Spec = {"filled": True, "opacity": 1, "stroke": SURFACE, "strokeWidth": 1.5
 UNSEEN: Spec = {"filled": True, "opacity": 0}
 FOOT, RIGHT = {"value": "height"}, {"value": "width"}
 """The lower and the right edge of a plot, as channels."""
+PERCENT = "format(datum.value * 100, '.0f') + ' %'"
+POINTS = "format(datum.value * 100, '~g')"
+"""How an axis writes a fraction."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-
 CONFIG: Spec = {
     "background": None,
     "font": FONT,
     "view": {"stroke": None},
     "axis": {
-        "domain": False,
-        "ticks": False,
-        "gridColor": "var(--grid)",
-        "gridWidth": 1,
-        "labelColor": MUTED,
-        "labelFontSize": 12,
-        "labelPadding": 8,
-        "titleColor": MUTED,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "titlePadding": 10,
+        "domain": False, "ticks": False, "gridColor": "var(--grid)", "gridWidth": 1,
+        "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 8,
+        "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 10,
     },
     "axisY": {"grid": True},
     "text": {"font": FONT, "fontSize": 12, "color": INK},
     "line": {"strokeWidth": 2.5, "strokeCap": "round", "strokeJoin": "round"},
-}
+}  # fmt: skip
+
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).parents[1].joinpath("templates/words.toml").read_text("utf-8"))
+"""The words of the pages that stand in no template: how to read each chart, kinds of interval, trust, shifts."""
 
 ROW_HEIGHT = 30
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ROOM = 0.06  # of the span, kept free at either end so that no mark touches an edge
-_GAP = 15.0  # pixels from one label to the next
 _LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")  # their fields hold looks, no numbers
 
 
@@ -81,6 +81,15 @@ class Figure:
     spec: Spec
 
 
+def caption(chart: str, *parts: Any, **values: Any) -> str:
+    """How to read a chart: the sentences of these names in the table of words, with the values; False names none.
+
+    >>> caption("chunks", "read", False, "alarms", of="time")
+    'Estimated accuracy of each chunk of time with its interval. Rings are alarms.'
+    """
+    return " ".join(WORDS["charts"][chart][part].format(**values) for part in parts if part)
+
+
 # ------------------------------------------------------------------------------------------ axes
 
 
@@ -97,21 +106,22 @@ def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[fl
     """
     known = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
     low, high = min(known), max(known)
-    span = max(high - low, 0.02)
-    middle = (low + high) / 2
+    span, middle = max(high - low, 0.02), (low + high) / 2
     low, high = min(low, middle - span / 2) - _ROOM * span, max(high, middle + span / 2) + _ROOM * span
     step = next((size for size in _STEPS if (high - low) / size <= most), _STEPS[-1])
     low, high = math.floor(low / step * 2) * step / 2, math.ceil(high / step * 2) * step / 2
     first, last = math.ceil(round(max(low, 0) / step, 6)), math.floor(round(min(high, 1) / step, 6))
     # A fraction lies in [0, 1]: the axis may run a little over, its ticks may not.
     room = _ROOM / 2 * (high - low)
-    low, high = max(low, -room), min(high, 1 + room)
-    return [round(low, 6), round(high, 6)], [round(index * step, 6) for index in range(first, last + 1)]
+    ends = [round(max(low, -room), 6), round(min(high, 1 + room), 6)]
+    return ends, [round(index * step, 6) for index in range(first, last + 1)]
 
 
 def axis(domain: Sequence[float] | None, *, title: str | None = None, scale: Spec | None = None, **more: Any) -> Spec:
-    """A quantitative axis; ``more`` is of Vega-Lite's axis."""
+    """A quantitative axis; ``more`` is of Vega-Lite's axis. Of ticks those outside a logarithmic scale are left out."""
     ends = {} if domain is None else {"domain": list(domain)}
+    if domain is not None and (scale or {}).get("type") == "log":
+        more["values"] = [one for one in more["values"] if domain[0] <= one <= domain[1]]
     scale = {**ends, "nice": False, "zero": False, **(scale or {})}
     return {"type": "quantitative", "scale": scale, "axis": {"title": title, **more}}
 
@@ -119,29 +129,19 @@ def axis(domain: Sequence[float] | None, *, title: str | None = None, scale: Spe
 def shares(values: Iterable[Any], *, title: str | None = None, most: int = 6, **more: Any) -> Spec:
     """An axis of percentages around the values; a decimal only where the ticks need one."""
     domain, marks = ticks(values, most=most)
-    decimals = 0 if all(abs(value * 100 - round(value * 100)) < 1e-6 for value in marks) else 1
-    label = f"format(datum.value * 100, '.{decimals}f') + ' %'"
-    return axis(domain, title=title, values=marks, labelExpr=label, **more)
+    whole = all(abs(value * 100 - round(value * 100)) < 1e-6 for value in marks)
+    return axis(domain, title=title, values=marks, labelExpr=PERCENT if whole else PERCENT.replace("0f", "1f"), **more)
 
 
 def coverage_axis(title: str | None, values: Sequence[float] = (0.2, 0.4, 0.6, 0.8, 1)) -> Spec:
     """The horizontal axis: how much is answered."""
-    label = "format(datum.value * 100, '.0f') + ' %'"
-    return axis([0, 1.02], title=title, values=list(values), labelExpr=label, grid=False)
+    return axis([0, 1.02], title=title, values=list(values), labelExpr=PERCENT, grid=False)
 
 
 def steps(labels: Sequence[str], title: str) -> Spec:
     """An axis of places 0, 1, 2 and on, each with its label."""
     places, text = list(range(len(labels))), f"{json.dumps([one[:12] for one in labels])}[datum.value]"
     return axis([-0.15, max(len(labels) - 1, 1) + 0.15], title=title, values=places, labelExpr=text, grid=False)
-
-
-def logarithmic(ends: Sequence[float], title: str | None, values: Sequence[float], **more: Any) -> Spec:
-    """A logarithmic axis with ticks at those of the values that lie between its ends."""
-    inside = [one for one in values if ends[0] <= one <= ends[1]]
-    shape = {"type": "log"}
-    return {"type": "quantitative", "scale": {**shape, "domain": list(ends), "nice": False, "clamp": True},
-            "axis": {"title": title, "values": inside, **more}}  # fmt: skip
 
 
 def names_axis(limit: tuple[int, int] = (118, 230), order: Sequence[str] | None = None, **more: Any) -> Spec:
@@ -212,7 +212,7 @@ class Plot:
             self.draw("text", rows, {**look, "color": color, "fontWeight": 600, **HALO}, x=0 if left else RIGHT, y="y",
                       text="label")  # fmt: skip
 
-    def names(self, ends: Rows, height: float, *, look: Spec, gap: float = _GAP, x: Any = RIGHT, **more: Any) -> None:
+    def names(self, ends: Rows, height: float, *, look: Spec, gap: float = 15.0, x: Any = RIGHT, **more: Any) -> None:
         """Names at the right ends of lines, moved apart; each row has a ``label``, its ``y`` and its colour ``c``."""
         scale = self.up["scale"]
         to, back = (math.log, math.exp) if scale.get("type") == "log" else (float, float)
@@ -224,7 +224,12 @@ class Plot:
         self.draw("text", rows, {"align": "left", "dx": 10, **look}, x=x, y="y", text="label", color="c", **more)
 
     def strips(self, rows: Rows, x: str = "before", x2: str = "x", **more: Any) -> None:
-        """Unseen strips over the whole height where the pointer shows the ``tip`` of a row."""
+        """Unseen strips over the whole height where the pointer shows the ``tip`` of a row, by default from the row
+        before it.
+        """
+        if x == "before":
+            for row, start in zip(rows, [self.across["scale"]["domain"][0], *(row["x"] for row in rows)], strict=False):
+                row["before"] = start
         scale = {**self.across, "field": x}
         self.draw("bar", rows, {"opacity": 0}, x=scale, x2=x2, y=0, y2=FOOT, tooltip="tip", more=more)
 
@@ -236,11 +241,8 @@ class Plot:
         mark, for charts of thousands whose numbers stand in a table beside them.
         """
         tables: dict[int, tuple[str, Rows]] = {}
-        layers = []
         for layer in self.layers:
-            rows = layer["data"]
-            of, _ = tables.setdefault(id(rows), (f"rows_{len(tables)}", rows))
-            layers.append({**layer, "data": {"name": of}})
+            tables.setdefault(id(layer["data"]), (f"rows_{len(tables)}", layer["data"]))
         spec = {
             "$schema": SCHEMA,
             "width": "container",
@@ -248,7 +250,7 @@ class Plot:
             "description": words or title,
             "autosize": {"type": "fit-x", "contains": "padding"},
             "datasets": dict(tables.values()),
-            "layer": layers,
+            "layer": [{**layer, "data": {"name": tables[id(layer["data"])][0]}} for layer in self.layers],
             "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
             **more,
         }
@@ -261,24 +263,13 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
     >>> spread([10, 11, 50], 10, 0, 100)
     [5.5, 15.5, 50.0]
     """
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    groups: list[list[float]] = []  # middle of the group, number of labels
-    for index in order:
-        groups.append([places[index], 1])
-        while True:
-            for group in groups:
-                half = gap * (group[1] - 1) / 2
-                group[0] = min(max(group[0], low + half), max(high - half, low + half))
-            if len(groups) < 2 or groups[-1][0] - groups[-2][0] >= gap * (groups[-1][1] + groups[-2][1]) / 2:
-                break
-            last, before = groups.pop(), groups.pop()
-            count = last[1] + before[1]
-            groups.append([(last[0] * last[1] + before[0] * before[1]) / count, count])
-    flat = [middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))]
-    out = [0.0] * len(places)
-    for index, place in zip(order, flat, strict=True):
-        out[index] = place
-    return out
+    from scipy.optimize import isotonic_regression  # on a page only
+
+    order, gaps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
+    out = np.empty(len(places))
+    flat = isotonic_regression(np.asarray(places, dtype=float)[order] - gaps).x if places else out
+    out[order] = np.clip(flat, low, max(high - gaps[-1], low) if places else high) + gaps
+    return [float(place) for place in out]
 
 
 def pointed(field: str, near: bool = True) -> tuple[Spec, Any]:
@@ -302,58 +293,49 @@ def unique(names: Iterable[Any]) -> list[str]:
     """
     seen: dict[str, int] = {}
     out = []
-    for name in names:
-        text = short(name)
+    for text in map(short, names):
         seen[text] = seen.get(text, 0) + 1
         out.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
     return out
 
 
+def ends(interval: Result) -> tuple[Any, Any]:
+    """Both ends of an interval, the value where there is none."""
+    low, high = (finite(interval.get("value")) if (end := finite(interval.get(side))) is None else end
+                 for side in ("lower", "upper"))  # fmt: skip
+    return low, high
+
+
 def entry(name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any) -> dict[str, Any]:
     """One row of `categories`; ``more`` is shown when the pointer rests on it, its names as they are read."""
-    value = finite(interval.get("value"))
-    low, high = finite(interval.get("lower")), finite(interval.get("upper"))
-    tip = {"": name, "value": percent(value), "interval": percent_range(low, high)}
+    low, high = ends(interval)
+    tip = {"": name, "value": percent(interval.get("value"))}
+    tip |= {"interval": percent_range(interval.get("lower"), interval.get("upper"))}
     tip |= {"kind": str(interval.get("kind") or ""), **{key: str(text) for key, text in more.items()}}
-    return {
-        "name": name,
-        "value": value,
-        "lower": value if low is None else low,
-        "upper": value if high is None else high,
-        "color": color,
-        "band": BAND[color],
-        "label": percent(value),
-        "tip": {key: text for key, text in tip.items() if text},
-    }
+    tip = {key: text for key, text in tip.items() if text}
+    return {"name": name, "value": finite(interval.get("value")), "lower": low, "upper": high, "color": color,
+            "band": BAND[color], "label": percent(interval.get("value")), "tip": tip}  # fmt: skip
 
 
-Line = tuple[str, Any, str, bool]
-"""A vertical line: label, value, colour, dashed."""
+Line = tuple[str, Any, str]
+"""A line at a value: label, value, colour."""
 
 
-def categories(
-    name: str,
-    title: str,
-    caption: str,
-    rows: Rows,
-    *,
-    axis_title: str,
-    lines: Sequence[Line] = (),
-    shaded: tuple[Any, Any] = (None, None),
-) -> Figure:
+def categories(name: str, title: str, caption: str, rows: Rows, *, axis_title: str, lines: Sequence[Line] = (),
+               shaded: tuple[Any, Any] = (None, None)) -> Figure:  # fmt: skip
     """A row for each `entry`: a dot at the value, a bar over the interval, the number at the right.
 
-    ``lines`` run over the whole height with their labels above the plot; ``shaded`` is a range behind all rows.
+    ``lines`` run over the whole height with their labels above the plot, dashed that of the reference; ``shaded`` is a
+    range behind all rows.
     """
     lines = [line for line in lines if finite(line[1]) is not None]
     seen = [row[key] for row in rows for key in ("lower", "upper")] + [line[1] for line in lines]
-    across = shares(seen, title=axis_title, labelSeparation=8)
-    plot = Plot(across, names_axis())
+    plot = Plot(shares(seen, title=axis_title, labelSeparation=8), names_axis())
     low, high = (finite(end) for end in shaded)
     if low is not None and high is not None:
         plot.draw("rect", [{"from": low, "to": high}], {"color": BAND[QUIET], "opacity": 0.42}, x="from", x2="to",
                   y=0, y2=FOOT)  # fmt: skip
-    first, last = across["scale"]["domain"]
+    first, last = plot.across["scale"]["domain"]
 
     def to_the_left(line: Line) -> bool:
         part = (line[1] - first) / (last - first)
@@ -363,15 +345,15 @@ def categories(
     right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
     left = sorted((line for line in lines if to_the_left(line)), key=lambda line: float(line[1]))
     drawn = [([{"value": line[1], "label": f"{line[0]} {percent(line[1])}"}], line) for line in (*right, *left)]
-    for index, (at, (_, _, color, dashed)) in enumerate(drawn):
-        look = {"color": color, "strokeWidth": 1.75, "strokeDash": [5, 4] if dashed else [1, 0]}
+    for index, (at, (_, _, color)) in enumerate(drawn):
+        look = {"color": color, "strokeWidth": 1.75, "strokeDash": [5, 4] if color == REFERENCE else [1, 0]}
         plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
-    for index, (at, (_, _, color, _)) in enumerate(drawn):
+    for index, (at, (_, _, color)) in enumerate(drawn):
         side = {"align": "left", "dx": 5} if index < len(right) else {"align": "right", "dx": -5}
         look = {**side, "baseline": "middle", "color": color, "fontWeight": 600, **HALO}
         plot.draw("text", at, look, x="value", y=-9 - 16 * index, text="label")
-    bar = {"strokeWidth": 7, "strokeCap": "round", "opacity": 1}
-    plot.draw("rule", rows, bar, y="name", x="lower", x2="upper", color="band")
+    plot.draw("rule", rows, {"strokeWidth": 7, "strokeCap": "round", "opacity": 1}, y="name", x="lower", x2="upper",
+              color="band")  # fmt: skip
     plot.draw("point", rows, {**DOT, "size": 95}, y="name", x="value", color="color")
     plot.draw("text", rows, {"align": "left", "dx": 10, "color": INK}, y="name", x=RIGHT, text="label")
     plot.draw("bar", rows, {"opacity": 0}, y="name", x=0, x2=RIGHT, tooltip="tip")

@@ -1,4 +1,4 @@
-"""Curves: accuracy over coverage, confidence, the severity of a shift, the number of labels and of rows."""
+"""Curves: accuracy over coverage, confidence, the severity of a shift, the number of labels, of rows and of judges."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .base import (
     HALO,
     INK,
     MUTED,
+    PERCENT,
+    POINTS,
     QUIET,
     REFERENCE,
     RIGHT,
@@ -28,8 +30,9 @@ from .base import (
     Rows,
     Spec,
     axis,
+    caption,
     coverage_axis,
-    logarithmic,
+    ends,
     pointed,
     shares,
     steps,
@@ -43,6 +46,7 @@ _STEADY = 0.1  # coverage from which on the axis has to hold the band
 _LABEL: Spec = {"dx": 8, "fontWeight": 600}
 _COUNTS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 _DASHES: Spec = {"color": MUTED, "strokeDash": [3, 4]}
+_LOG: Spec = {"type": "log", "clamp": True}
 
 # ------------------------------------------------------------------------------------------ confidence
 
@@ -52,23 +56,23 @@ def risk_coverage(result: Result) -> Figure | None:
 
     Where a threshold answers a wish for accuracy: a line at the wish, a drop line at the coverage, and the answer.
     """
-    curve = result.get("risk_coverage") or {}
+    curve, estimated = result.get("risk_coverage") or {}, measured(result)
     x, y = curve.get("x") or [], curve.get("y") or []
-    lower, upper = curve.get("lower") or y, curve.get("upper") or y
     thresholds = curve.get("thresholds") or [None] * len(x)
     rows: Rows = []
     step = -(-len(x) // _POINTS)
-    kept = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
-    for at, value, low, high, bound in list(zip(x, y, lower, upper, thresholds, strict=False))[kept]:
+    few = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
+    columns = zip(x, y, curve.get("lower") or y, curve.get("upper") or y, thresholds, strict=False)
+    for at, value, low, high, bound in list(columns)[few]:
         if finite(at) is None or finite(value) is None:
             continue
         tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
         tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
-        before = rows[-1]["x"] if rows else 0
-        rows.append({"before": before, "x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+        rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
     if not rows:
         return None
-    answers = [one for one in curve.get("answers") or [] if (finite(one.get("coverage")) or 1) < 1]
+    wishes = curve.get("answers") or []
+    answers = [one for one in wishes if (finite(one.get("coverage")) or 1) < 1]
     # The band of the very first rows may reach down to 0 and would flatten the curve.
     steady = [row for row in rows if row["x"] >= _STEADY] or rows
     seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [one.get("accuracy") for one in answers]
@@ -90,37 +94,28 @@ def risk_coverage(result: Result) -> Figure | None:
     seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
     plot.strips(rows, params=[{"name": "near", "select": near}])
-    title, caption = risk_coverage_title(result), f"{capital(measured(result))} of the rows that stay when the least "
-    caption += "confident are left out, with its band."
-    for one in curve.get("answers") or []:
-        wish = percent(one.get("accuracy"), 0)
-        if finite(one.get("threshold")) is not None and finite(one.get("safe_threshold")) is None:
-            caption += f" The lower end of the band reaches {wish} at no threshold."
-        elif finite(one.get("threshold")) is not None:
-            safe = f"confidence {threshold(one['safe_threshold'])}, keeping {percent(one.get('safe_coverage'))}"
-            caption += f" For the lower end of the band to reach {wish}, take {safe}."
-    if (result.get("diagnosis") or {}).get("kind") == "support":
-        caption += " The target holds rows unlike the reference's: there its confidence may mean something else."
-        caption += " Do not rely on this curve before some rows are labelled."
-    return plot.figure("risk-coverage", title, caption, height=_HEIGHT)
-
-
-def risk_coverage_title(result: Result) -> str:
-    """Above which threshold the wished accuracy is reached."""
-    curve, estimated = result.get("risk_coverage") or {}, measured(result)
-    answers = curve.get("answers") or []
-    for one in answers:
+    said = [caption("risk-coverage", "read", measured=capital(estimated))]
+    for one in wishes:
         if finite(one.get("threshold")) is not None:
-            coverage = finite(one.get("coverage")) or 0
-            reached = f"{estimated} is at least {percent(one.get('accuracy'), 0)}"
-            if coverage >= 1:
-                return capital(f"{reached} with all rows kept")
-            part = percent(coverage, 0 if coverage >= 0.1 else 1)
-            return f"Above confidence {threshold(one['threshold'])}, {reached}; that keeps {part} of the rows"
-    if answers:
-        return f"No threshold reaches {estimated} of {percent(answers[0].get('accuracy'), 0)}"
-    ends = [value for value in curve.get("y") or [] if finite(value) is not None]
-    return capital(f"{estimated} goes from {percent(ends[0])} on the most confident rows to {percent(ends[-1])} on all")
+            safe = finite(one.get("safe_threshold"))
+            words = {"wish": percent(one.get("accuracy"), 0), "safe": threshold(safe)}
+            words["part"] = percent(one.get("safe_coverage"))
+            said.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
+    if (result.get("diagnosis") or {}).get("kind") == "support":
+        said.append(caption("risk-coverage", "support"))
+    reached = next((one for one in wishes if finite(one.get("threshold")) is not None), None)
+    if reached is not None:
+        coverage, title = finite(reached.get("coverage")) or 0, f"{estimated} is at least "
+        title += percent(reached.get("accuracy"), 0)
+        part = percent(coverage, 0 if coverage >= 0.1 else 1)
+        above = f"Above confidence {threshold(reached['threshold'])}, {title}; that keeps {part} of the rows"
+        title = capital(f"{title} with all rows kept") if coverage >= 1 else above
+    elif wishes:
+        title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
+    else:
+        first, last = (percent(rows[end]["y"]) for end in (0, -1))
+        title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
+    return plot.figure("risk-coverage", title, " ".join(said), height=_HEIGHT)
 
 
 def reliability(result: Result) -> Figure | None:
@@ -157,18 +152,15 @@ def reliability(result: Result) -> Figure | None:
     look = {"align": "right", "dx": -12} if over else {"align": "left", "dx": 12}
     plot.draw("text", [{"x": spot, "y": spot, "label": "calibrated"}], {**look, "color": MUTED, **HALO}, x="x", y="y",
               text="label")  # fmt: skip
-    known = [one for one in zip(confidence, accuracy, counts, strict=False) if all(finite(v) is not None for v in one)]
-    rows = sum(count for _, _, count in known)
+    counted = [row for row, count in zip(bins, counts, strict=False) if count] if table.get("rows") else []
     title = "Confidence against accuracy"
-    if rows:
-        gap = sum((sure - right) * count for sure, right, count in known) / rows
+    if counted:
+        gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(row["rows"] for row in counted)
         where = "" if result.get("command") == "evaluate" else " on the reference"
         side = "overconfident" if gap > 0 else "underconfident"
         title = f"The model is {side}{where}, by {points(gap)} on average"
         title = f"The model's confidence is about right{where}" if abs(gap) < 0.01 else title
-    caption = "Accuracy in bins of confidence; larger dots hold more rows. On the dashed line confidence is the "
-    caption += "accuracy; below it the model claims more than it delivers."
-    return plot.figure("reliability", title, caption, height=_HEIGHT)
+    return plot.figure("reliability", title, caption("reliability", "read"), height=_HEIGHT)
 
 
 def confidence(result: Result) -> Figure | None:
@@ -189,11 +181,10 @@ def confidence(result: Result) -> Figure | None:
         return None
     crowd = [max(row["reference"], row["target"]) for row in bins]
     first, last = bins[0]["low"], bins[-1]["high"]
-    label = "format(datum.value * 100, '.0f') + ' %'"
-    across = axis([first, last], title="confidence of the model", tickCount=6, labelExpr=label, labelFlush=True,
+    across = axis([first, last], title="confidence of the model", tickCount=6, labelExpr=PERCENT, labelFlush=True,
                   grid=False)  # fmt: skip
     up = shares([0, max(crowd)], most=5)
-    up = {**up, "scale": {"domain": [0, max(crowd) * 1.08], "nice": False}}
+    up["scale"] = {"domain": [0, max(crowd) * 1.08], "nice": False}
     up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
     plot = Plot(across, up)
     third = max(len(bins) // 3, 1)
@@ -212,8 +203,7 @@ def confidence(result: Result) -> Figure | None:
     reference, target = (percent(sum(one[start:]), 0) for one in shares_of)
     at_least = f"a confidence of at least {percent(edges[start], 0)}"
     title = f"{target} of the target rows have {at_least}, against {reference} of the reference"
-    caption = "Share of the rows in each bin of confidence. A model can stay confident while its accuracy falls."
-    return plot.figure("confidence", title, caption, height=260)
+    return plot.figure("confidence", title, caption("confidence", "read"), height=260)
 
 
 # ------------------------------------------------------------------------------------------ the severity of a shift
@@ -224,7 +214,7 @@ def severity(result: Result) -> Figure | None:
 
     The title has the largest error, apart for the steps at which the estimate says that it cannot be trusted.
     """
-    at_steps = [dict(step) for step in result.get("steps") or []]
+    at_steps = result.get("steps") or []
     main: Rows = []
     thin: Rows = []
     errors: dict[bool, list[float]] = {True: [], False: []}
@@ -233,18 +223,17 @@ def severity(result: Result) -> Figure | None:
         headline, truth = best(step.get("headline")), best(step.get("truth"))
         at = str(step.get("name") or f"severity {step.get('severity', index)}")
         value, known = headline.get("value"), {"truth": percent(truth["value"])} if truth else {}
+        low, high = ends(headline)
         tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
-        band = {end: headline.get(end, value) for end in ("lower", "upper")}
-        main.append({"x": index, "y": value, "truth": truth.get("value"), **band, "tip": tip})
+        main.append({"x": index, "y": value, "truth": truth.get("value"), "lower": low, "upper": high, "tip": tip})
         for one in step.get("estimates") or []:  # the method of the headline is left to its band
             if best(one) and not (headline and is_headline(one, headline)):
                 tip = {"": str(one.get("method")), "at": at, "value": percent(one["value"]), **known}
                 thin.append({"x": index, "y": one["value"], "method": str(one.get("method")), "tip": tip})
         if headline and truth:
             errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
-            low, high = finite(headline.get("lower")), finite(headline.get("upper"))
-            inside += low is not None and high is not None and low <= truth["value"] <= high
+            inside += headline.get("lower") is not None and low <= truth["value"] <= high
     if not any(finite(row["y"]) is not None for row in main):
         return None
     seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [row["y"] for row in thin]
@@ -268,22 +257,14 @@ def severity(result: Result) -> Figure | None:
         if (having := [row for row in line if finite(row[key]) is not None])
     ]
     plot.names(at_ends, 380, x="x", look={"fontSize": 12})
-    every = errors[True] + errors[False]
-    title = "The estimate as the shift grows"
+    title, every = "The estimate as the shift grows", errors[True] + errors[False]
     if every:
         title = f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} "
         title += "steps"
     if all(errors.values()) and max(errors[True]) > max(errors[False]):
         near, far = points(max(errors[False])), points(max(errors[True]))
         title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
-    caption = "The band is the interval of the estimate; thin lines are the single methods. Rest the pointer on a line "
-    return plot.figure("severity", title, caption + "to see its name.", height=380)
-
-
-_ERRORS = {
-    "brier": ("Brier score", "Smaller is better: the squared error of the probabilities."),
-    "ece": ("ECE", "Smaller is better: how far confidence is from the share that is right, in 15 bins."),
-}
+    return plot.figure("severity", title, caption("severity", "read"), height=380)
 
 
 def accuracy_name(result: Result) -> str:
@@ -302,28 +283,20 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
     called = names(result)
     models = [one for one in result.get("models") or [] if len(one.get("curves") or []) > kind]
     shown = [(called[str(one.get("name"))], one["curves"][kind]) for one in models]
-    beside = [
-        [
-            (ACCENT, _series(curve, "estimate", "estimate", percent)),
-            (TRUTH, _series(curve, "accuracy", "truth", percent)),
-        ]
-        for _, curve in shown
-    ]
-    ends = [row[end] for pair in beside for _, rows in pair for row in rows for end in ("lower", "upper")]
-    up, out = shares(ends, most=5), []
+    sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
+    beside = [[(color, _series(curve, of, name, percent)) for color, of, name in sides] for _, curve in shown]
+    up = shares([row[end] for pair in beside for _, rows in pair for row in rows for end in ("lower", "upper")], most=5)
+    out = []
     for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
         if any(rows for _, rows in pair):
             title = stress_title(name, curve, accuracy_name(result), alone=len(shown) == 1)
             points_ = curve.get("points") or []
-            spread = next((one["spread"]["accuracy"] for one in points_ if one.get("spread")), None)
-            caption = "The band of the estimate is its interval"
-            if any(best((one.get("metrics") or {}).get("accuracy")) for one in points_):
-                caption += ", that of the truth "
-                of_runs = f"the lowest to the highest of {spread['runs']} runs" if spread else ""
-                caption += of_runs or "the interval that chance gives"
-            caption += ". The rows that can be shifted differ by severity; the table has the same rows at all."
-            out.append(_stress_figure(f"stress-{kind}-{at}", title, caption, pair, curve, up))
-    for metric, (title, caption) in _ERRORS.items():
+            runs = next((one["spread"]["accuracy"]["runs"] for one in points_ if one.get("spread")), None)
+            truth = any(best((one.get("metrics") or {}).get("accuracy")) for one in points_)
+            band = "estimated" if not truth else "runs" if runs else "chance"
+            said = caption("stress", band, "rows", runs=runs)
+            out.append(_stress_figure(f"stress-{kind}-{at}", title, said, pair, curve, up))
+    for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
         tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
         lines = [(color, _series(curve, metric, name if len(shown) > 1 else "", number))
                  for color, (name, curve) in zip(tones, shown, strict=True)]  # fmt: skip
@@ -331,7 +304,6 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
         if not lines:
             continue
         most = max(row["upper"] for _, rows in lines for row in rows)
-        scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
         last = max(row["x"] for _, rows in lines for row in rows)
         at_last = severity_label(shown[0][1]["points"][last])
         values = [(rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last]
@@ -339,13 +311,15 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
             title += f" at {at_last}: " + ", ".join(f"{name} {value}" for name, value in values[:3])
         elif last and lines[0][1][0]["x"] == 0:
             title += f": {number(lines[0][1][0]['y'])} as they are, {values[0][1]} at {at_last}"
+        scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
         up = axis(None, scale=scale, format="~r", tickCount=5)
-        out.append(_stress_figure(f"stress-{kind}-{metric}", title, caption, lines, shown[0][1], up))
+        said = caption("stress", metric)
+        out.append(_stress_figure(f"stress-{kind}-{metric}", title, said, lines, shown[0][1], up))
     return out
 
 
 def _stress_figure(
-    name: str, title: str, caption: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
+    name: str, title: str, said: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
 ) -> Figure:
     plot = Plot(steps([severity_label(one) for one in curve.get("points") or []], "severity"), up)
     for color, rows in lines:
@@ -354,29 +328,28 @@ def _stress_figure(
         plot.curve(rows, color, size=70, shape="diamond" if rows and rows[0]["label"] == "truth" else "circle")
     for _, rows in lines:
         plot.draw("point", rows, {**UNSEEN, "size": 250}, x="x", y="y", tooltip="tip")
-    ends = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
-    plot.names([one for one in ends if one["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
-    return plot.figure(name, title, caption, height=250)
+    last = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
+    plot.names([one for one in last if one["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
+    return plot.figure(name, title, said, height=250)
 
 
-def _measured(point: Result, metric: str) -> tuple[float | None, float | None, float | None]:
+def _measured(point: Result, metric: str) -> dict[str, Any]:
     """The estimate, or a metric with its band: over the runs where there are several, else its interval."""
     if metric != "estimate" and (spread := (point.get("spread") or {}).get(metric)):
-        return finite(spread.get("mean")), finite(spread.get("lowest")), finite(spread.get("highest"))
-    one = best(point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric))
-    return finite(one.get("value")), finite(one.get("lower")), finite(one.get("upper"))
+        return {"value": spread.get("mean"), "lower": spread.get("lowest"), "upper": spread.get("highest")}
+    return best(point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric))
 
 
 def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
     """One row a point: place, value, ends of the band, and what the pointer shows."""
     rows = []
     for x, point in enumerate(curve.get("points") or []):
-        value, low, high = _measured(point, metric)
+        one = _measured(point, metric)
+        value, (low, high) = finite(one.get("value")), ends(one)
         if value is None:
             continue
-        low, high = value if low is None else low, value if high is None else high
-        ends = percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
-        tip = {"": f"{curve.get('kind')}, {severity_label(point)}", name or "value": written(value), "band": ends}
+        band = percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
+        tip = {"": f"{curve.get('kind')}, {severity_label(point)}", name or "value": written(value), "band": band}
         tip |= {"rows": f"{point.get('rows'):,}"}
         tip |= {"trust": str((point.get("estimate") or {}).get("trust") or "")} if metric == "estimate" else {}
         rows.append({"x": x, "y": value, "lower": low, "upper": high, "label": name, "tip": tip})
@@ -391,16 +364,16 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     >>> print(stress_title("m", {"points": points}, "Accuracy", alone=True).replace(chr(160), " "))
     Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points
     """
-    every = [
-        (severity_label(one), _measured(one, "accuracy")[0], _measured(one, "estimate")[0])
-        for one in curve.get("points") or []
-    ]
-    known = [(at, truth, estimate) for at, truth, estimate in every if truth is not None]
+    known = []
+    for one in curve.get("points") or []:
+        truth, estimate = (finite(_measured(one, metric).get("value")) for metric in ("accuracy", "estimate"))
+        if truth is not None:
+            known.append((severity_label(one), truth, None if estimate is None else abs(estimate - truth)))
     head = measure if alone else f"{name}: {measure}"
     if len(known) < 2:
         return f"{head} as estimated without labels"
     text = f"{head} {percent(known[0][1])} {known[0][0]}, {percent(known[-1][1])} at {known[-1][0]}"
-    errors = [abs(estimate - truth) for _, truth, estimate in known if estimate is not None]
+    errors = [error for _, _, error in known if error is not None]
     return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
 
@@ -414,14 +387,15 @@ _FLOOR = 0.002  # widths below it are drawn there
 
 def width_steps(result: Result) -> list[dict[str, Any]]:
     """Widths by number of labels, the fewest first."""
-    found = [dict(one) for one in (result.get("outlook") or {}).get("widths") or [] if finite(one.get("labels"))]
-    return sorted((one for one in found if finite(one.get("alone")) is not None), key=lambda one: one["labels"])
+    every = (result.get("outlook") or {}).get("widths") or []
+    known = [dict(one) for one in every if finite(one.get("labels")) and finite(one.get("alone")) is not None]
+    return sorted(known, key=lambda one: float(one["labels"]))
 
 
 def today(result: Result) -> dict[str, Any] | None:
     """Number of labels and width of this audit's interval."""
-    found = best(result.get("estimate"))
-    low, high, labels = finite(found.get("lower")), finite(found.get("upper")), finite(result.get("labels"))
+    interval = best(result.get("estimate"))
+    low, high, labels = finite(interval.get("lower")), finite(interval.get("upper")), finite(result.get("labels"))
     if low is None or high is None or not labels:
         return None
     return {"labels": int(labels), "width": high - low}
@@ -456,19 +430,19 @@ def halving(result: Result) -> int | None:
     for (n, width), (most, least) in pairwise(_suggested(result)):
         if most > now["labels"] and least <= half < width:
             part = math.log(width / half) / math.log(width / least)
-            found = math.exp((1 - part) * math.log(n) + part * math.log(most))
-            unit = 10 ** max(math.floor(math.log10(found)) - 1, 0)
-            whole = math.ceil(round(found / unit, 6)) * unit
+            labels = math.exp((1 - part) * math.log(n) + part * math.log(most))
+            unit = 10 ** max(math.floor(math.log10(labels)) - 1, 0)
+            whole = math.ceil(round(labels / unit, 6)) * unit
             return whole if whole > now["labels"] else None
     return None
 
 
 def _suggested(result: Result) -> list[tuple[int, float]]:
     """The curve of rows drawn as `--suggest` draws them, as far as it is above 0."""
-    found = width_steps(result)
-    by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in found)
+    widths = width_steps(result)
+    by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in widths)
     key = "random" if by_chance else "suggested"
-    return [(one["labels"], value) for one in found if (value := finite(one.get(key)))]
+    return [(one["labels"], value) for one in widths if (value := finite(one.get(key)))]
 
 
 def widths(result: Result) -> Figure | None:
@@ -476,43 +450,39 @@ def widths(result: Result) -> Figure | None:
 
     The title says what it takes to halve today's interval, or what the rows to label next or the most labels give.
     """
-    found, now = width_steps(result), today(result)
-    if len(found) < 2 or (now is not None and not now["width"]):
+    curve, now = width_steps(result), today(result)
+    if len(curve) < 2 or (now is not None and not now["width"]):
         return None
     drawn: list[tuple[str, str, str]] = []  # lines that differ from those before; the plainest name stands for several
     for key, name, color in _LINES:
-        if all(finite(one.get(key)) is not None for one in found) and not any(
-            all(abs(one[key] - one[other]) <= _SAME * one[other] for one in found) for other, _, _ in drawn
+        if all(finite(one.get(key)) is not None for one in curve) and not any(
+            all(abs(one[key] - one[other]) <= _SAME * one[other] for one in curve) for other, _, _ in drawn
         ):
             drawn.append((key, name, color))
     drawn = [(drawn[0][0], "expected width", ACCENT)] if len(drawn) == 1 else drawn
-    banded = all(finite(one.get(key)) is not None for one in found for key in ("narrowest", "widest"))
     keys = ("alone", "random", "suggested", "narrowest", "widest")
-    seen = [one[key] for one in found for key in keys if finite(one.get(key)) is not None]
+    seen = [one[key] for one in curve for key in keys if finite(one.get(key)) is not None]
     seen += [now["width"]] if now else []
+    counts = [curve[0]["labels"], curve[-1]["labels"]] + ([now["labels"]] if now else [])
+    marks = [mark for mark in _COUNTS if min(counts) <= mark <= min(max(counts), 1000)]
+    across = axis((min(counts) * 0.93, max(counts) * 1.04), title="labels in all", scale=_LOG, values=marks,
+                  format=",d", grid=False)  # fmt: skip
     low, high = max(min(seen) * 0.9, _FLOOR), min(max(seen) * 1.08, 1.0)
-    ends = [found[0]["labels"], found[-1]["labels"]] + ([now["labels"]] if now else [])
-    first, last = min(ends) * 0.93, max(ends) * 1.04
-    across = logarithmic((first, last), "labels in all", [t for t in _COUNTS if min(ends) <= t <= min(max(ends), 1000)],
-                         format=",d", grid=False)  # fmt: skip
-    up = logarithmic((low, high), None, _WIDTHS, labelExpr="format(datum.value * 100, '~g')")
-    plot = Plot(across, up)
-    if banded:
-        rows = [{"x": one["labels"], "lower": one["narrowest"], "upper": one["widest"]} for one in found]
+    plot = Plot(across, axis((low, high), scale=_LOG, values=_WIDTHS, labelExpr=POINTS))
+    if all(finite(one.get(key)) is not None for one in curve for key in ("narrowest", "widest")):
+        rows = [{"x": one["labels"], "lower": one["narrowest"], "upper": one["widest"]} for one in curve]
         plot.draw("area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper")
     for key, _, color in drawn:
-        plot.curve([{"x": one["labels"], "y": one[key]} for one in found], color)
-    tips, before = [], first
-    for one in found:
-        tip = {"": f"{number(one['labels'])} labels", **{name: points(one[key]) for key, name, _ in drawn}}
-        tips.append({"before": before, "x": one["labels"], "tip": tip})
-        before = one["labels"]
-    plot.strips(tips)
+        plot.curve([{"x": one["labels"], "y": one[key]} for one in curve], color)
+    plot.strips([
+        {"x": o["labels"], "tip": {"": f"{number(o['labels'])} labels", **{name: points(o[k]) for k, name, _ in drawn}}}
+        for o in curve
+    ])  # fmt: skip
     if len(drawn) > 1:
-        names_ = [{"label": name, "y": found[-1][key], "c": color} for key, name, color in drawn]
-        plot.names(names_, _HEIGHT, gap=19, look=_LABEL)
+        last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in drawn]
+        plot.names(last, _HEIGHT, gap=19, look=_LABEL)
     if now is not None:
-        left = now["labels"] > math.sqrt(min(ends) * max(ends))  # the side where there is room
+        left = now["labels"] > math.sqrt(min(counts) * max(counts))  # the side where there is room
         rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
         look = {"align": "right", "dx": -6, "dy": 18} if left else {"align": "left", "dx": 6, "dy": -16}
         plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
@@ -524,21 +494,15 @@ def widths(result: Result) -> Figure | None:
     else:
         width = expected(result, count) if count else None
         if width is None:
-            count = found[-1]["labels"]
-            width = min(last for key, _, _ in _LINES if (last := finite(found[-1].get(key))) is not None)
+            count = curve[-1]["labels"]
+            width = min(one for key, _, _ in _LINES if (one := finite(curve[-1].get(key))) is not None)
         title = f"With {number(count)} labels the interval would be about {points(width)} wide"
     shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
-    caption = "Width in points to expect of an interval from so many labels in all, worked out by imagined audits of "
-    caption += f"this target if the accuracy is {percent((result.get('outlook') or {}).get('accuracy'))}."
-    if "random" in shown:
-        caption += " As audited: random rows, and the interval that an audit would print."
-    if "suggested" in shown:
-        caption += " By confidence: rows drawn more often where the model is unsure (--suggest-by confidence), if that "
-        caption += "pays."
-    if all(finite(one.get("widest")) is not None for one in found):
-        span = "today's interval" if now else "the label-free interval"
-        caption += f" The band runs over the accuracies in {span}, for labels read alone."
-    return plot.figure("widths", title, caption, height=_HEIGHT)
+    banded = all(finite(one.get("widest")) is not None for one in curve)
+    parts = ("read", "random" in shown and "random", "suggested" in shown and "suggested", banded and "band")
+    said = caption("widths", *parts, accuracy=percent((result.get("outlook") or {}).get("accuracy")),
+                   span="today's interval" if now else "the label-free interval")  # fmt: skip
+    return plot.figure("widths", title, said, height=_HEIGHT)
 
 
 # ------------------------------------------------------------------------------------------ the number of judges
@@ -549,8 +513,8 @@ _TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
 
 def _sizes(result: Result) -> list[dict[str, Any]]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
-    found = [dict(one) for one in (result.get("votes") or {}).get("subsets") or [] if finite(one.get("rows"))]
-    whole = [one for one in found if all(best(one.get(key)) for key, _, _ in _SERIES)]
+    draws = [dict(one) for one in (result.get("votes") or {}).get("subsets") or [] if finite(one.get("rows"))]
+    whole = [one for one in draws if all(best(one.get(key)) for key, _, _ in _SERIES)]
     return sorted(whole, key=lambda one: float(one["rows"]))
 
 
@@ -559,46 +523,42 @@ def vote_subsets(result: Result) -> Figure | None:
 
     The title says in how many draws the bounds held the truth, over the sizes below all rows.
     """
-    found = _sizes(result)
-    if len(found) < 2 or (result.get("votes") or {}).get("judges") == 1:
+    sizes = _sizes(result)
+    if len(sizes) < 2 or (result.get("votes") or {}).get("judges") == 1:
         return None
-    first, last = found[0]["rows"] * 0.93, found[-1]["rows"] * 1.06
-    inside = [t for t in _COUNTS if found[0]["rows"] <= t <= found[-1]["rows"]]
-    across = logarithmic((first, last), "rows drawn", inside, format="~s", grid=False, labelOverlap="greedy")
-    up = shares([one[key].get(end) for one in found for key, _, _ in _SERIES for end in ("lower", "upper")])
-    plot = Plot(across, up)
+    least, most = sizes[0]["rows"], sizes[-1]["rows"]
+    across = axis((least * 0.93, most * 1.06), title="rows drawn", scale=_LOG, format="~s", grid=False,
+                  labelOverlap="greedy", values=[mark for mark in _COUNTS if least <= mark <= most])  # fmt: skip
+    seen = [one[key].get(end) for one in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
+    plot, tips = Plot(across, shares(seen)), []
     for key, _, color in _SERIES:
-        rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in found]
+        rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in sizes]
         plot.curve(rows, color, band=0.7, size=44)
-    ends = [{"label": name, "y": float(found[-1][key]["value"]), "c": color} for key, name, color in _SERIES]
-    plot.names(ends, 320, gap=18, look=_LABEL)
-    tips, before = [], first
-    for one in found:
+    last = [{"label": name, "y": float(sizes[-1][key]["value"]), "c": color} for key, name, color in _SERIES]
+    plot.names(last, 320, gap=18, look=_LABEL)
+    for one in sizes:
         tip = {"": f"{number(int(one['rows']))} rows, {number(int(one.get('draws') or 0))} draws"}
         for key, name, _ in _SERIES:
             span = percent_range(one[key].get("lower"), one[key].get("upper"))
             tip[name] = f"{percent(one[key]['value'])} ({span})"
-        tips.append({"before": before, "x": one["rows"], "tip": tip})
-        before = one["rows"]
+        tips.append({"x": one["rows"], "tip": tip})
     plot.strips(tips)
     reliable = [
         (float(share["value"]), int(one["rows"]))
-        for one in found[:-1]
+        for one in sizes[:-1]
         if (share := best(((one.get("bounds") or [{}])[0]).get("reliability")))
     ]
     title = "Truth and bounds by the number of rows"
     if reliable:
         worst, rows_of = min(reliable)
-        draws = f"the draws of {number(rows_of)} rows, the fewest"
-        title = f"The truth lay within the bounds in {percent(worst, 0)} of {draws}"
+        title = f"The truth lay within the bounds in {percent(worst, 0)} of the draws of {number(rows_of)} rows, the "
+        title += "fewest"
         if worst >= 1:
             title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
     level = finite(result.get("level"))
     part = f"central {percent(level, 0)}" if level is not None else "central part"
-    caption = f"Rows drawn at random from these, {number(found[0].get('draws'))} times for each number. Lines are "
-    caption += f"means over the draws, bands their {part}. Bounds and truth of one draw move together, so that bands "
-    caption += "may overlap while the bounds hold."
-    return plot.figure("vote-subsets", title, caption, height=320)
+    said = caption("vote-subsets", "read", draws=number(sizes[0].get("draws")), part=part)
+    return plot.figure("vote-subsets", title, said, height=320)
 
 
 def vote_trade_off(result: Result) -> Figure | None:
@@ -606,8 +566,8 @@ def vote_trade_off(result: Result) -> Figure | None:
 
     At most four sizes, spread over those with fewer rows than there are.
     """
-    found, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
-    picked = found if len(found) <= most else [found[round(i * (len(found) - 1) / (most - 1))] for i in range(most)]
+    sizes, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
+    picked = sizes if len(sizes) <= most else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
     shown: Rows = []
     for one in picked:
         by_width = [
@@ -616,15 +576,14 @@ def vote_trade_off(result: Result) -> Figure | None:
             if best(b.get("width")) and best(b.get("reliability"))
         ][::-1]
         if len(by_width) > 1:
-            shown.append({"rows": int(one["rows"]), "draws": one.get("draws"), "steps": by_width})
+            shown.append({"rows": int(one["rows"]), "steps": by_width})
     if not shown:
         return None
     widest = max(step["width"] for one in shown for step in one["steps"]) or 0.01
     across = axis([-0.02 * widest, 1.03 * widest], title="mean width of the bounds, in points", tickCount=6, grid=False,
-                  labelExpr="format(datum.value * 100, '~g')")  # fmt: skip
-    label = "format(datum.value * 100, '.0f') + ' %'"
-    plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=label))
-    ends = []
+                  labelExpr=POINTS)  # fmt: skip
+    plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
+    last = []
     for one, color in zip(shown, _TONES, strict=False):
         rows = []
         for step in one["steps"]:
@@ -634,12 +593,10 @@ def vote_trade_off(result: Result) -> Figure | None:
             tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
             rows.append({"x": step["width"], "y": share["value"], "tip": tip | {"mean width": points(step["width"])}})
         plot.curve(rows, color, size=80)
-        ends.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
-    plot.names(ends, _HEIGHT, gap=18, look=_LABEL)
-    caption = "How often the bounds held the accuracy of the rows that were drawn, against their mean width. Along a "
-    caption += "line more judges must agree, from a bare majority at the left to all of them at the right; a line for "
-    caption += "each number of rows."
-    return plot.figure("vote-trade-off", trade_off_title(shown, judges), caption, height=_HEIGHT)
+        last.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
+    plot.names(last, _HEIGHT, gap=18, look=_LABEL)
+    said = caption("vote-trade-off", "read")
+    return plot.figure("vote-trade-off", trade_off_title(shown, judges), said, height=_HEIGHT)
 
 
 def trade_off_title(shown: Sequence[Result], judges: Any) -> str:

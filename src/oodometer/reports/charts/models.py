@@ -26,6 +26,7 @@ from .base import (
     Rows,
     Spec,
     axis,
+    caption,
     coverage_axis,
     names_axis,
     narrow,
@@ -59,8 +60,8 @@ def score(model: Result, domain: str, metric: str) -> dict[str, Any]:
 
 def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[str, Any]]]:
     """Rankings of a domain, metric to rows, best first; rows without a number are left out."""
-    found = result.get(WHERE[domain]) or {}
-    rows = {str(name): [one for row in each or [] if (one := best(row))] for name, each in found.items()}
+    given = (result.get(WHERE[domain]) or {}).items()
+    rows = {str(name): [one for row in each or [] if (one := best(row))] for name, each in given}
     return {name: each for name, each in rows.items() if each}
 
 
@@ -99,33 +100,29 @@ def leader(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """
     first = required(result)
     wanted = [x for each in (result.get("settings") or {}).get("require") or [] if (x := finite(each))]
-    lower = sorted((x for x in wanted if first is not None and x < first), reverse=True)
-    for accuracy in [first, *lower, *sorted(x for x in wanted if first is not None and x > first)]:
-        found = [
-            (one, at)
-            for one in result.get("models") or []
-            if accuracy is not None and best((at := point(one, "in_domain", accuracy)).get("coverage"))
-        ]
-        if found:
-            return max(found, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
+    if first is None:
+        return None
+    lower = sorted((x for x in wanted if x < first), reverse=True)
+    for accuracy in [first, *lower, *sorted(x for x in wanted if x > first)]:
+        points = [(one, point(one, "in_domain", accuracy)) for one in result.get("models") or []]
+        proven = [pair for pair in points if best(pair[1].get("coverage"))]
+        if proven:
+            return max(proven, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
     return None
 
 
 def order(result: Result) -> list[str]:
     """Models from the best to the worst, by AUC where it is there, else by accuracy, else as given."""
-    given = [str(one.get("name")) for one in result.get("models") or []]
-    found = rankings(result)
-    ranked = [str(row.get("model")) for row in found.get("auc_coverage") or found.get("accuracy") or []]
-    kept = [name for name in dict.fromkeys(ranked) if name in given]
-    return [*kept, *(name for name in given if name not in kept)]
+    given, ranked = [str(one.get("name")) for one in result.get("models") or []], rankings(result)
+    first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
+    return list(dict.fromkeys([*(name for name in first if name in given), *given]))
 
 
 def colors(result: Result) -> dict[str, str]:
     """Three models in colour, the others quiet: what may answer most, the best by AUC, the best by DiSCA."""
-    led, found = leader(result), rankings(result)
+    led, ranked, ordered = leader(result), rankings(result), order(result)
     heads = [str(led[0].get("name"))] if led else []
-    heads += [str(found[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in found]
-    ordered = order(result)
+    heads += [str(ranked[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in ranked]
     shown = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
     bright = dict(zip(shown, (ACCENT, REFERENCE, TRUTH), strict=False))
     return {name: bright.get(name, QUIET) for name in ordered}
@@ -133,16 +130,18 @@ def colors(result: Result) -> dict[str, str]:
 
 def drawn(result: Result) -> list[dict[str, Any]]:
     """Models that charts show, the best first: those in colour, and others as far as there is room."""
-    ordered, tones = order(result), colors(result)
-    kept = [name for name in ordered if tones[name] != QUIET]
-    kept += [name for name in ordered if tones[name] == QUIET][: max(MOST - len(kept), 0)]
+    tones = colors(result)
+    bright = [name for name, tone in tones.items() if tone != QUIET]
+    shown = {*bright, *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)]}
     by_name = {str(one.get("name")): dict(one) for one in result.get("models") or []}
-    return [by_name[name] for name in ordered if name in kept]
+    return [by_name[name] for name in tones if name in shown]
 
 
-def _left_out(result: Result) -> str:
+def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
+    """The caption of a chart, and how many models it leaves out."""
     many = len(result.get("models") or [])
-    return f" Of {number(many)} models {MOST} are drawn." if many > MOST else ""
+    out = [caption(chart, *parts, **values)]
+    return " ".join([*out, caption("curves", "left", many=number(many), most=MOST)] if many > MOST else out)
 
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage
@@ -153,6 +152,7 @@ _STEADY = 0.1  # coverage from which on the axis has to hold the bands
 _FIRST = 0.2  # the share of the rows where careful applications work, and where curves keep more points
 _APART = 0.005  # of accuracy; a smaller lead is not worth a word
 _MOST_EARLY, _MOST_LATE = 20, 30  # points of a curve
+_TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
 
 
 def thin(x: Sequence[Any]) -> list[int]:
@@ -173,28 +173,21 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     """Points of an accuracy-coverage curve as columns, rounded; empty where there is none."""
     curve = curve or {}
     x, y = curve.get("x") or [], curve.get("y") or []
-    low, high = curve.get("lower") or y, curve.get("upper") or y
-    bounds = curve.get("thresholds") or [None] * len(x)
-    kept = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
-    if not kept:
-        return {}
-
-    def column(values: Sequence[Any], digits: int) -> list[float | None]:
-        found = [finite(values[i]) for i in kept]
-        return [None if one is None else round(one, digits) for one in found]
-
-    middle = column(y, 5)
-    out: dict[str, list[Any]] = {"x": column(x, 5), "y": middle, "t": column(bounds, 6)}  # confidences may be near 1
-    for key, ends in (("lower", low), ("upper", high)):
-        out[key] = [m if e is None else e for m, e in zip(middle, column(ends, 5), strict=True)]
+    chosen = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
+    columns = {"x": x, "y": y, "t": curve.get("thresholds") or [None] * len(x)}
+    columns |= {"lower": curve.get("lower") or y, "upper": curve.get("upper") or y}
+    out: dict[str, list[Any]] = {}
+    for key, values in columns.items() if chosen else ():
+        digits = 6 if key == "t" else 5  # confidences may be near 1
+        out[key] = [None if (one := finite(values[i])) is None else round(one, digits) for i in chosen]
+        if key in ("lower", "upper"):
+            out[key] = [middle if end is None else end for middle, end in zip(out["y"], out[key], strict=True)]
     return out
 
 
 def _curve_of(model: Result, domain: str) -> dict[str, Any]:
     """The accuracy-coverage curve of a model; of the target the estimated one."""
-    if domain == "target":
-        return dict((model.get("target") or {}).get("curve") or {})
-    return dict(part(model, domain).get("accuracy_coverage") or {})
+    return dict(part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {})
 
 
 def _steady(columns: Result) -> list[float]:
@@ -203,8 +196,8 @@ def _steady(columns: Result) -> list[float]:
     >>> _steady({"x": [0.01, 0.5], "lower": [0.1, 0.8], "upper": [1.0, 0.9]})
     [0.8, 0.9]
     """
-    kept = zip(columns["x"], columns["lower"], columns["upper"], strict=True)
-    return [end for x, low, high in kept if x >= _STEADY for end in (low, high)]
+    rows = zip(columns["x"], columns["lower"], columns["upper"], strict=True)
+    return [end for x, *ends in rows if x >= _STEADY for end in ends]
 
 
 def _curve_tip(title: str) -> Spec:
@@ -212,7 +205,7 @@ def _curve_tip(title: str) -> Spec:
     space, dash = "\N{NO-BREAK SPACE}", "\N{EN DASH}"
     share = "format(datum.{} * 100, '.1f')"
     fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
-    return _told({
+    return _tip({
         "": title,
         "answered": f"{share.format('x')} + '{space}%'",
         "accuracy": f"{share.format('y')} + '{space}%'",
@@ -221,7 +214,7 @@ def _curve_tip(title: str) -> Spec:
     })  # fmt: skip
 
 
-def _told(tip: Spec) -> Spec:
+def _tip(tip: Spec) -> Spec:
     """A transform that gives rows a ``tip``, an object of what the pointer shows, from names and expressions."""
     words = ", ".join(f"{json.dumps(name)}: {expression}" for name, expression in tip.items())
     return {"calculate": f"{{{words}}}", "as": "tip"}
@@ -237,27 +230,21 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
     rows = [{**row, "w": 1.25 if row["c"] == QUIET else 2.5} for row in rows]
     over, shade = pointed("label")
     flat = [{"flatten": [name for name, value in rows[0].items() if isinstance(value, list)]}]
-    one: Spec = {"x": "x", "y": "y", "detail": "label"}
+    of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "label"}
     if any("band" in row for row in rows):
-        area: Spec = {"x": "x", "y": "lower", "y2": "upper", "detail": "label", "color": "band"}
-        where, dim = "isValid(datum.band)", shade(0.55, 0.05)
-        plot.draw("area", rows, {"clip": True}, where=where, more={"transform": flat}, **area, opacity=dim)
+        plot.draw("area", rows, {"clip": True}, where="isValid(datum.band)", y="lower", y2="upper", color="band",
+                  opacity=shade(0.55, 0.05), **of)  # fmt: skip
     dim = shade(1.0, 0.1)
-    plot.draw("line", rows, {"clip": True}, more={"transform": flat}, **one, color="c", opacity=dim, size="w")
+    plot.draw("line", rows, {"clip": True}, y="y", color="c", opacity=dim, size="w", **of)
     if hollow is not None:
-        fill = {
-            "condition": {"test": f"datum.{hollow}", "value": SURFACE},
-            "field": "c",
-            "type": "nominal",
-            "scale": None,
-        }
+        fill = {"condition": {"test": f"datum.{hollow}", "value": SURFACE}, **_TONE}
         look = {"size": 28, "strokeWidth": 1.5, "clip": True}
-        plot.draw("point", rows, look, more={"transform": flat}, **one, stroke="c", opacity=dim, fill=fill)
-    look = {"size": 60, "filled": True, "opacity": 0, "clip": True}
-    plot.draw("point", rows, look, more={"transform": [*flat, tip], **over}, **one, tooltip="tip")
-    ends = [{"label": row["label"], "y": row["y"][-1], "c": row["c"]} for row in rows]
+        plot.draw("point", rows, look, y="y", stroke="c", opacity=dim, fill=fill, **of)
+    of["more"] = {"transform": [*flat, tip], **over}
+    plot.draw("point", rows, {"size": 60, "filled": True, "opacity": 0, "clip": True}, y="y", tooltip="tip", **of)
+    last = [{"label": row["label"], "y": row["y"][-1], "c": row["c"]} for row in rows]
     words = {"fontSize": narrow(10.5, 12), "limit": narrow(92, 200), **HALO}
-    plot.names(ends, height - 40, look=words, opacity=dim, detail="label")
+    plot.names(last, height - 40, look=words, opacity=dim, detail="label")
 
 
 def accuracy_coverage(result: Result, domain: str) -> Figure | None:
@@ -280,23 +267,18 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     seen += [value for row in rows if "band" in row for value in _steady(row)]
     on_target = domain == "target"
     up = shares(seen, title="estimated accuracy" if on_target else "accuracy of the answers")
-    height = max(380, 16 * len(rows))
-    plot = Plot(coverage_axis("rows answered, the most confident first"), up)
+    plot, height = Plot(coverage_axis("rows answered, the most confident first"), up), max(380, 16 * len(rows))
     _lines(plot, rows, _curve_tip("datum.label"), height)
     means: dict[str, tuple[float, float]] = {}
     for model in result.get("models") or []:
         curve = _curve_of(model, domain)
-        pairs = [
-            (x, y)
-            for x, y in zip(curve.get("x") or [], curve.get("y") or [], strict=False)
-            if finite(x) is not None and finite(y) is not None
-        ]
+        every = zip(curve.get("x") or [], curve.get("y") or [], strict=False)
+        pairs = [(x, y) for x, y in every if finite(x) is not None and finite(y) is not None]
         if pairs:
             early = [y for x, y in pairs if x <= _FIRST + 1e-9] or [pairs[0][1]]
             means[str(model.get("name"))] = (sum(y for _, y in pairs) / len(pairs), sum(early) / len(early))
     where = "Estimated on the target" if on_target else capital(DOMAINS[domain])
-    top = max(means, key=lambda name: means[name][0])
-    first = max(means, key=lambda name: means[name][1])
+    top, first = max(means, key=lambda name: means[name][0]), max(means, key=lambda name: means[name][1])
     title = f"{where} {called[top]} is the most accurate over all coverages"
     if len(means) == 1:
         title = f"{where} the mean accuracy over all coverages is {percent(means[top][0])}"
@@ -305,17 +287,11 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     else:
         title += f": {percent(means[top][0])} on average"
     one = _curve_of(drawn(result)[0], domain)
-    caption = "Accuracy of the rows that a model answers when it leaves out those it is least sure of."
-    if on_target:
-        caption = "The same without labels: estimated, not seen."
-        caption += f" It assumes that {one['assumes']}." if one.get("assumes") else ""
-    levels = [finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))]
-    if levels and levels[0] is not None:
-        kind = f"{one.get('kind') or ''}, {percent(levels[0], 0)} at each point"
-        caption += f" Bands ({kind}) are drawn for the models in colour."
-    caption += _left_out(result) + " Rest the pointer near a line to single it out."
-    name = f"curves-{domain.replace('_', '-')}"
-    return plot.figure(name, title, caption, height=height, spoken=False)
+    level = next((finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))), None)
+    parts = ("target", one.get("assumes") and "assumes") if on_target else ("read",)
+    words = {"assumes": one.get("assumes"), "kind": one.get("kind") or "", "level": percent(level, 0)}
+    said = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
+    return plot.figure(f"curves-{domain.replace('_', '-')}", title, said, height=height, spoken=False)
 
 
 def model_curves(result: Result) -> list[Figure]:
@@ -327,40 +303,36 @@ def model_curves(result: Result) -> list[Figure]:
     for model in drawn(result):
         rows: Rows = []
         for domain in domains(result):
-            columns = curve_rows(_curve_of(model, domain))
-            if columns:
+            if columns := curve_rows(_curve_of(model, domain)):
                 color, dash = STYLES[domain]
                 half = {key: values[::-1][::2][::-1] for key, values in columns.items()}
-                rows.append({"d": DOMAINS[domain], "c": color, "dash": list(dash), "columns": half})
+                rows.append({"d": DOMAINS[domain], "c": color, "dash": list(dash), **half})
         if rows:
             made.append((model, rows))
-    up = shares([end for _, rows in made for row in rows for end in _steady(row["columns"])], most=4)
+    up = shares([end for _, rows in made for row in rows for end in _steady(row)], most=4)
     out = []
     for index, (model, rows) in enumerate(made):
         plot = Plot(coverage_axis(None, (0.25, 0.5, 0.75, 1)), up)
-        flat = {"transform": [{"flatten": ["x", "y", "t", "lower", "upper"]}]}
-        lines = [{"d": row["d"], "c": row["c"], "dash": row["dash"], **row["columns"]} for row in rows]
-        one: Spec = {"x": "x", "detail": "d", "color": "c"}
-        plot.draw("area", lines, {"opacity": 0.17, "clip": True}, more=flat, y="lower", y2="upper", **one)
-        plot.draw("line", lines, {"strokeWidth": 2, "clip": True}, more=flat, y="y", strokeDash="dash", **one)
-        near = {"transform": [*flat["transform"], _curve_tip("datum.d")]}
-        look = {"size": 70, "opacity": 0, "filled": True, "clip": True}
-        plot.draw("point", lines, look, more=near, x="x", y="y", detail="d", tooltip="tip")
+        flat = [{"flatten": ["x", "y", "t", "lower", "upper"]}]
+        of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "d"}
+        plot.draw("area", rows, {"opacity": 0.17, "clip": True}, y="lower", y2="upper", color="c", **of)
+        plot.draw("line", rows, {"strokeWidth": 2, "clip": True}, y="y", strokeDash="dash", color="c", **of)
+        of["more"] = {"transform": [*flat, _curve_tip("datum.d")]}
+        plot.draw("point", rows, {"size": 70, "opacity": 0, "filled": True, "clip": True}, y="y", tooltip="tip", **of)
         captions = []
         for domain, where in DOMAINS.items():
             if part(model, domain):
                 numbers = [
-                    f"{name} {number(found['value'])}"
+                    f"{name} {number(one['value'])}"
                     for name, metric in (("AUC", "auc_coverage"), ("DiSCA", "disca"))
-                    if (found := score(model, domain, metric))
+                    if (one := score(model, domain, metric))
                 ]
                 right = score(model, domain, "accuracy")
                 numbers += [f"{percent(right['value'])} right on all"] if right else []
                 captions.append(f"{where}: {', '.join(numbers)}")
         name = called[str(model.get("name"))]
-        words = f"Accuracy over coverage of {name}"
-        figure = plot.figure(f"model-curve-{index}", name, "; ".join(captions), height=170, words=words, spoken=False)
-        out.append(figure)
+        out.append(plot.figure(f"model-curve-{index}", name, "; ".join(captions), height=170, spoken=False,
+                               words=f"Accuracy over coverage of {name}"))  # fmt: skip
     return out
 
 
@@ -406,22 +378,20 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         "falls below it": "datum.never ? 'never' : 'yes'",
     }
     plot, height = Plot(across, up), max(340, 17 * len(rows))
-    _lines(plot, rows, _told(tip), height, hollow="never")
-    lowest = [
-        (b, str(m.get("name")))
-        for m in result.get("models") or []
-        if (b := finite(score(m, domain, "disca").get("b"))) is not None
-    ]
+    _lines(plot, rows, _tip(tip), height, hollow="never")
+    every = ((finite(score(m, domain, "disca").get("b")), str(m.get("name"))) for m in result.get("models") or [])
+    lowest = [(b, name) for b, name in every if b is not None]
     tolerance = finite((result.get("settings") or {}).get("tolerance"))
     title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
     if lowest and tolerance is not None:
         b, first = min(lowest, key=lambda pair: pair[0])
         title = f"{capital(DOMAINS[domain])} {called[first]} stays {number(tolerance, 2)} accurate down to confidence "
         title += number(b, 2)
-    caption = "The b of DiSCA: the confidence at which accuracy first falls below the value on the axis. Lower is "
-    caption += "better. A hollow dot: accuracy never falls so far, and b is the lowest confidence of all."
-    caption += _left_out(result)
-    return plot.figure(f"tolerances-{domain.replace('_', '-')}", title, caption, height=height, spoken=False)
+    name, said = f"tolerances-{domain.replace('_', '-')}", _read("tolerances", result, "read")
+    return plot.figure(name, title, said, height=height, spoken=False)
+
+
+_LAST = 0.999999  # a confidence beyond it is written as being beyond it
 
 
 def first_mistakes(result: Result) -> Figure | None:
@@ -432,35 +402,29 @@ def first_mistakes(result: Result) -> Figure | None:
     rows: Rows = []
     for model in drawn(result):
         for domain in domains(result):
-            found = score(model, domain, "disca")
-            value = finite(found.get("a"))
+            of_model = score(model, domain, "disca")
+            value = finite(of_model.get("a"))
             if value is None:
                 continue
-            ends = (found.get("intervals") or {}).get("a") or [value, value]
+            ends = (of_model.get("intervals") or {}).get("a") or [value, value]
             # A confidence is at most 1, whatever the bootstrap's arithmetic says.
             low, high = (None if (end := finite(one)) is None else min(max(end, 0.0), 1.0) for one in ends[:2])
             name, color = called[str(model.get("name"))], STYLES[domain][0]
             tip = {"": name, DOMAINS[domain]: threshold(value)}
             if low is not None and high is not None:
                 tip["interval"] = f"{threshold(low)}\N{EN DASH}{threshold(high)}"
-            if found.get("never_wrong"):
+            if of_model.get("never_wrong"):
                 tip["note"] = "never wrong: the lowest confidence"
-            text = threshold(value) if not _LAST < value < 1 else f"> {_LAST}"
-            row = {
-                "model": name,
-                "a": value,
-                "lower": value if low is None else low,
-                "upper": value if high is None else high,
-            }
-            rows.append({**row, "c": color, "band": BAND[color], "domain": domain, "text": text, "tip": tip})
+            rows.append({"model": name, "a": value, "lower": value if low is None else low,
+                         "upper": value if high is None else high, "c": color, "band": BAND[color], "domain": domain,
+                         "text": threshold(value) if not _LAST < value < 1 else f"> {_LAST}", "tip": tip})  # fmt: skip
     if not rows:
         return None
     seen = [domain for domain in DOMAINS if any(row["domain"] == domain for row in rows)]
     home = sorted((row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"])
     order = list(dict.fromkeys(row["model"] for row in (*home, *rows)))
-    across = axis(
-        _confidence_ends([row["lower"] for row in rows]), title="confidence a at the first mistake", tickCount=5
-    )
+    domain_ends = _confidence_ends([row["lower"] for row in rows])
+    across = axis(domain_ends, title="confidence a at the first mistake", tickCount=5)
     plot = Plot(across, names_axis((110, 210), order))
     for domain in seen:
         mine = [row for row in rows if row["domain"] == domain]
@@ -475,13 +439,8 @@ def first_mistakes(result: Result) -> Figure | None:
     if len(seen) > 1:
         same = other["model"] == first["model"]
         title += f"; out of domain {'it does too' if same else other['model'] + ' does'}"
-    caption = "The a of DiSCA: the confidence at which accuracy first drops below 1, with its interval. Lower is "
-    caption += "better: then everything above it was right. A single row can move it, so the interval is empirical."
     height = 34 * len(order) if len(seen) > 1 else 26 * len(order)
-    return plot.figure("first-mistakes", title, caption, height=height, spoken=False)
-
-
-_LAST = 0.999999  # a confidence beyond it is written as being beyond it
+    return plot.figure("first-mistakes", title, caption("first-mistakes", "read"), height=height, spoken=False)
 
 
 def fluctuations(result: Result, domain: str) -> Figure | None:
@@ -492,8 +451,8 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     called = names(result)
     rows: Rows = []
     for model in drawn(result):
-        found, name = score(model, domain, "disca"), called[str(model.get("name"))]
-        count, penalty = finite(found.get("fluctuations")), finite(found.get("penalty"))
+        of_model, name = score(model, domain, "disca"), called[str(model.get("name"))]
+        count, penalty = finite(of_model.get("fluctuations")), finite(of_model.get("penalty"))
         if count is not None and penalty is not None:
             tip = {"": name, "times accuracy rises": f"{count:.0f}", "penalty": number(penalty)}
             rows.append({"model": name, "n": count, "p": round(penalty, 6), "text": f"{count:.0f}", "tip": tip})
@@ -502,22 +461,18 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     rows.sort(key=lambda row: (row["n"], row["p"]))
     rows = [{**row, "place": place} for place, row in enumerate(rows)]
     often, dear = max(rows, key=lambda row: row["n"]), max(rows, key=lambda row: row["p"])
-    below = axis(
-        [0, max(often["n"] * 1.12, 1)], title="times accuracy rises (bars)", tickCount=5, tickMinStep=1, grid=True
-    )
+    below = axis([0, max(often["n"] * 1.12, 1)], title="times accuracy rises (bars)", tickCount=5, tickMinStep=1,
+                 grid=True)  # fmt: skip
     above = axis([0, dear["p"] * 1.12 or 1], title="penalty (dots)", orient="top", grid=False, tickCount=5,
                  labelColor=ACCENT, titleColor=ACCENT)  # fmt: skip
     plot = Plot(below, names_axis((110, 190), [row["model"] for row in rows]))
     bar = {"color": BAND[QUIET], "height": {"band": 0.62}, "cornerRadiusEnd": 3}
     plot.draw("bar", rows, bar, x="n", y="model", tooltip="tip")
-    unnamed = {**below, "field": "n", "axis": None}
-    plot.draw(
-        "text", rows, {"align": "left", "dx": 5, "color": MUTED, "fontSize": 11.5}, x=unnamed, y="model", text="text"
-    )
+    look: Spec = {"align": "left", "dx": 5, "color": MUTED, "fontSize": 11.5}
+    plot.draw("text", rows, look, x={**below, "field": "n", "axis": None}, y="model", text="text")
     plot.across = above
     look = {"color": ACCENT, "strokeWidth": 1.25, "opacity": 0.5, "orient": "vertical"}
-    order = {"field": "place", "type": "quantitative"}
-    plot.draw("line", rows, look, x="p", y="model", order=order)
+    plot.draw("line", rows, look, x="p", y="model", order={"field": "place", "type": "quantitative"})
     unnamed = {**above, "field": "p", "axis": None}
     plot.draw("point", rows, {**DOT, "size": 75, "color": ACCENT}, x=unnamed, y="model", tooltip="tip")
     where = capital(DOMAINS[domain])
@@ -530,18 +485,11 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     else:
         title += f"; the penalty is largest for {dear['model']} ({number(dear['p'], 2)})"
     settings = result.get("settings") or {}
-    count = settings.get("steps")
-    of = {
-        "coverage": f"{count} steps of coverage",
-        "thresholds": f"{count} steps of confidence",
-        "samples": "every sample",
-    }
-    caption = "Accuracy should only fall as more is answered. Bars: at how many of "
-    caption += f"{of.get(str(settings.get('grid')), 'the curve')} it rises, lower axis. Dots: the penalty of DiSCA for "
-    caption += "it, upper axis; early and steep rises weigh most. Less is better."
+    grid = settings.get("grid") if settings.get("grid") in ("coverage", "thresholds", "samples") else "curve"
+    of = caption("fluctuations", grid, count=settings.get("steps"))
+    said, own = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
     name, height = f"fluctuations-{domain.replace('_', '-')}", 28 * len(rows) + 60
-    own: Spec = {"scale": {"x": "independent"}}
-    return plot.figure(name, title, caption, height=height, spoken=False, resolve=own)
+    return plot.figure(name, title, said, height=height, spoken=False, resolve=own)
 
 
 # ------------------------------------------------------------------------------------------ places by metric
@@ -586,51 +534,35 @@ def places(result: Result, domain: str) -> Figure | None:
     pairs of models AUC and DiSCA put in a different order.
     """
     called, tones = names(result), colors(result)
-    shown = {str(one.get("name")) for one in drawn(result)}
-    known = rankings(result, domain)
+    shown, known = {str(one.get("name")) for one in drawn(result)}, rankings(result, domain)
     metrics = [name for name in METRICS if name in known]
     if len(metrics) < 2 or len(shown) < 2:
         return None
+    fields = ("metric", "slot", "value", "firm", "text", "stable", "best")
     by_model: dict[str, dict[str, list[Any]]] = {}
     for at, metric in enumerate(metrics):
         for slot, row in enumerate(row for row in known[metric] if str(row.get("model")) in shown):
-            cell = {
-                "metric": at,
-                "slot": slot,
-                "value": number(row["value"], 4),
-                "firm": firm(row),
-                "text": f"{row.get('rank')}",
-                "stable": percent(row.get("stable"), 0),
-                "best": percent(row.get("p_best"), 0),
-            }
-            columns = by_model.setdefault(str(row["model"]), {key: [] for key in cell})
-            for key, value in cell.items():
+            columns = by_model.setdefault(str(row["model"]), {key: [] for key in fields})
+            cell = (at, slot, number(row["value"], 4), firm(row), f"{row.get('rank')}", percent(row.get("stable"), 0),
+                    percent(row.get("p_best"), 0))  # fmt: skip
+            for key, value in zip(fields, cell, strict=True):
                 columns[key].append(value)
     rows = [{"label": called[name], "c": tones[name], **columns} for name, columns in by_model.items()]
     rows.sort(key=lambda row: row["c"] != QUIET)
     titles = json.dumps([title_of(name, result) for name in metrics])
-    look: Spec = {
-        "orient": "top",
-        "grid": False,
-        "labelColor": INK,
-        "labelOverlap": False,
-        "labelFontSize": narrow(11, 12.5),
-    }
-    look |= {"labelAngle": narrow(-60, 0), "labelAlign": narrow("'left'", "'center'")}
-    places_, text = list(range(len(metrics))), f"{titles}[datum.value]"
-    across = axis([-0.35, len(metrics) - 0.65], values=places_, labelExpr=text, **look)
+    across = axis([-0.35, len(metrics) - 0.65], values=list(range(len(metrics))), labelExpr=f"{titles}[datum.value]",
+                  orient="top", grid=False, labelColor=INK, labelOverlap=False, labelFontSize=narrow(11, 12.5),
+                  labelAngle=narrow(-60, 0), labelAlign=narrow("'left'", "'center'"))  # fmt: skip
     most = max(slot for row in rows for slot in row["slot"])
     plot = Plot(across, {"type": "quantitative", "scale": {"domain": [most + 0.5, -0.5], "nice": False}, "axis": None})
     over, shade = pointed("label", near=False)
-    flat = [{"flatten": ["metric", "slot", "value", "firm", "text", "stable", "best"]}]
-    of: Spec = {"more": {"transform": flat}, "x": "metric", "y": "slot", "detail": "label"}
+    of: Spec = {"more": {"transform": [{"flatten": list(fields)}]}, "x": "metric", "y": "slot", "detail": "label"}
     dim, size = shade(1.0, 0.15), narrow(250, 430)
-    tone = {"field": "c", "type": "nominal", "scale": None}
     width = {"condition": {"test": f"datum.c === '{QUIET}'", "value": 1.75}, "value": 3}
     plot.draw("line", rows, {}, color="c", size=width, opacity=dim, **of)
     # An opaque disc below: a faded dot would let the lines through.
     plot.draw("point", rows, {"filled": True, "size": size, "opacity": 1, "color": SURFACE}, **of)
-    fill = {"condition": {"test": "datum.firm", **tone}, "value": SURFACE}
+    fill = {"condition": {"test": "datum.firm", **_TONE}, "value": SURFACE}
     plot.draw("point", rows, {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim, **of)
     ink = {"condition": {"test": "datum.firm", "value": SURFACE}, "value": INK}
     plot.draw("text", rows, {"fontWeight": 700, "fontSize": narrow(10, 12)}, text="text", color=ink, opacity=dim, **of)
@@ -641,28 +573,19 @@ def places(result: Result, domain: str) -> Figure | None:
         "same rank in": "datum.stable + ' of replicates'",
         "best in": "datum.best + ' of replicates'",
     }
-    of["more"] = {"transform": [*flat, _told(tip)], **over}
+    of["more"] = {"transform": [{"flatten": list(fields)}, _tip(tip)], **over}
     plot.draw("point", rows, {"filled": True, "size": size}, tooltip="tip", opacity=0, **of)
-    ends = [{"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]} for r in rows]
+    last = [{"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]} for r in rows]
     look = {"align": "left", "dx": 4, "fontSize": narrow(11, 13), "fontWeight": 600, "limit": narrow(92, 210)}
-    plot.draw("text", ends, look, x=RIGHT, y="slot", text="label", opacity=dim, color="c")
+    plot.draw("text", last, look, x=RIGHT, y="slot", text="label", opacity=dim, color="c")
     title = f"{capital(DOMAINS[domain])}: the place of each model by each metric"
     if {"auc_coverage", "disca"} <= set(known):
-        many = len(result.get("models") or [])
-        total = many * (many - 1) // 2
-        parted = next(
-            (
-                len(row.get("pairs") or [])
-                for row in reversed(result.get("disagreements") or [])
-                if row.get("domain") == domain and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}
-            ),
-            0,
-        )
+        total = (many := len(result.get("models") or [])) * (many - 1) // 2
+        of_both = [row for row in result.get("disagreements") or [] if row.get("domain") == domain
+                   and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}]  # fmt: skip
+        parted = len(of_both[-1].get("pairs") or []) if of_both else 0
         which = "the two models" if total == 1 else f"{parted} of {number(total)} pairs of models"
         order = f"put {which} in a different order" if parted else "put all models in the same order"
         title = f"{capital(DOMAINS[domain])} AUC and DiSCA {order}"
-    caption = "Best on top; lines that cross are models that two metrics put in a different order. A full dot is a "
-    caption += f"firm place: it holds in at least {percent(_FIRM, 0)} of the bootstrap replicates. One number twice: a "
-    caption += "tie." + _left_out(result)
-    height = 34 * len(shown)
-    return plot.figure(f"places-{domain.replace('_', '-')}", title, caption, height=height, spoken=False)
+    said, height = _read("places", result, "read", firm=percent(_FIRM, 0)), 34 * len(shown)
+    return plot.figure(f"places-{domain.replace('_', '-')}", title, said, height=height, spoken=False)

@@ -9,7 +9,25 @@ from typing import Any
 
 from ..numbers import best, finite, number, percent, percent_range
 from ..words import alarms, fall_text
-from .base import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Figure, Plot, Result, Rows, Spec, axis, shares
+from .base import (
+    ACCENT,
+    BAND,
+    DOT,
+    QUIET,
+    REFERENCE,
+    SURFACE,
+    TRUTH,
+    Figure,
+    Line,
+    Plot,
+    Result,
+    Rows,
+    Spec,
+    axis,
+    caption,
+    ends,
+    shares,
+)
 
 MOST = 400  # chunks, parts or runs in a chart; the newest stay
 MOST_CHANGES = 12  # small charts of a job
@@ -33,61 +51,53 @@ def _moment(text: Any) -> float | None:
         when = datetime.fromisoformat(text)
     except ValueError:
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return when.timestamp() * 1000
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
     """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
-    ends = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
-    times = [(start, end) for start, end in ends if start is not None and end is not None and end > start]
-    if len(times) == len(ends):
+    every = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
+    times = [(start, end) for start, end in every if start is not None and end is not None and end > start]
+    if len(times) == len(every):
         return times, True
-    return [(float(index), index + 1.0) for index in range(len(ends))], False
+    return [(float(index), index + 1.0) for index in range(len(every))], False
 
 
-def _time_axis(rows: Rows, dated: bool, *, most: int = 7) -> Spec:
-    """The axis of rows from their ``start`` to their ``end``: dates, or the numbers of chunks."""
-    ends = [rows[0]["start"], rows[-1]["end"]]
-    look: Spec = {"grid": False, "labelOverlap": "greedy"}
-    if not dated:
-        middles: Spec = {"values": [row["middle"] for row in rows], "labelExpr": "format(datum.value + 0.5, '.0f')"}
-        return axis(ends, title="chunk", **look, **middles)
-    days = (ends[1] - ends[0]) / _DAY
-    monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
-    form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else "%d %b" if days < 300 and not monthly else "%b %Y"
-    # Of few months Vega would name weeks between them.
-    many: Any = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
-    scale = {"type": "utc", "domain": ends, "nice": False}
-    return {"type": "temporal", "scale": scale, "axis": {"title": None, **look, "tickCount": many, "format": form}}
-
-
-def _row(tip: Spec, span: tuple[float, float], one: Result, truth: Any, written: Any = None, **more: Any) -> Spec:
+def _row(tip: Spec, span: tuple[float, float], one: Result, truth: Any, written: Any = percent, **more: Any) -> Spec:
     """A row of `_along`: where it stands, the value with its interval and the truth; what the pointer shows."""
-    value = one["value"]
-    low, high = (value if (end := finite(one.get(side))) is None else end for side in ("lower", "upper"))
-    ends = percent_range(one.get("lower"), one.get("upper")) if written is None else f"{number(low)} to {number(high)}"
-    written = written or percent
-    tip |= {"interval": ends} | ({} if truth is None else {"truth": written(truth)})
+    low, high = ends(one)
+    spread = f"{number(low)} to {number(high)}"
+    tip["interval"] = percent_range(one.get("lower"), one.get("upper")) if written is percent else spread
+    tip |= {} if truth is None else {"truth": written(truth)}
     tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
-    place = {"start": span[0], "end": span[1], "middle": sum(span) / 2}
-    return {**place, "value": value, "lower": low, "upper": high, "truth": truth, "alarm": False, "ended": False,
-            "tip": tip, **more}  # fmt: skip
+    return {"start": span[0], "end": span[1], "middle": sum(span) / 2, "value": one["value"], "lower": low,
+            "upper": high, "truth": truth, "alarm": False, "ended": False, "tip": tip, **more}  # fmt: skip
 
 
-Level = tuple[str, float | None, str]
-"""A dashed horizontal line: label, value, colour."""
-
-
-def _along(rows: Rows, dated: bool, levels: Sequence[Level], up: Spec | None = None, *, runs: bool = False) -> Plot:
+def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False) -> Plot:
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes.
 
-    ``runs`` stand at a moment; without it a row is a bar from its start to its end. ``up`` is given for small charts.
+    The axis has dates, or the numbers of chunks. ``runs`` stand at a moment; without it a row is a bar from its start
+    to its end. ``up`` is given for small charts.
     """
-    known = [(label, value, color) for label, value, color in levels if value is not None]
-    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [value for _, value, _ in known]
+    known = [line for line in levels if line[1] is not None]
+    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in known]
     small, few = up is not None, len(rows) <= _FEW
-    plot = Plot(_time_axis(rows, dated, most=4 if small else 7), up or shares(values, most=5))
+    span, most = [rows[0]["start"], rows[-1]["end"]], 4 if small else 7
+    look: Spec = {"grid": False, "labelOverlap": "greedy"}
+    if dated:
+        days = (span[1] - span[0]) / _DAY
+        monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
+        form = "%b %Y" if monthly or days >= 300 else "%d %b"
+        form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else form
+        # Of few months Vega would name weeks between them.
+        look["tickCount"] = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+        scale = {"type": "utc", "domain": span, "nice": False}
+        across: Spec = {"type": "temporal", "scale": scale, "axis": {"title": None, **look, "format": form}}
+    else:
+        look |= {"values": [row["middle"] for row in rows], "labelExpr": "format(datum.value + 0.5, '.0f')"}
+        across = axis(span, title="chunk", **look)
+    plot = Plot(across, up or shares(values, most=5))
     if runs:
         plot.draw("rule", rows, {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}, x="middle", y="lower",
                   y2="upper")  # fmt: skip
@@ -97,7 +107,7 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Level], up: Spec | None = N
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
     for label, value, color in known:
         left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
-        above = len(known) < 2 or value >= max(other for _, other, _ in known)
+        above = len(known) < 2 or value >= max(line[1] for line in known)
         plot.level(value, color, "" if small else f"{label} {percent(value)}", left=left, above=above)
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
     size = 70 if few else 12
@@ -124,46 +134,38 @@ def shown_chunks(result: Result) -> list[dict[str, Any]]:
     return [dict(one) for one in result.get("chunks") or [] if best(one.get("headline"))][-MOST:]
 
 
-def chunk_name(one: Result) -> str:
-    """What a chunk is called in a sentence; results of older versions tell its beginning alone.
-
-    >>> chunk_name({"name": "2019-03", "start": "2019-03-02"}), chunk_name({"start": "2019-03-02"})
-    ('2019-03', 'the chunk from 2019-03-02')
-    """
-    return str(one["name"]) if one.get("name") else f"the chunk from {one.get('start')}"
-
-
 def chunks(result: Result) -> Figure | None:
     """The estimate of each chunk with its band, beside the reference and, where it is known, the truth.
 
-    The title names the lowest chunk, and how many raised an alarm or, in older results, lie wholly below the reference.
+    The title names the lowest chunk, and how many raised an alarm or, where falls are not judged, lie wholly below the
+    reference.
     """
-    shown = shown_chunks(result)
-    if not shown:
+    every = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
+    if not every:
         return None
+    shown = every[-MOST:]
     spans, dated = _spans(shown)
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
+    names = {id(one): str(one.get("name") or f"the chunk from {one.get('start')}") for one in every}
     rows = []
     for span, one in zip(spans, shown, strict=True):
-        headline, fell = best(one["headline"]), one.get("fell") or {}
-        tip = {"": chunk_name(one), "estimate": percent(headline["value"])}
+        headline, fell = one["headline"], one.get("fell") or {}
+        tip = {"": names[id(one)], "estimate": percent(headline["value"])}
         row = _row(tip, span, {**headline, "rows": one.get("rows")}, best(one.get("truth")).get("value"))
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
         rows.append({**row, "alarm": bool(fell.get("alarm"))})
-    every = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
     lowest = min(every, key=lambda one: float(one["headline"]["value"]))
-    title = f"Lowest in {chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
     if any(one.get("fell") for one in every):
         title += f"; {alarms(every, 'chunk')}"
     elif accuracy is not None:
         below = sum((finite(one["headline"].get("upper")) or 1) < accuracy for one in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
-    of_rows = all(isinstance(one.get("start"), int) for one in result.get("chunks") or [])
-    caption = f"Estimated accuracy of each chunk of {'rows' if of_rows else 'time'} with its interval."
-    caption += " Diamonds are the accuracy where labels are known." if any(best(o.get("truth")) for o in every) else ""
-    caption += " Rings are alarms." if any((one.get("fell") or {}).get("alarm") for one in every) else ""
-    plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
-    return plot.figure("chunks", title, caption, height=_HEIGHT)
+    of_rows = all(isinstance(one.get("start"), int) for one in result["chunks"])
+    truths = any(best(one.get("truth")) for one in every)
+    raised = any((one.get("fell") or {}).get("alarm") for one in every)
+    said = caption("chunks", "read", truths and "truths", raised and "alarms", of="rows" if of_rows else "time")
+    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, said, height=_HEIGHT)
 
 
 def metric_chunks(result: Result) -> list[Figure]:
@@ -181,11 +183,11 @@ def metric_chunks(result: Result) -> list[Figure]:
             rows.append(_row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number))
         level = finite(best(whole.get("reference")).get("value"))
         values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [level]
-        known = [value for value in values if value is not None]
-        room = 0.08 * (max(known) - min(known)) or 0.01
-        up = axis([min(known) - room, max(known) + room], tickCount=4, format="~g")
+        low, high = (end(value for value in values if value is not None) for end in (min, max))
+        room = 0.08 * (high - low) or 0.01
         lowest = min(rows, key=lambda row: float(row["value"]))
         text = f"lowest {number(lowest['value'])}, {lowest['tip']['']}"
+        up = axis([low - room, high + room], tickCount=4, format="~g")
         plot = _along(rows, dated, [("", level, REFERENCE)], up)
         made.append(plot.figure(f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"))
     return made
@@ -203,8 +205,8 @@ def cut_of(job: Result) -> str:
 def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
     kind = kind or cut_of(job)
-    parts = [dict(one) for one in job.get("parts") or [] if one.get("kind") == kind]
-    return [one for one in parts if one.get("metric") == "accuracy" and finite(one.get("value")) is not None][-MOST:]
+    parts = [dict(one) for one in job.get("parts") or [] if (one.get("kind"), one.get("metric")) == (kind, "accuracy")]
+    return [one for one in parts if finite(one.get("value")) is not None][-MOST:]
 
 
 def history(job: Result, index: int) -> tuple[Figure | None, list[Figure]]:
@@ -212,12 +214,13 @@ def history(job: Result, index: int) -> tuple[Figure | None, list[Figure]]:
     return newest(job, index), changes(job, index)
 
 
-def levels(job: Result) -> list[Level]:
+def levels(job: Result) -> list[Line]:
     """The accuracy of the reference and the bound of an alarm, as the newest run had them."""
     last = (job.get("runs") or [{}])[-1]
     below = (last.get("options") or {}).get("fail_below")
     bound = finite(below.get("accuracy") if isinstance(below, dict) else below)
-    return [("reference", finite(last.get("reference_accuracy")), REFERENCE), ("bound", bound, "var(--poor)")]
+    reference = finite(last.get("reference_accuracy"))
+    return [("reference", reference, REFERENCE), ("bound", bound, "var(--poor)")]
 
 
 def newest(job: Result, index: int) -> Figure | None:
@@ -253,15 +256,10 @@ def newest(job: Result, index: int) -> Figure | None:
     title = f"Lowest in {lowest['tip']['']}: {percent(lowest['value'])}"
     raised_by, what = sum(row["alarm"] for row in rows), "chunk" if by_chunk else "run"
     title += f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm" if raised_by else ""
-    caption = "The newest estimate of each chunk with its interval."
-    if not by_chunk:
-        caption = "The estimate of each run with its interval, along the time of the runs."
-    if any(row["truth"] is not None for row in rows):
-        caption += f" Diamonds are the accuracy {'when labels came' if by_chunk else 'as labels told it then'}."
-    caption += f" Rings are alarms{' that stand' if by_chunk else ''}." if raised_by else ""
-    caption += " Grey rings are alarms that ended." if any(row["ended"] for row in rows) else ""
-    plot = _along(rows, dated, levels(job), runs=not by_chunk)
-    return plot.figure(f"history-{index}", title, caption, height=_HEIGHT)
+    truth, ended = any(row["truth"] is not None for row in rows), any(row["ended"] for row in rows)
+    read, late, rings = ("chunks", "late", "stand") if by_chunk else ("runs", "then", "raised")
+    said = caption("history", read, truth and late, raised_by and rings, ended and "ended")
+    return _along(rows, dated, levels(job), runs=not by_chunk).figure(f"history-{index}", title, said, height=_HEIGHT)
 
 
 def _run_tip(one: Result) -> dict[str, str]:
@@ -275,24 +273,21 @@ def changes(job: Result, index: int) -> list[Figure]:
     several = [one for one in shown_parts(job) if len(one.get("seen") or []) > 1] if kind != "target" else []
     made = []
     for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
-        seen = [one for one in part.get("seen") or [] if finite(one.get("value")) is not None]
-        rows = [{"run": one.get("run"), **_row(_run_tip(one), (0, 0), one, None)} for one in seen]
-        made.append((part, [{**row, "x": row["run"], "y": row["value"]} for row in rows]))
-    truths = [(part.get("truth") or {}).get("value") for part, _ in made]
-    up = shares([row[key] for _, rows in made for row in rows for key in ("lower", "upper")] + truths, most=4)
+        seen = [one for one in part["seen"] if finite(one.get("value")) is not None]
+        rows = [_row(_run_tip(one), (0, 0), one, None, x=one.get("run"), y=one["value"]) for one in seen]
+        made.append((str(part.get("name")), finite((part.get("truth") or {}).get("value")), rows))
+    seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
+    up = shares(seen + [truth for _, truth, _ in made], most=4)
     out = []
-    for place, (part, rows) in enumerate(made):
-        truth, title = finite((part.get("truth") or {}).get("value")), str(part.get("name"))
+    for place, (title, truth, rows) in enumerate(made):
         text = f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
         text += "" if truth is None else f"; truth {percent(truth)}"
-        runs = sorted({int(row["run"]) for row in rows})
+        runs = sorted({int(row["x"]) for row in rows})
         # Named one by one: of few runs Vega would name halves between them.
-        shown = runs[:: -(-len(runs) // _MOST_TICKS)]
-        look = {"grid": False, "values": shown, "format": "d", "labelOverlap": "greedy"}
+        look = {"grid": False, "values": runs[:: -(-len(runs) // _MOST_TICKS)], "format": "d", "labelOverlap": "greedy"}
         plot = Plot(axis(None, title="run", scale={"padding": 6}, **look), up)
         if truth is not None:
             plot.level(truth, TRUTH)
         plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
-        name, words = f"history-{index}-{place}", f"{title}: {text}"
-        out.append(plot.figure(name, title, text, height=_SMALL, words=words))
+        out.append(plot.figure(f"history-{index}-{place}", title, text, height=_SMALL, words=f"{title}: {text}"))
     return out

@@ -7,19 +7,26 @@ from typing import Any
 
 from ...results.backtest import family_name as called
 from ..numbers import finite, percent, points, short
-from .base import ACCENT, MUTED, QUIET, REFERENCE, SURFACE, TRUTH, Figure, Plot, Result, axis, names_axis, narrow, ticks
+from .base import (
+    ACCENT,
+    MUTED,
+    POINTS,
+    QUIET,
+    REFERENCE,
+    SURFACE,
+    TRUTH,
+    WORDS,
+    Figure,
+    Plot,
+    Result,
+    axis,
+    caption,
+    names_axis,
+    narrow,
+    ticks,
+)
 
-MEANINGS = {
-    "none": "a random part of the reference",
-    "class_prior": "other shares of the true classes",
-    "clusters": "other shares of clusters of features or probabilities",
-    "tilt": "rows far along a direction of the inputs become more common",
-    "confidence_tilt": "unsure rows become more common, or less",
-    "logit_noise": "noise on the logits",
-    "logit_temperature": "the model becomes more or less sure, and no better or worse",
-    "groups": "one of your own groups becomes the target, or half of it",
-    "periods": "one stretch of your own time becomes the target, or half of it",
-}
+MEANINGS: dict[str, str] = WORDS["families"]
 _FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double
 _STRONGEST = 0.62  # opacity at the largest error; above it the number in the cell would be hard to read
 GLYPHS = {
@@ -48,8 +55,7 @@ def usable(result: Result) -> list[dict[str, Any]]:
 
 def ranked(result: Result) -> list[dict[str, Any]]:
     """Methods over all families, the smallest error first."""
-    found = [dict(row) for row in result.get("overall") or [] if finite(row.get("error")) is not None]
-    return sorted(found, key=lambda row: row["error"])
+    return sorted(usable({"rows": result.get("overall")}), key=lambda row: float(row["error"]))
 
 
 def by_family(result: Result, name: str) -> dict[tuple[str, str], float]:
@@ -59,12 +65,12 @@ def by_family(result: Result, name: str) -> dict[tuple[str, str], float]:
     >>> by_family({"rows": rows}, "error")
     {('atc', 'tilt'): 0.02}
     """
-    found: dict[tuple[str, str], list[float]] = {}
+    cells: dict[tuple[str, str], list[float]] = {}
     for row in usable(result):
         value = finite(row.get(name))
         if value is not None:
-            found.setdefault((str(row.get("method")), str(row.get("family"))), []).append(value)
-    return {key: fmean(values) for key, values in found.items()}
+            cells.setdefault((str(row.get("method")), str(row.get("family"))), []).append(value)
+    return {key: fmean(values) for key, values in cells.items()}
 
 
 def families(result: Result) -> list[str]:
@@ -76,8 +82,7 @@ def families(result: Result) -> list[str]:
 def leaders(result: Result) -> list[str]:
     """The best methods, and the reference accuracy to judge them by."""
     names = [str(row.get("method")) for row in ranked(result)]
-    found = [name for name in names if name != "source"][:LEADERS]
-    return [*found, "source"] if "source" in names else found
+    return [name for name in names if name != "source"][:LEADERS] + (["source"] if "source" in names else [])
 
 
 def error_map(result: Result) -> Figure | None:
@@ -103,14 +108,8 @@ def error_map(result: Result) -> Figure | None:
     if not cells:
         return None
     font = narrow(11, 13)
-    along: dict[str, Any] = {
-        "orient": "top",
-        "labelAngle": -60,
-        "labelAlign": "left",
-        "labelPadding": 4,
-        "labelFontSize": font,
-    }
-    columns = names_axis(order=[family_name(name) for name in families(result)], **along, labelLimit=150)
+    columns = names_axis(order=[family_name(name) for name in families(result)], orient="top", labelAngle=-60,
+                         labelAlign="left", labelPadding=4, labelFontSize=font, labelLimit=150)  # fmt: skip
     plot = Plot(columns, names_axis((96, 200), order, labelFontSize=font))
     plot.draw("rect", cells, {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}, x="family", y="method",
               opacity="shade")  # fmt: skip
@@ -122,20 +121,15 @@ def error_map(result: Result) -> Figure | None:
     title = f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"
     if len(winners) == 1:
         title = f"{short(winners.pop(), 40)} is closest on every kind of simulated shift"
-    caption = "Mean absolute error in points of accuracy; the best of each column is bold. An empty cell: the method "
-    caption += "could not answer there. Methods are ordered by their mean over the families in which they answered."
-    return plot.figure("error-map", title, caption, height=26 * len({cell["method"] for cell in cells}) + 70)
+    height = 26 * len({cell["method"] for cell in cells}) + 70
+    return plot.figure("error-map", title, caption("error-map", "read"), height=height)
 
 
 def styles(result: Result) -> list[dict[str, Any]]:
     """Colour, shape and dash of each leading method, for the lines and for the key above them."""
-    looks = {"source": (QUIET, "diamond", (4, 4))}
-    others = ((ACCENT, "circle"), (REFERENCE, "square"), (TRUTH, "triangle-up"))
-    out = []
-    for index, name in enumerate(leaders(result)):
-        color, shape, dash = looks.get(name) or (*others[index % len(others)], (1, 0))
-        out.append({"method": name, "color": color, "shape": shape, "dash": dash})
-    return out
+    others = iter([(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))])
+    looks = [(name, (QUIET, "diamond", (4, 4)) if name == "source" else next(others)) for name in leaders(result)]
+    return [{"method": name, "color": color, "shape": shape, "dash": dash} for name, (color, shape, dash) in looks]
 
 
 def error_by_severity(result: Result) -> list[Figure]:
@@ -144,11 +138,9 @@ def error_by_severity(result: Result) -> list[Figure]:
     """
     looks = styles(result)
     methods = {look["method"] for look in looks}
-    rows = [
-        row for row in usable(result) if str(row.get("method")) in methods and finite(row.get("severity")) is not None
-    ]
+    rows = [row for row in usable(result) if str(row["method"]) in methods and finite(row.get("severity")) is not None]
     (_, high), marks = ticks([row["error"] for row in rows] + [0.0], most=5)
-    up = axis([0, high], values=marks, labelExpr="format(datum.value * 100, '~g')")
+    up = axis([0, high], values=marks, labelExpr=POINTS)
     out: list[Figure] = []
     for family in families(result):
         mine = sorted((row for row in rows if str(row.get("family")) == family), key=lambda row: row["severity"])
@@ -165,7 +157,7 @@ def error_by_severity(result: Result) -> list[Figure]:
             line = [
                 {"x": float(row["severity"]), "y": float(row["error"]), "tip": {"": look["method"],
                  "severity": f"{row['severity']:g}", "mean error": points(row["error"])}}
-                for row in mine if str(row.get("method")) == look["method"]
+                for row in mine if str(row["method"]) == look["method"]
             ]  # fmt: skip
             if line:
                 plot.curve(line, look["color"], dash=look["dash"], size=55, shape=look["shape"], strokeWidth=2.25)
