@@ -29,12 +29,10 @@ def stress(given: dict[str, Any], to: Written) -> None:
         page, why = _page(Path(given["out"]))
         output.deliver(told, report=page)
         shown = to.deliver(told)
-    if not shown:
-        return
-    output.tell(*found.opening())
-    output.print_table(*found.table(), "Quality as the shift grows")
-    output.tell(*found.closing(), *why)
-    output.say(f"predictions, stress.json and stress.csv: {found.out}")
+    if shown:
+        output.show(found)
+        output.tell(*why)
+        output.say(f"Predictions, stress.json and stress.csv: {found.out}")
 
 
 def _page(out: Path) -> tuple[str | None, list[str]]:
@@ -45,5 +43,5 @@ def _page(out: Path) -> tuple[str | None, list[str]]:
     try:
         output.check_page(page)
     except MissingExtraError as error:
-        return None, [f"no report: {error}"]
-    return page, [f"report: {page}"]
+        return None, [f"No report: {error}"]
+    return page, [f"Report: {page}"]

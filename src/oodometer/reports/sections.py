@@ -10,6 +10,7 @@ from ..audits.result import audit_view
 from ..results.backtest import backtest_view
 from ..results.estimation import estimation_view
 from ..results.ranking import ranking_view
+from ..results.stressing import stress_view
 from ..results.view import View
 from . import alarm as alarms
 from . import audit as audits
@@ -187,5 +188,6 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "backtest": backtest_view,
     "estimate": estimation_view,
     "rank": ranking_view,
+    "stress": stress_view,
 }
 """What each result says, from the mapping that JSON holds."""

@@ -7,7 +7,7 @@ from typing import Any
 from .charts import curves
 from .charts.base import Figure, Result
 from .charts.models import names
-from .numbers import best, finite, number, percent, points
+from .numbers import number
 
 
 def _kinds(result: Result) -> list[dict[str, Any]]:
@@ -18,41 +18,6 @@ def _kinds(result: Result) -> list[dict[str, Any]]:
 def figures(result: Result) -> list[Figure]:
     """All charts, kind by kind."""
     return [one for at in range(len(_kinds(result))) for one in curves.stress_curves(result, at)]
-
-
-def sentence(result: Result) -> str:
-    """The deepest fall of all, and how often the interval of the estimate held the truth."""
-    falls, errors, held = [], [], 0
-    called = names(result)
-    for model in result.get("models") or []:
-        for curve in model.get("curves") or []:
-            plain = None
-            for one in curve.get("points") or []:
-                truth, guess = best((one.get("metrics") or {}).get("accuracy")), best(one.get("estimate"))
-                if not truth:
-                    continue
-                if one.get("severity") is None:
-                    plain = truth["value"]
-                    continue
-                if plain is not None:
-                    fall = plain - truth["value"]
-                    falls.append((fall, called[str(model.get("name"))], curve.get("kind"), one, plain))
-                if guess:
-                    errors.append(abs(guess["value"] - truth["value"]))
-                    low, high = finite(guess.get("lower")), finite(guess.get("upper"))
-                    held += low is not None and high is not None and low <= truth["value"] <= high
-    if not falls:
-        return "The rows have no labels: what stands here are estimates alone, and nobody knows the truth."
-    fall, name, kind, one, plain = max(falls, key=lambda found: found[0])
-    truth = one["metrics"]["accuracy"]["value"]
-    measure = curves.accuracy_name(result)
-    measure = measure if measure.startswith("R@") else measure.lower()
-    text = f"The deepest fall is that of {name} under {kind} at severity {one.get('severity')}: {measure} "
-    text += f"{percent(truth)}, down from {percent(plain)}." if fall > 0 else f"{percent(truth)}, which is no fall."
-    if errors:
-        text += f" Without labels the estimate was off by {points(sum(errors) / len(errors))} on average; its interval "
-        text += f"held the truth at {held} of {len(errors)} severities."
-    return text
 
 
 def context(result: Result) -> dict[str, Any]:
@@ -68,7 +33,6 @@ def context(result: Result) -> dict[str, Any]:
         shown = [one.name for one in curves.stress_curves(result, at)]
         kinds.append({**kind, "rows": rows, "figures": shown})
     return {
-        "sentence": sentence(result),
         "stress_kinds": kinds,
         "measure": curves.accuracy_name(result),
         "number": number,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .estimation import Headline
 from .shown import Shown
-from .values import Interval, aligned, percent
+from .values import Interval, Record, percent, points
+from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Record):
     """One number over several runs: models trained with other seeds, or repeated draws of the shift.
 
     >>> Spread.of([0.5, 0.7, 0.6]).to_dict()
@@ -31,10 +32,6 @@ class Spread:
     def of(cls, values: Sequence[float]) -> Spread:
         """Of the values of all runs, at least one."""
         return cls(round(sum(values) / len(values), 12), min(values), max(values), len(values))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"mean": self.mean, "lowest": self.lowest, "highest": self.highest, "runs": self.runs}
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class StressPoint:
 
 
 @dataclass(frozen=True)
-class StressCurve:
+class StressCurve(Record):
     """One model over the severities of one kind; ``points`` begin with the data as they are.
 
     about : what the kind does. counts : what its targets are. common_rows : rows that every severity has.
@@ -107,19 +104,9 @@ class StressCurve:
     common_rows: int
     points: tuple[StressPoint, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "kind": self.kind,
-            "about": self.about,
-            "counts": self.counts,
-            "common_rows": self.common_rows,
-            "points": [one.to_dict() for one in self.points],
-        }
-
 
 @dataclass(frozen=True)
-class StressedModel:
+class StressedModel(Record):
     """One model, or several runs of one (``sources``), with a curve for each kind of shift.
 
     reference : accuracy on the labelled reference, which the estimates rest on, and its rows.
@@ -129,15 +116,6 @@ class StressedModel:
     sources: tuple[str, ...]
     reference: Mapping[str, Any]
     curves: tuple[StressCurve, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name,
-            "sources": list(self.sources),
-            "reference": dict(self.reference),
-            "curves": [one.to_dict() for one in self.curves],
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,8 +147,21 @@ class StressTest(Shown):
     warnings: tuple[str, ...] = ()
     argv: str | None = None
 
-    def __repr__(self) -> str:
-        return self.summary()
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return stress_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """``points``; ``step`` is the severity, empty without a shift."""
+        rows: list[dict[str, Any]] = []
+        for model, curve, point in self.points():
+            about = {"model": model.name, "shift": curve.kind, "step": point.severity, "rows": point.rows}
+            if point.estimate is not None:
+                estimate = {"metric": "estimated accuracy", **ends(point.estimate), "trust": point.estimate.trust}
+                rows.append({**about, **estimate, "error": point.error})
+            rows += [{**about, "metric": name, **ends(one)} for name, one in point.metrics.items()]
+        columns = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
+        return {"points": lambda: Table(columns, rows)}
 
     def points(self) -> Iterator[tuple[StressedModel, StressCurve, StressPoint]]:
         """Every point with its curve and model, in their order."""
@@ -200,71 +191,128 @@ class StressTest(Shown):
             "warnings": list(self.warnings),
         }
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows of a table: one row for each model, kind and severity."""
-        ranked = self.modality == "dialogue"
-        columns = ["model", "shift", "severity", "rows", "estimate", "interval", "R@1" if ranked else "accuracy"]
-        columns += ["error", "Brier", "ECE", "same rows", "trust"]
-        return columns, [_row(model.name, curve.kind, point) for model, curve, point in self.points()]
 
-    def opening(self) -> list[str]:
-        """What was shifted, and what the estimates rest on, in a few lines."""
-        what = "texts" if self.modality == "text" else "contexts of dialogues"
-        rest = f"{self.reference['rows']:,} labelled ones are the reference ({self.reference['source']})"
-        lines = [f"{self.rows:,} {what} of {self.data} shifted; {rest}"]
-        lines += [f"{many:,} rows hold none: {why}" for why, many in self.refused.items()]
-        if not self.labelled:
-            lines.append("the rows have no labels: estimates stand alone, the truth is not known")
-        return lines
-
-    def closing(self) -> list[str]:
-        """What was left out and cut, and what to beware of."""
-        lines = self._rests_on()
-        dropped: dict[str, str] = {}
-        cut: dict[str, dict[str, int]] = {}
-        for model, curve, point in self.points():
-            at = "the data as they are" if point.severity is None else f"{curve.kind} {point.severity}"
-            left = "; ".join(f"{many:,} ({why})" for why, many in point.dropped.items())
-            dropped |= {at: left} if left else {}
-            if point.truncated:
-                cut.setdefault(model.name, {})[at] = point.truncated
-        lines += [f"rows left out of {at}: {left}" for at, left in dropped.items()]
-        for name, places in cut.items():
-            told = ", ".join(f"{many:,} of {at}" for at, many in places.items())
-            lines.append(f"{name} reads less than some inputs hold, and they were cut: {told}")
-        lines += [f"note: {one}" for one in self.notes]
-        return lines + [f"warning: {one}" for one in self.warnings]
-
-    def _rests_on(self) -> list[str]:
-        """Kinds of the estimates' intervals and what they rest on; what the band of the truth is."""
-        found = [one.estimate for _, _, one in self.points() if one.estimate is not None]
-        kinds = dict.fromkeys((one.kind, one.level, one.assumes) for one in found)
-        lines = [f"estimates: {percent(at, None)} {kind} interval; they rest on: {on}" for kind, at, on in kinds]
-        runs = max((len(one.predictions) for _, _, one in self.points()), default=1)
-        if runs > 1:
-            lines.append(
-                f"up to {runs} runs or draws of each point: intervals are of the first, spreads of all of them"
-            )
-        return lines
-
-    def summary(self) -> str:
-        """What was found, in a few lines and a table."""
-        return "\n".join([*self.opening(), aligned(*self.table()), *self.closing()])
-
-
-def _row(model: str, kind: str, point: StressPoint) -> list[str]:
-    estimate, truth = point.estimate, point.metrics.get("accuracy")
-    error = "" if point.error is None else f"{point.error * 100:+.1f}"
-    return [
-        model,
-        kind,
-        "-" if point.severity is None else point.severity,
-        f"{point.rows:,}",
-        "" if estimate is None else percent(estimate.value),
-        "" if estimate is None else f"[{percent(estimate.lower)}, {percent(estimate.upper)}]",
-        "" if truth is None else percent(truth.value),
-        error,
-        *("" if name not in point.metrics else f"{point.metrics[name].value:.3f}" for name in METRICS[1:]),
-        percent(point.common["accuracy"].value) if "accuracy" in point.common else "",
-        "" if estimate is None else estimate.trust,
+def stress_view(told: Mapping[str, Any]) -> View:
+    """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
+    found = [
+        (model["name"], curve["kind"], one, curve["points"][0])
+        for model in told.get("models") or ()
+        for curve in model.get("curves") or ()
+        for one in curve.get("points") or ()
     ]
+    measure = "R@1" if told.get("modality") == "dialogue" else "accuracy"
+    shifted = [one for one in found if one[2]["severity"] is not None]
+    guessed = [one for one in shifted if interval_of(one[2].get("estimate"))]
+    models = told.get("models") or ()
+    name, many = models[0]["name"] if models else "", len(models) > 1
+
+    def at(one: Any) -> str:
+        return f"{one[1]} at severity {one[2]['severity']}" + (f", {one[0]}" if many else "")
+
+    worst = min(guessed, key=lambda one: one[2]["estimate"]["value"]) if guessed else None
+    head = {} if worst is None else worst[2]["estimate"]
+    what = "texts" if told.get("modality") == "text" else "contexts of dialogues"
+    reference = told.get("reference") or {}
+    rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
+    made = dict.fromkeys((one[2]["estimate"]["kind"], one[2]["estimate"].get("assumes")) for one in guessed)
+    runs = max((len(one[2].get("predictions") or ()) for one in found), default=1)
+    return View(
+        f"Lowest estimated {measure}",
+        "none" if worst is None else percent(head["value"]),
+        interval_of(head),
+        "" if worst is None else at(worst),
+        trust=head.get("trust"),
+        sentences=(
+            _expected_falls(guessed, at),
+            *_true_falls(shifted, at, measure),
+            ""
+            if told.get("labelled", True)
+            else "The rows have no labels: estimates stand alone, the truth is not known",
+            f"{told['rows']:,} {what} of {told['data']} shifted; {rest}" if told.get("rows") else "",
+            *(f"{count:,} rows hold none: {why}" for why, count in (told.get("refused") or {}).items()),
+            *(f"Intervals of estimates are {kind} and assume: {assumes}" for kind, assumes in made if assumes),
+            f"Up to {runs} runs or draws of each point: intervals are of the first, spreads of all" if runs > 1 else "",
+        ),
+        details=tuple(_left_out(found, name)),
+        grids=(_points_grid(found, measure, many),),
+        notes=tuple(told.get("notes") or ()),
+        warnings=tuple(told.get("warnings") or ()),
+        seed=told.get("seed"),
+    )
+
+
+def _expected_falls(guessed: Sequence[Any], at: Callable[[Any], str]) -> str:
+    """From which severity on the whole interval of the estimate lies below the estimate without a shift."""
+    falls, seen = [], set()
+    for one in guessed:
+        before, key = interval_of(one[3].get("estimate")), one[:2]
+        if before is not None and key not in seen and one[2]["estimate"]["upper"] < before.value:
+            seen.add(key)
+            falls.append(f"from {at(one)} on")
+    if falls:
+        return f"Expected to fall {'; '.join(falls)}: the whole interval lies below the estimate without a shift"
+    return "" if not guessed else "At no severity does the whole interval lie below the estimate without a shift"
+
+
+def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str) -> list[str]:
+    """The deepest fall of all, and how often the interval of the estimate held the truth; nothing without labels."""
+    falls, errors, held = [], [], 0
+    for one in shifted:
+        truth, before = (point.get("metrics", {}).get("accuracy") for point in one[2:])
+        guess = interval_of(one[2].get("estimate"))
+        if truth is not None and before is not None:
+            falls.append((before["value"] - truth["value"], one))
+        if truth is not None and guess is not None:
+            errors.append(abs(guess.value - truth["value"]))
+            held += guess.lower <= truth["value"] <= guess.upper
+    lines = []
+    if falls:
+        fall, one = max(falls, key=lambda found: found[0])
+        truth, before = (percent(point["metrics"]["accuracy"]["value"]) for point in one[2:])
+        lines.append(
+            f"Deepest true fall: {at(one)}, {measure} {truth} after {before} without a shift"
+            if fall > 0
+            else f"True {measure} falls nowhere: it is lowest for {at(one)}, {truth}"
+        )
+    if errors:
+        lines.append(
+            f"Estimates were off by {points(sum(errors) / len(errors))} on average; their intervals held the truth at "
+            f"{held} of {len(errors)} severities"
+        )
+    return lines
+
+
+def _left_out(found: Sequence[Any], first: Any) -> Iterator[str]:
+    """Rows that could not be shifted, those of the first model alone since all have the same; inputs that were cut."""
+    for name, kind, one, _ in found:
+        where = "without a shift" if one["severity"] is None else f"{kind} {one['severity']}"
+        left = "; ".join(f"{many:,} ({why})" for why, many in (one.get("dropped") or {}).items())
+        if left and name == first:
+            yield f"Rows left out of {where}: {left}"
+        if one.get("truncated"):
+            yield f"{name} reads less than some inputs hold, {where}: {one['truncated']:,} were cut"
+
+
+def _points_grid(found: Sequence[Any], measure: str, many: bool) -> Grid:
+    rows = []
+    for name, kind, one, _ in found:
+        metrics, common = one.get("metrics") or {}, (one.get("common") or {}).get("metrics") or {}
+        numbers = (f"{metrics[key]['value']:.3f}" if key in metrics else "" for key in METRICS[1:])
+        error = "" if one.get("error") is None else f"{one['error'] * 100:+.1f}"
+        rows.append(
+            [
+                *([name] if many else []),
+                kind,
+                one["severity"] or "none",
+                f"{one['rows']:,}",
+                *cells_of(one.get("estimate")),
+                cells_of(metrics.get("accuracy"))[0],
+                error,
+                (one.get("estimate") or {}).get("trust") or "",
+                *numbers,
+                cells_of(common.get("accuracy"))[0],
+            ]
+        )
+    columns = [*(["model"] if many else []), "shift", "severity", "rows", "estimate", "lower", "upper", measure]
+    columns += ["error", "trust", "Brier", "ECE", "same rows"]
+    return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 3))

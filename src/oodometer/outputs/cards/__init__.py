@@ -12,7 +12,6 @@ _HOMES = {
     "Comparison": "others.comparison",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
-    "StressTest": "others.stress_test",
 }
 
 

@@ -8,7 +8,6 @@ from ...results.view import Grid, View
 
 if TYPE_CHECKING:
     from ...results.comparison import Comparison
-    from ...results.stressing import StressTest
 
 
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
@@ -30,19 +29,5 @@ def comparison(found: Comparison) -> View:
         sentences=tuple(str(one["sentence"]) for one in found.findings[:_MOST]),
         grids=tuple(grids),
         warnings=tuple(found.warnings),
-        seed=found.seed,
-    )
-
-
-def stress_test(found: StressTest) -> View:
-    """One row for each model, shift and severity."""
-    kinds = dict.fromkeys(curve.kind for _, curve, _ in found.points())
-    return View(
-        title="Models on data whose shift grows",
-        number=f"{len(found.models)} model{'' if len(found.models) == 1 else 's'}",
-        note=", ".join(kinds),
-        sentences=tuple(found.opening()),
-        grids=(Grid("each severity", *found.table()),),
-        warnings=tuple(found.closing()),
         seed=found.seed,
     )

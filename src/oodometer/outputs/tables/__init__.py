@@ -20,7 +20,6 @@ _HOMES = {
     "Estimation": "estimation",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
-    "StressTest": "others.stress_test",
 }
 
 

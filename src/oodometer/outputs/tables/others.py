@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from ...audits.result import Audit
     from ...results.backtest import Backtest
     from ...results.comparison import Comparison
-    from ...results.stressing import StressTest
 
 
 _ERRORS = ("error", "bias", "coverage", "width", "cases")
@@ -19,7 +18,6 @@ _TRIAL = ("family", "severity", "repeat", "rows", "method", "value", "lower", "u
 _PAIR = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
 _AUDIT = ("number", "method", *INTERVAL, "labels", "effective_labels", "assumes")
 _STRATA = ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested")
-_POINT = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
 
 
 def backtest(found: Backtest) -> dict[str, Maker]:
@@ -81,22 +79,6 @@ def _ranks(found: Comparison, domain: str, metric: str) -> dict[str, int]:
 
 def _pairs(found: Comparison) -> Table:
     return Table(_PAIR, [{**pair, **ends(pair["difference"])} for pair in found.pairs])
-
-
-def stress_test(found: StressTest) -> dict[str, Maker]:
-    """``points``; ``step`` is the severity, empty for the data as they are."""
-    return {"points": partial(_points, found)}
-
-
-def _points(found: StressTest) -> Table:
-    rows: list[dict[str, Any]] = []
-    for model, curve, point in found.points():
-        about = {"model": model.name, "shift": curve.kind, "step": point.severity, "rows": point.rows}
-        if point.estimate is not None:
-            estimate = {"metric": "estimated accuracy", **ends(point.estimate), "trust": point.estimate.trust}
-            rows.append({**about, **estimate, "error": point.error})
-        rows += [{**about, "metric": name, **ends(one)} for name, one in point.metrics.items()]
-    return Table(_POINT, rows)
 
 
 def audit(found: Audit) -> dict[str, Maker]:
