@@ -6,7 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -67,7 +67,10 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     [0.1, 0.2]
     """
     ending = _ending(path)
-    rows = [row_of(name, one, found, at) for at, (name, one) in enumerate(_pairs(found), 1)]
+    rows = [
+        row_of(name, one, found, at)
+        for at, (name, one) in enumerate(zip(found.ids, found.attributions, strict=True), 1)
+    ]
     if ending == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         return write_result(path, "".join(lines))
@@ -107,10 +110,6 @@ def said(option: Any) -> Any:
     return option.item() if isinstance(option, np.generic) else str(option)
 
 
-def _pairs(found: Explained) -> Iterable[tuple[str, WordAttributions]]:
-    return zip(found.ids, found.attributions, strict=True)
-
-
 def row_of(name: str, found: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
     """One example as a row; `InputError` for what no file can hold, with the row ``at``, from 1 on."""
     texts, feature, name = found.words.texts, found.words.feature, str(name)
@@ -144,7 +143,26 @@ def row_of(name: str, found: WordAttributions, about: Explained, at: int) -> dic
 def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     """One row; `InputError` where something is missing, or its words are not those of its text."""
     try:
-        wrong = _fault(row)
+        # the first field of a row that holds something else than it should, and what; None where none does
+        classes, target = row["classes"], row["target"]
+        named = isinstance(classes, list) and all(isinstance(one, str) or _is_whole(one) for one in classes)
+        sure = _is_whole(target) and target >= 0
+        fine = {
+            "id": isinstance(row["id"], str) or _is_whole(row["id"]),
+            "text": isinstance(row["text"], str),
+            "pair": row["pair"] is None or isinstance(row["pair"], str),
+            "feature": row["feature"] is None or _is_whole(row["feature"]),
+            "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
+            "classes": named,
+            "target": sure and named and (not classes or target < len(classes)),
+            "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
+            **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
+            **{key: isinstance(row[key], str) for key in _BY},
+        }
+        p = row["probability"]
+        fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
+        wrong = next((key for key, good in fine.items() if not good), None)
+        wrong = None if wrong is None else f"{wrong} {row[wrong]!r}"[:80]
         if wrong is None:
             text = row["text"] if row["pair"] is None else (row["text"], row["pair"])
             words = Words(text, row["feature"])
@@ -158,29 +176,6 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _wrong_row(f"{type(error).__name__} {error}"[:80], file, at) from error
     raise _wrong_row(wrong, file, at)
-
-
-def _fault(row: Mapping[str, Any]) -> str | None:
-    """The first field of a row that holds something else than it should, and what; None where none does."""
-    classes, target = row["classes"], row["target"]
-    named = isinstance(classes, list) and all(isinstance(one, str) or _is_whole(one) for one in classes)
-    sure = _is_whole(target) and target >= 0
-    fine = {
-        "id": isinstance(row["id"], str) or _is_whole(row["id"]),
-        "text": isinstance(row["text"], str),
-        "pair": row["pair"] is None or isinstance(row["pair"], str),
-        "feature": row["feature"] is None or _is_whole(row["feature"]),
-        "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
-        "classes": named,
-        "target": sure and named and (not classes or target < len(classes)),
-        "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
-        **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
-        **{key: isinstance(row[key], str) for key in _BY},
-    }
-    p = row["probability"]
-    fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
-    wrong = next((key for key, good in fine.items() if not good), None)
-    return None if wrong is None else f"{wrong} {row[wrong]!r}"[:80]
 
 
 def _is_whole(value: object) -> bool:

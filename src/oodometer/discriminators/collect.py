@@ -389,7 +389,21 @@ def collect(
     kept = None if checkpoint is None else Path(os.path.abspath(checkpoint))
     questions = [search.question(model, some, kept) for model, some in zip(asked, rows, strict=True)]
     if engine is None:
-        outputs = _one_after_another(asked, questions, progress)
+        outputs = []
+        for place, (model, question) in enumerate(zip(asked, questions, strict=True)):
+
+            def tell(done: int, total: int, place: int = place) -> None:
+                if progress is not None:
+                    progress(place * total + done, len(questions) * total)
+
+            beams = question.known()
+            if beams is not None:
+                tell(len(question.inputs), len(question.inputs))
+            else:
+                decoder = EncoderDecoder.load(model) if isinstance(model, str | os.PathLike) else model
+                beams = decoder.decode(list(question.inputs), beams=question.beams, progress=tell).outputs
+                question.keep(beams)
+            outputs.append(beams)
     else:
         outputs = decode_elsewhere(engine, questions, progress)
     found = [search.mistakes(*both, place) for place, both in enumerate(zip(asked, outputs, rows, strict=True))]
@@ -423,10 +437,7 @@ class _Search:
         """Rows and outputs of a model's mistakes, and counts."""
         usual = f"fold-{place}" if self.cross_fitted else f"checkpoint-{place + 1}"
         name = Path(model).name if isinstance(model, str | os.PathLike) else usual
-        return {"name": name, **self._mistakes(outputs, rows, place)}
-
-    def _mistakes(self, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
-        """Rows and texts of the mistakes that are kept, and what was counted."""
+        # rows and texts of the mistakes that are kept, and what was counted
         draw = np.random.default_rng([self.seed, place, 1]).random((len(rows), self.beams))
         if self.cross_fitted:
             draw = np.broadcast_to(np.arange(self.beams), draw.shape)
@@ -443,30 +454,7 @@ class _Search:
             out["rows"] += [row] * len(picked)
             out["outputs"] += picked
             out["later"] += [self.cross_fitted and self.clean(one) != keys[0] for one in picked]
-        return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
-
-
-def _one_after_another(
-    models: Sequence[Any], questions: Sequence[Question], progress: Progress | None
-) -> list[Outputs]:
-    """The beams of each question, asked in this process, read back where they were kept."""
-    found = []
-    for place, (model, question) in enumerate(zip(models, questions, strict=True)):
-
-        def tell(done: int, total: int, place: int = place) -> None:
-            if progress is not None:
-                progress(place * total + done, len(questions) * total)
-
-        outputs = question.known()
-        if outputs is not None:
-            tell(len(question.inputs), len(question.inputs))
-        else:
-            path = isinstance(model, str | os.PathLike)
-            decoder: Decoder = EncoderDecoder.load(model) if path else model
-            outputs = decoder.decode(list(question.inputs), beams=question.beams, progress=tell).outputs
-            question.keep(outputs)
-        found.append(outputs)
-    return found
+        return {"name": name, **out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
 
 
 def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -> Examples:

@@ -94,7 +94,12 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
             row=row + 1,
             remedy="give the judges' own probabilities",
         )
-    few, many = _slack(rows, right, level)
+    from scipy.stats import binom
+
+    below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
+    least = (1 - level) / 2
+    few = int(np.searchsorted(below, least, "right"))  # the most k with P(Binomial <= k - 1) <= least
+    many = min(int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left")), rows + 1)
     falling = -np.sort(-said, axis=1)
     firm = [set(one) <= {0.0, 1.0} for one in falling.tolist()]
 
@@ -104,17 +109,6 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
         )
 
     return AcceptanceThresholds(accepting(right, 0), accepting(few, -1), accepting(many, 1), rows, right, level)
-
-
-def _slack(rows: int, right: int, level: float) -> tuple[int, int]:
-    """How many the strict and the lenient threshold accept; ``rows + 1`` stands for more than all."""
-    from scipy.stats import binom
-
-    below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
-    least = (1 - level) / 2
-    few = int(np.searchsorted(below, least, "right"))  # the most k with P(Binomial <= k - 1) <= least
-    many = int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left"))
-    return few, min(many, rows + 1)
 
 
 def _accepting(falling: Array, count: int, side: int) -> float:

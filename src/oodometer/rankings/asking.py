@@ -163,12 +163,15 @@ def ask_all(
     count = _Count(progress, before, len(models) * sum(rows))
     records, truncated = [], {}
     for number, (name, model) in enumerate(zip(names, models, strict=True)):
-        each, cut = [], 0
+        probabilities, logits, cut = list[Array](), list[Array | None](), 0
         for place, part in enumerate(parts, number * len(parts)):
             found, more = _answers(model, part, kept, place, count)
-            each.append(_ordered(found, classes))
+            own = [str(one) for one in found.classes]
+            order = [own.index(str(one)) for one in classes]
+            probabilities.append(np.asarray(found.distribution)[:, order])
+            logits.append(None if found.logits is None else np.asarray(found.logits)[:, order])
             cut += more
-        records.append(_record([p for p, _ in each], [logits for _, logits in each], classes, name))
+        records.append(_record(probabilities, logits, classes, name))
         if cut:
             truncated[name] = cut
     return records, truncated
@@ -207,14 +210,6 @@ def _answers(model: Classifier, part: Dataset, kept: Kept, place: int, count: _C
     kept.keep_answers(place, found, cut)
     count.add(0 if was_there else len(part))
     return found, cut
-
-
-def _ordered(answers: Answers, classes: Sequence[int | str]) -> tuple[Array, Array | None]:
-    """Probabilities and logits, the classes in this order."""
-    own = [str(one) for one in answers.classes]
-    order = [own.index(str(one)) for one in classes]
-    logits = None if answers.logits is None else np.asarray(answers.logits)[:, order]
-    return np.asarray(answers.distribution)[:, order], logits
 
 
 def _record(

@@ -197,7 +197,14 @@ def explain_suite(
     texts = [one for one in texts if one.words]
     if not rows:
         return None, "none of the examples has a word to explain"
-    method = _method(options)
+    takes = inspect.signature(find("attribution", options.method)).parameters
+    more: dict[str, Any] = {"seed": options.seed} if "seed" in takes else {}
+    if options.samples is not None:
+        name = next((one for one in ("samples", "steps") if one in takes), None)
+        if name is None:
+            raise UsageError(f"the attribution {options.method} takes no number of samples; leave --samples out")
+        more[name] = options.samples
+    method = create("attribution", options.method, **more)
     each = attributions_of(suite.classifiers, method, texts, means, progress)
     found = [tuple(normalized(one, options.normalize) for one in explained) for explained in each]
     values = np.full((len(found), len(chosen), len(rows)), np.nan)
@@ -247,18 +254,6 @@ def _rows(labelled: int, options: RankOptions) -> tuple[int, ...]:
         return tuple(range(labelled))
     drawn = np.random.default_rng([options.seed, labelled]).choice(labelled, size=options.explain, replace=False)
     return tuple(sorted(drawn.tolist()))
-
-
-def _method(options: RankOptions) -> Any:
-    """The attribution method; ``samples`` are the steps of one that takes steps."""
-    takes = inspect.signature(find("attribution", options.method)).parameters
-    more: dict[str, Any] = {"seed": options.seed} if "seed" in takes else {}
-    if options.samples is not None:
-        name = next((one for one in ("samples", "steps") if one in takes), None)
-        if name is None:
-            raise UsageError(f"the attribution {options.method} takes no number of samples; leave --samples out")
-        more[name] = options.samples
-    return create("attribution", options.method, **more)
 
 
 def words_of(factor: Factor, found: WordAttributions) -> list[int]:

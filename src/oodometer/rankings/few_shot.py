@@ -73,7 +73,10 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     values, counts = np.unique(gap, return_counts=True)
     rng = np.random.default_rng([seed, 0x9A])
     means = rng.multinomial(len(gap), counts / len(gap), size=resamples) @ values / len(gap)
-    return PairedTest(float(gap.mean()), *_p_values(means, 0.0), "draws", "paired bootstrap", len(gap))
+    below = (1 + int((means <= ROUNDING).sum())) / (1 + len(means))
+    above = (1 + int((means >= -ROUNDING).sum())) / (1 + len(means))
+    both = min(1.0, 2 * min(below, above))
+    return PairedTest(float(gap.mean()), below, both, "draws", "paired bootstrap", len(gap))
 
 
 def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "sign-flip", seed: int = 0) -> PairedTest:
@@ -102,7 +105,17 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
     _check_finite(a, b)
     gap = a - b
     if test == "t":
-        return _student(gap, float(np.abs([a, b]).max()))
+        largest = float(np.abs([a, b]).max())
+        from scipy.special import stdtr
+
+        spread = float(gap.std(ddof=1)) / np.sqrt(len(gap))
+        mean = float(gap.mean())
+        if spread <= ROUNDING * largest:  # all suites differ by the same amount, up to rounding
+            mean = 0.0 if abs(mean) <= ROUNDING * largest else mean
+            one = 0.5 if mean == 0 else float(mean < 0)
+            return PairedTest(mean, one, float(mean == 0), "suites", "paired t", len(gap))
+        above = float(stdtr(len(gap) - 1, -mean / spread))
+        return PairedTest(mean, above, 2 * min(above, 1 - above), "suites", "paired t", len(gap))
     if test != "sign-flip":
         raise UsageError(f"expected the test 'sign-flip' or 't', got {test!r}")
     if len(gap) <= _MOST_EXACT:
@@ -121,26 +134,6 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
 def _check_finite(a: Array, b: Array) -> None:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise UsageError("expected outcomes that are finite numbers, got nan or inf among them; leave such suites out")
-
-
-def _student(gap: Array, largest: float) -> PairedTest:
-    from scipy.special import stdtr
-
-    spread = float(gap.std(ddof=1)) / np.sqrt(len(gap))
-    mean = float(gap.mean())
-    if spread <= ROUNDING * largest:  # all suites differ by the same amount, up to rounding
-        mean = 0.0 if abs(mean) <= ROUNDING * largest else mean
-        one = 0.5 if mean == 0 else float(mean < 0)
-        return PairedTest(mean, one, float(mean == 0), "suites", "paired t", len(gap))
-    above = float(stdtr(len(gap) - 1, -mean / spread))
-    return PairedTest(mean, above, 2 * min(above, 1 - above), "suites", "paired t", len(gap))
-
-
-def _p_values(means: Array, null: float) -> tuple[float, float]:
-    """One-sided and two-sided p-values of resampled mean differences, which are at most 1; ties up to rounding."""
-    below = (1 + int((means <= null + ROUNDING).sum())) / (1 + len(means))
-    above = (1 + int((means >= null - ROUNDING).sum())) / (1 + len(means))
-    return below, min(1.0, 2 * min(below, above))
 
 
 _DRAWS, _SIZE = 500, 10  # the paper's

@@ -36,15 +36,45 @@ def outcome_of(
     argv: str | None,
 ) -> FewShotRanking:
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
-    found = _posterior(suite, options)
+    first = suite.labelled
+    rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
+    found = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
+    found = replace(found, models=suite.names)
+    known = suite.chosen is None and not suite.pool
+    found = found if known else posterior_by_pattern(found, *rows, seed=options.seed)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     by, notes = _decided_by(suite, evidence, options)
     order = _order(suite, found, evidence) if by == "combined" else list(found.order)
+    right = suite.correct[:, suite.random].sum(axis=1)
+    accuracy = accuracies(suite, options.level)
+    bare = 0 if explained is None else explained.method["without_words"]
     return FewShotRanking(
         version=__version__,
-        ranking=_ranking(suite, found, order, options.level),
-        pairs=_pairs(suite, found, order),
+        ranking=tuple(
+            RankedModel(
+                model=suite.names[at],
+                source=suite.sources[at],
+                rank=place,
+                p_best=float(found.p_best[at]),
+                right=int(right[at]),
+                accuracy=accuracy.get(suite.names[at]),
+                truncated=suite.truncated.get(suite.names[at], 0),
+            )
+            for place, at in enumerate(order, 1)
+        ),
+        pairs=tuple(
+            ModelPair(
+                suite.names[a],
+                suite.names[b],
+                float(found.p_better[a, b]),
+                float(found.disagreement[a, b]),
+                int(found.wins[a, b]),
+                int(found.wins[b, a]),
+            )
+            for place, a in enumerate(order)
+            for b in order[place + 1 :]
+        ),
         evidence=tuple(evidence),
         labelled=suite.labelled,
         chosen=suite.labelled - len(suite.random),
@@ -65,20 +95,10 @@ def outcome_of(
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
-        notes=(*notes, *_unexplained(explained)),
+        notes=(*notes, *([f"{counted(bare, 'example')} without a word: not explained"] if bare else [])),
         warnings=_warnings(suite, found),
         argv=argv,
     )
-
-
-def _posterior(suite: Answered, options: RankOptions) -> Posterior:
-    """By pattern where a pool or chosen rows tell of patterns; else of the wins of each pair, as a paired test."""
-    first = suite.labelled
-    rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    found = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
-    found = replace(found, models=suite.names)
-    known = suite.chosen is None and not suite.pool
-    return found if known else posterior_by_pattern(found, *rows, seed=options.seed)
 
 
 def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOptions) -> tuple[str, tuple[str, ...]]:
@@ -100,38 +120,6 @@ def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence]) -> l
     scores = [combined.values[name] for name in suite.names]
     place = {at: rank for rank, at in enumerate(found.order)}
     return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
-
-
-def _ranking(suite: Answered, found: Posterior, order: Sequence[int], level: float) -> tuple[RankedModel, ...]:
-    right = suite.correct[:, suite.random].sum(axis=1)
-    accuracy = accuracies(suite, level)
-    return tuple(
-        RankedModel(
-            model=suite.names[at],
-            source=suite.sources[at],
-            rank=place,
-            p_best=float(found.p_best[at]),
-            right=int(right[at]),
-            accuracy=accuracy.get(suite.names[at]),
-            truncated=suite.truncated.get(suite.names[at], 0),
-        )
-        for place, at in enumerate(order, 1)
-    )
-
-
-def _pairs(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[ModelPair, ...]:
-    return tuple(
-        ModelPair(
-            suite.names[a],
-            suite.names[b],
-            float(found.p_better[a, b]),
-            float(found.disagreement[a, b]),
-            int(found.wins[a, b]),
-            int(found.wins[b, a]),
-        )
-        for place, a in enumerate(order)
-        for b in order[place + 1 :]
-    )
 
 
 def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
@@ -181,11 +169,6 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
         for name, many in suite.truncated.items()
     ]
     return tuple(out)
-
-
-def _unexplained(explained: Explained | None) -> list[str]:
-    bare = 0 if explained is None else explained.method["without_words"]
-    return [f"{counted(bare, 'example')} without a word: not explained"] if bare else []
 
 
 def _were(count: int) -> str:

@@ -68,7 +68,15 @@ def labels_to_settle(
     if max(p, 1 - p) >= level:
         return Settling(*names, p, level, 0, 0, 0, 0)
     rng = np.random.default_rng([seed, 0x5E7])
-    needed = _decisive(*_sides(float(found.prior[a, b]), wins, losses, p), level, rng)
+    side = float(found.prior[a, b])
+    from scipy.special import betainc, btdtria, btdtrib
+
+    for_a, for_b = side + wins, side + losses
+    if betainc(for_b, for_a, 0.5) < p:
+        for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
+    else:
+        for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
+    needed = _decisive(for_a, for_b, level, rng)
     decides = np.ones(_PATHS)
     if found.classes > 2:
         decides = rng.beta(1 + wins + losses, 1 + int(found.neither[a, b]), _PATHS)
@@ -126,18 +134,6 @@ def _until(needed: Array, share: Array, rng: np.random.Generator) -> Array:
     # numpy's largest mean is below 1e18; a share of 1e-9 means "beyond" anyway
     out[ahead] = steps + rng.negative_binomial(steps, np.clip(share[ahead], 1e-9, 1.0))
     return out
-
-
-def _sides(side: float, wins: int, losses: int, p: float) -> tuple[float, float]:
-    """Both counts of the Beta distribution of the share that a wins, with P(share > 1/2) = p."""
-    from scipy.special import betainc, btdtria, btdtrib
-
-    for_a, for_b = side + wins, side + losses
-    if betainc(for_b, for_a, 0.5) < p:
-        for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
-    else:
-        for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
-    return for_a, for_b
 
 
 def _decisive(for_a: float, for_b: float, level: float, rng: np.random.Generator) -> Array:

@@ -44,18 +44,7 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
     a = [place for place in places if place < split]
     b = [place for place in places if place >= split]
     lower = [word.lower() for word in words]
-    shared = _common(a, b, lower)
-    left_a, left_b = _by_word(a, {i for i, _ in shared}, lower), _by_word(b, {j for _, j in shared}, lower)
-    count = {word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()}
-    return Alignment(
-        tuple(shared),
-        tuple(sorted(place for word, k in count.items() for place in left_a[word][:k])),
-        tuple(sorted(place for word, k in count.items() for place in left_b[word][:k])),
-    )
-
-
-def _common(a: list[int], b: list[int], lower: list[str]) -> list[tuple[int, int]]:
-    """Pairs of positions of a longest common subsequence, the earliest in a."""
+    # pairs of positions of a longest common subsequence, the earliest in a
     first, second = [lower[place] for place in a], [lower[place] for place in b]
     longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]  # of what is left of a and b; cells of an array are slow
     for i in range(len(a) - 1, -1, -1):
@@ -67,17 +56,23 @@ def _common(a: list[int], b: list[int], lower: list[str]) -> list[tuple[int, int
             elif below[j] > right:
                 right = below[j]
             row[j] = right
-    out = []
+    shared = []
     i = j = 0
     while i < len(a) and j < len(b):
         if first[i] == second[j]:
-            out.append((a[i], b[j]))
+            shared.append((a[i], b[j]))
             i, j = i + 1, j + 1
         elif longest[i][j + 1] >= longest[i + 1][j]:  # a's word is kept for later words of b
             j += 1
         else:
             i += 1
-    return out
+    left_a, left_b = _by_word(a, {i for i, _ in shared}, lower), _by_word(b, {j for _, j in shared}, lower)
+    count = {word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()}
+    return Alignment(
+        tuple(shared),
+        tuple(sorted(place for word, k in count.items() for place in left_a[word][:k])),
+        tuple(sorted(place for word, k in count.items() for place in left_b[word][:k])),
+    )
 
 
 def _by_word(places: list[int], taken: set[int], lower: list[str]) -> dict[str, list[int]]:

@@ -20,10 +20,12 @@ from ..kit.claims import (
     binomial,
     gap,
     larger,
+    on_all,
     on_most,
     sign_flips,
     spread,
 )
+from ..kit.tables import cells
 
 _NAMES = ("method", "agree")
 """What names a row of a list: a method of the study, or how many judges must agree."""
@@ -54,36 +56,22 @@ def pooled(several: Sequence[Any]) -> Any:
     if len(several) == 1:
         return first
     if isinstance(first, Mapping):
-        if {"value", "lower", "upper", "level"} <= set(first):
-            return _number(several)
         told = [one for one in several if isinstance(one, Mapping)]
-        return {key: pooled([one[key] for one in told if key in one]) for key in first}
+        if not {"value", "lower", "upper", "level"} <= set(first):
+            return {key: pooled([one[key] for one in told if key in one]) for key in first}
+        values, quantile = np.array([one["value"] for one in told]), normal_quantile(first["level"])
+        arms = np.array([[one["value"] - one["lower"], one["upper"] - one["value"]] for one in told])
+        between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
+        below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + between) * quantile
+        middle = float(values.mean())
+        return {**first, "value": middle, "lower": middle - float(below), "upper": middle + float(above)}
     if isinstance(first, list | tuple):
-        return _rows(several)
-    if isinstance(first, bool):
-        return 2 * sum(several) > len(several)
-    return first
-
-
-def _rows(several: Sequence[Any]) -> Any:
-    """Rows that are named, pooled by their names, since a training may lack one; others as the first has them."""
-    first = several[0]
-    key = next((name for name in _NAMES if first and isinstance(first[0], Mapping) and name in first[0]), None)
-    if key is None:
-        return first
-    named = [{row[key]: row for row in rows} for rows in several]
-    return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
-
-
-def _number(several: Sequence[Any]) -> Any:
-    known = [one for one in several if isinstance(one, Mapping)]
-    values = np.array([one["value"] for one in known])
-    quantile = normal_quantile(known[0]["level"])
-    arms = np.array([[one["value"] - one["lower"], one["upper"] - one["value"]] for one in known])
-    spread = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
-    below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + spread) * quantile
-    middle = float(values.mean())
-    return {**known[0], "value": middle, "lower": middle - float(below), "upper": middle + float(above)}
+        key = next((name for name in _NAMES if first and isinstance(first[0], Mapping) and name in first[0]), None)
+        if key is None:
+            return first
+        named = [{row[key]: row for row in rows} for rows in several]  # a training may lack one
+        return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
+    return 2 * sum(several) > len(several) if isinstance(first, bool) else first
 
 
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
@@ -131,39 +119,32 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
-    """Every claim that the finished tasks let one check, in the paper's order, for both procedures.
+    """Every claim that the finished tasks let one check, in the paper's order, for each procedure.
 
     A claim on "most" data sets is one on more than half of at least three of them; each is tested on its rows, and
     where there are several trainings on these as well.
     """
-    if not sets_of(result):
-        return []
-    out = []
+    out: list[Claim] = []
     for at, words in PROCEDURES.items():
         every, away = sets_of(result, at=at), sets_of(result, "out", at)
-        if not every:
-            continue
-        found = [
-            *([_single(every)] if at != "mixed" else []),  # the first judge is the same as at thresholds
-            _recalls(every),
-            _inside(every, "any distribution", "inside"),
-            _inside(away, "another distribution", "inside_out"),
-            _tight(away),
-            *(_beats(away, method) for method in BASELINES),
-            *_parsing(every),
-            _small_samples(every),
-            *_pure(every),
-        ]
-        out += [replace(one, name=f"{one.name}_at_{at}", claim=f"{one.claim} ({words})") for one in found]
-    return [*out, *_self_training(result), *_metric(result)]
+        if every:
+            found = [
+                *([_single(every)] if at != "mixed" else []),  # the first judge is the same as at thresholds
+                _recalls(every),
+                _inside(every, "any distribution", "inside"),
+                _inside(away, "another distribution", "inside_out"),
+                _tight(away),
+                *(_beats(away, method) for method in BASELINES),
+                *_parsing(every),
+                _small_samples(every),
+                *_pure(every),
+            ]
+            out += [replace(one, name=f"{one.name}_at_{at}", claim=f"{one.claim} ({words})") for one in found]
+    return [*out, *_self_training(result), *_metric(result)] if out else []
 
 
 def _points(value: float) -> str:
     return f"{100 * value:.1f}"
-
-
-def _of(sets: Sequence[Any]) -> str:
-    return f"of {len(sets)} sets"
 
 
 def _smaller(first: Mapping[str, Any], second: Mapping[str, Any]) -> Look:
@@ -175,7 +156,7 @@ def _single(sets: Sets) -> Claim:
     """Is one judge's share near the truth?"""
     errors = [one["by_method"]["single"]["error"] for one in sets]
     far = [(one["title"], e["value"]) for one, e in zip(sets, errors, strict=True) if e["value"] > CLOSE]
-    text = f"within 10 points on {len(sets) - len(far)} {_of(sets)}"
+    text = f"within 10 points on {len(sets) - len(far)} of {len(sets)} sets"
     text += f"; farther: {'; '.join(f'{name} {_points(error)}' for name, error in far)}" if far else ""
     looks = [gap(CLOSE - error["value"], spread(error)) for error in errors]
     claim = "a single judge's predicted accuracy is close to the truth on most data sets"
@@ -190,15 +171,13 @@ def _recalls(sets: Sets) -> Claim:
         near.append(sum(one is not None and one["value"] >= NEAR_ALL for one in found))
         parts.append(at_least(needed, [Look() if one is None else above(one, NEAR_ALL) for one in found]))
     text = f"at least 90 %: Correct recall of the upper bound on {near[0]}, Incorrect recall of the lower bound on "
-    text += f"{near[1]} {_of(sets)} (in the paper on 6 and 4 of 10)"
-    claim = "recalls of the two bounds approach 100 % on many data sets"
-    test = "normal, on the rows, for both recalls"
+    text += f"{near[1]} of {len(sets)} sets (in the paper on 6 and 4 of 10)"
+    claim, test = "recalls of the two bounds approach 100 % on many data sets", "normal, on the rows, for both recalls"
     return Claim("recalls", claim, text, test, all_of(parts), len(sets), needed)
 
 
 def _inside(sets: Sets, where: str, name: str) -> Claim:
     """Does the truth lie between the bounds?"""
-    held = [one for one in sets if one["inside"]]
     out, looks = [], []
     for one in sets:
         widest = one["bounds"][0]
@@ -208,9 +187,8 @@ def _inside(sets: Sets, where: str, name: str) -> Claim:
             side, apart = ("below", "above_lower") if below else ("above", "below_upper")
             out.append(f"{one['title']} by {_points(-widest[apart]['value'])} points {side}")
     widths = sorted(one["width"]["value"] for one in sets)
-    text = f"on {len(held)} {_of(sets)}"
-    if widths:
-        text += f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide"
+    text = f"on {sum(map(bool, (one['inside'] for one in sets)))} of {len(sets)} sets"
+    text += f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
     text += f"; outside: {'; '.join(out)}" if out else ""
     claim = f"gold accuracy lies between the bounds on most data sets ({where}; paper: 9 of 10)"
     return on_most(name, claim, text, NORMAL, looks)
@@ -219,16 +197,16 @@ def _inside(sets: Sets, where: str, name: str) -> Claim:
 def _tight(sets: Sets) -> Claim:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
     known = [one for one in sets if one["oracle_width"] is not None and one["inside"]]
-    tighter = [one for one in known if one["width"]["value"] < one["oracle_width"]]
     widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
     said = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
-    text = f"tighter on {len(tighter)} {_of(known)} on which the bounds hold"
+    text = (
+        f"tighter on {sum(ours < theirs for _, ours, theirs in widths)} of {len(known)} sets on which the bounds hold"
+    )
     text += f": {said}" if known else ""
     looks = []
     for one in known:
         ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
-        error = spread(one["width"]) + sum(map(spread, ends))
-        looks.append(gap(one["oracle_width"] - one["width"]["value"], error))
+        looks.append(gap(one["oracle_width"] - one["width"]["value"], spread(one["width"]) + sum(map(spread, ends))))
     claim = "out of distribution the bounds are tighter than those of MaxProb with an oracle"
     return on_most("tighter_than_oracle", claim, text, SPREADS, looks)
 
@@ -237,30 +215,27 @@ def _beats(sets: Sets, method: str) -> Claim:
     """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
     known = [one["by_method"] for one in sets if method in one["by_method"]]
     errors = [(one["mean"]["error"]["value"], one[method]["error"]["value"]) for one in known]
-    nearer = sum(ours < theirs for ours, theirs in errors)
     means = [sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1)]
-    text = f"nearer on {nearer} {_of(known)}; mean error {_points(means[0])} against {_points(means[1])} points"
-    claim = f"out of distribution the mean of the bounds beats {BASELINES[method]}"
-    name = f"mean_beats_{method}"
+    text = f"nearer on {sum(ours < theirs for ours, theirs in errors)} of {len(known)} sets; mean error "
+    text += f"{_points(means[0])} against {_points(means[1])} points"
+    name, claim = f"mean_beats_{method}", f"out of distribution the mean of the bounds beats {BASELINES[method]}"
     if len(known) < FEWEST:
         return Claim(name, claim, text)
     look = sign_flips([theirs - ours for ours, theirs in errors])
     return Claim(name, claim, text, "sign flips of the paired errors, over data sets", look)
 
 
-def _parsing(sets: Sets) -> list[Claim]:
+def _parsing(sets: Sets) -> Iterator[Claim]:
     """In the paper, ATC is the better point estimate for constituency parsing."""
     known = [one for one in sets if one["family"] == "parsing" and "atc" in one["by_method"]]
-    if not known:
-        return []
     errors = [[one["by_method"][method]["error"] for method in ("atc", "mean")] for one in known]
     text = "; ".join(
         f"{one['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
         for one, (atc, mean) in zip(known, errors, strict=True)
     )
     claim = "on constituency parsing ATC is nearer to the truth than the mean of the bounds"
-    look = all_of([_smaller(*pair) for pair in errors])
-    return [Claim("atc_on_parsing", claim, text, SPREADS, look, len(known), len(known))]
+    if known:
+        yield on_all("atc_on_parsing", claim, text, SPREADS, [_smaller(*pair) for pair in errors])
 
 
 def _small_samples(sets: Sets) -> Claim:
@@ -269,93 +244,79 @@ def _small_samples(sets: Sets) -> Claim:
     claim = "the bounds hold in small samples too (Figure 4)"
     if not known:
         return Claim("small_samples", claim, "there is no set that samples can be drawn of")
-    counts = {}
-    for name, some in (("all", known), ("held", [one for one in known if one["inside"]])):
+
+    def counted(some: Sets) -> tuple[int, int]:
         small = [one["subsets"][0] for one in some]
         inside = sum(round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small)
-        counts[name] = (inside, sum(row["draws"] for row in small), len(small))
+        return inside, sum(row["draws"] for row in small)
+
+    holding = [one for one in known if one["inside"]]
+    (inside, draws), (held, of) = counted(known), counted(holding)
     rows = ", ".join(sorted({str(one["subsets"][0]["rows"]) for one in known}))
-    inside, draws, _ = counts["all"]
     text = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
-    if counts["held"][1]:
-        held, of, many = counts["held"]
-        text += f"; over the {many} on which the bounds hold {100 * held / of:.0f} %"
+    text += f"; over the {len(holding)} on which the bounds hold {100 * held / of:.0f} %" if of else ""
     text += f"; asked are {100 * INSIDE:.0f} %"
     return Claim("small_samples", claim, text, "binomial, on the draws", binomial(inside, draws, INSIDE))
 
 
-def _pure(sets: Sets) -> list[Claim]:
+def _pure(sets: Sets) -> Iterator[Claim]:
     """The paper's outlook: what the lower bound accepts is right more often than the rest."""
     known, looks = [], []
     for one in sets:
-        accepted = one["by_method"]["lower"]
-        if accepted.get("correct_precision") is not None and 0 < one["gold"]["value"] < 1:
-            known.append((one["title"], accepted["correct_precision"]["value"], one["gold"]["value"]))
-            looks.append(_drawn(one["rows"], one["gold"], accepted["value"], accepted["correct_precision"]))
-    if not known:
-        return []
+        accepted, gold = one["by_method"]["lower"], one["gold"]["value"]
+        precision = accepted.get("correct_precision")
+        if precision is not None and 0 < gold < 1:
+            from scipy.stats import hypergeom
+
+            # The accepted rows hold more right ones than as many rows drawn from all
+            taken = round(one["rows"] * accepted["value"]["value"])
+            right = round(taken * precision["value"])
+            law = hypergeom(one["rows"], round(one["rows"] * gold), taken)
+            known.append((one["title"], precision["value"], gold))
+            looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
     said = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in known)
-    purer = sum(precision > gold for _, precision, gold in known)
+    text = (
+        f"on {sum(precision > gold for _, precision, gold in known)} of {len(known)} sets, precision of accepted and "
+    )
     claim = "outputs that all judges accept are right more often than others (the paper's outlook)"
-    text = f"on {purer} {_of(known)}, precision of accepted and accuracy of all: {said}"
-    return [on_most("accepted_are_purer", claim, text, "hypergeometric, on the rows", looks)]
+    if known:
+        test = "hypergeometric, on the rows"
+        yield on_most("accepted_are_purer", claim, f"{text}accuracy of all: {said}", test, looks)
 
 
-def _drawn(rows: int, gold: Mapping[str, Any], accepted: Mapping[str, Any], precision: Mapping[str, Any]) -> Look:
-    """The accepted rows hold more right ones than as many rows drawn from all."""
-    from scipy.stats import hypergeom
-
-    taken = round(rows * accepted["value"])
-    right = round(taken * precision["value"])
-    law = hypergeom(rows, round(rows * gold["value"]), taken)
-    return Look(float(law.sf(right - 1)), float(law.cdf(right)))
-
-
-def _self_training(result: Mapping[str, Any]) -> list[Claim]:
+def _self_training(result: Mapping[str, Any]) -> Iterator[Claim]:
     """Are the parsers that learnt from accepted outputs better than those that did not, beyond what seeds differ by?"""
-    out = []
     for key, task in result["tasks"].items():
         found = [run["self_training"] for run in trainings(result, key) if "self_training" in run]
         found = [one for one in found if one["sets"]]
         if not found:
             continue
         firsts = [next(one for one in run["sets"] if one["name"] == run["set"]) for run in found]
-        old, new = ([one[side]["value"] for one in firsts] for side in ("old", "new"))
         parts = []
         for run, one in zip(found, firsts, strict=True):
             right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
-            parts.append(f"{run['kept']} accepted of {run['pool']} rows{right}, gain {_span(one['new_gain'])}")
+            gain, low, high = (f"{100 * one['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper"))
+            parts.append(f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]")
         text = f"gain on other rows, in points, of {len(found)} trainings on either side: {'; '.join(parts)}"
         claim = f"learning from accepted outputs makes the parser better ({task['title']}; the paper's outlook)"
         name = f"self_training_{task['task']}"
         if len(found) < FEWEST:
-            out.append(Claim(name, claim, f"{text}; fewer than {FEWEST} trainings decide nothing"))
+            yield Claim(name, claim, f"{text}; fewer than {FEWEST} trainings decide nothing")
         else:
-            out.append(Claim(name, claim, text, "Welch's t test over trainings", larger(new, old)))
-    return out
+            old, new = ([one[side]["value"] for one in firsts] for side in ("old", "new"))
+            yield Claim(name, claim, text, "Welch's t test over trainings", larger(new, old))
 
 
-def _span(one: Mapping[str, Any]) -> str:
-    return f"{100 * one['value']:+.1f} [{100 * one['lower']:+.1f}, {100 * one['upper']:+.1f}]"
-
-
-def _metric(result: Mapping[str, Any]) -> list[Claim]:
+def _metric(result: Mapping[str, Any]) -> Iterator[Claim]:
     """Is a judge of another metric nearer to its mean than the mean on the development set is?"""
-    out = []
     for task in result["tasks"].values():
-        found = task.get("metric")
-        if not found:
-            continue
-        rows = found["sets"]
-        said = "; ".join(
-            f"{one['title']}: predicted {_points(one['predicted']['value'])}, true {_points(one['true']['value'])}, "
-            f"on the development set {_points(one['source']['value'])}"
-            for one in rows
-        )
-        claim = f"a discriminator can predict another metric, {found['metric']} ({task['title']}; the paper's outlook)"
-        look = all_of([_smaller(one["error"], one["source_error"]) for one in rows])
-        out.append(Claim(f"metric_{task['task']}", claim, said, SPREADS, look, len(rows), len(rows)))
-    return out
+        if found := task.get("metric"):
+            row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
+            claim = (
+                f"a discriminator can predict another metric, {found['metric']} ({task['title']}; the paper's outlook)"
+            )
+            looks = [_smaller(one["error"], one["source_error"]) for one in found["sets"]]
+            yield on_all(f"metric_{task['task']}", claim, "; ".join(cells(row, found["sets"])), SPREADS, looks)
 
 
 class Faring(NamedTuple):
@@ -394,51 +355,33 @@ def farings(result: Mapping[str, Any]) -> list[Faring]:
     Truth inside or not is counted for each training. Errors are means over the trainings of a data set before they
     are paired: trainings on the same rows are not independent, so that the test is over data sets.
     """
-    later = without_first(result)
-    return [one for at in PROCEDURES if (one := _faring(later, at)) is not None]
-
-
-def _faring(later: Mapping[str, Any], at: str) -> Faring | None:
-    found = sets_of(later, at=at)
-    if not found:
-        return None
-    looks = [(one["domain"] == "in", one["inside"]) for single in _singly(later) for one in sets_of(single, at=at)]
-    away = [one for one in found if one["domain"] == "out"]
-    ours = [_error(one, "mean") for one in away]
-    beside = {}
-    for key in BASELINES if away else ():
-        theirs = [_error(one, key) for one in away]
-        gains = [their - our for our, their in zip(ours, theirs, strict=True)]
-        beside[key] = (float(np.mean(theirs)), sum(gain > 0 for gain in gains), sign_flips(gains).supports)
-    near = [inside for is_near, inside in looks if is_near]
-    return Faring(
-        procedure=at,
-        inside=sum(inside for _, inside in looks),
-        looks=len(looks),
-        inside_near=sum(near),
-        looks_near=len(near),
-        width=float(np.mean([one["width"]["value"] for one in found])),
-        away=len(away),
-        error=float(np.mean(ours)) if ours else None,
-        beside=beside,
-    )
-
-
-def _singly(later: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A result for each training, so that what is inside is counted for each."""
-    out = []
-    for name in later["tasks"]:
-        for one in trainings(later, name):
-            task = {**later["tasks"][name], "sets": one["sets"]}
-            out.append({**later, "tasks": {name: task}, "replicates": {}})
+    later, out = without_first(result), []
+    single = [
+        {**later, "tasks": {name: {**task, "sets": one["sets"]}}, "replicates": {}}
+        for name, task in later["tasks"].items()
+        for one in trainings(later, name)
+    ]
+    for at in PROCEDURES:
+        found = sets_of(later, at=at)
+        if not found:
+            continue
+        looks = [(one["domain"] == "in", one["inside"]) for training in single for one in sets_of(training, at=at)]
+        away = [one["by_method"] for one in found if one["domain"] == "out"]
+        errors = {key: [one[key]["error"]["value"] for one in away] for key in ("mean", *BASELINES)}
+        beside = {}
+        for key in BASELINES if away else ():
+            gains = [their - our for our, their in zip(errors["mean"], errors[key], strict=True)]
+            beside[key] = (float(np.mean(errors[key])), sum(gain > 0 for gain in gains), sign_flips(gains).supports)
+        near = [inside for is_near, inside in looks if is_near]
+        counts = (sum(inside for _, inside in looks), len(looks), sum(near), len(near))
+        width = float(np.mean([one["width"]["value"] for one in found]))
+        error = float(np.mean(errors["mean"])) if away else None
+        out.append(Faring(at, *counts, width, len(away), error, beside))
     return out
 
 
-def _error(one: Mapping[str, Any], method: str) -> float:
-    return float(one["by_method"][method]["error"]["value"])
-
-
 ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
+_ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
 Row = Mapping[str, Any]
 
 
@@ -457,8 +400,7 @@ class Fare(NamedTuple):
 
 def fares(result: Mapping[str, Any]) -> list[Fare]:
     """Every choice over all data sets and trainings."""
-    rows = list(_by_choice(result))
-    return [_fare(name, [one for one in rows if one["choice"] == name]) for name in _names(rows)]
+    return _by_choice(_choices(result))
 
 
 def left_out(result: Mapping[str, Any]) -> tuple[Fare, dict[str, str]] | None:
@@ -467,50 +409,39 @@ def left_out(result: Mapping[str, Any]) -> tuple[Fare, dict[str, str]] | None:
     Chosen is the narrowest of those with the truth inside on at least `ENOUGH` of the other tasks' sets, or the
     most often right one where none is. None with fewer than three tasks.
     """
-    rows = list(_by_choice(result))
+    rows = _choices(result)
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     if len(tasks) < 3:
         return None
     kept, chosen = [], {}
     for task in tasks:
-        others = [row for row in rows if row["task"] != task]
-        chosen[task] = _best([_fare(name, [one for one in others if one["choice"] == name]) for name in _names(others)])
-        kept += [row for row in rows if row["task"] == task and row["choice"] == chosen[task]]
+        others = _by_choice([row for row in rows if row["task"] != task])
+        enough = [one for one in others if one.inside >= ENOUGH * one.sets]
+        best = min(enough, key=lambda one: one.width) if enough else max(others, key=lambda o: (o.inside, -o.width))
+        chosen[task] = best.name
+        kept += [row for row in rows if row["task"] == task and row["choice"] == best.name]
     return _fare("chosen on the other tasks", kept), chosen
 
 
-def _best(found: Sequence[Fare]) -> str:
-    enough = [one for one in found if one.inside >= ENOUGH * one.sets]
-    if enough:
-        return min(enough, key=lambda one: one.width).name
-    return max(found, key=lambda one: (one.inside, -one.width)).name
-
-
-def _by_choice(result: Mapping[str, Any]) -> Iterator[Row]:
+def _choices(result: Mapping[str, Any]) -> list[Row]:
     """A row for each data set, training and choice that every set has."""
-    for task in result["tasks"]:
-        for training in trainings(result, task):
-            for one in training["sets"].values():
-                for row in one["choices"]:
-                    yield {**row, "task": task, "choice": _name(row), "near": one["domain"] == "in"}
+    return [
+        {**row, "task": task, "near": one["domain"] == "in"}
+        | {"choice": f"{row['voters']}, {_ACCEPT[row['accept']]}, {row['agree']} of {row['of']}"}
+        for task in result["tasks"]
+        for training in trainings(result, task)
+        for one in training["sets"].values()
+        for row in one["choices"]
+    ]
 
 
-_ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
-
-
-def _name(row: Row) -> str:
-    return f"{row['voters']}, {_ACCEPT[row['accept']]}, {row['agree']} of {row['of']}"
-
-
-def _names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row["choice"] for row in rows))
+def _by_choice(rows: Sequence[Row]) -> list[Fare]:
+    names = dict.fromkeys(row["choice"] for row in rows)
+    return [_fare(name, [row for row in rows if row["choice"] == name]) for name in names]
 
 
 def _fare(name: str, rows: Sequence[Row]) -> Fare:
-    near = [row for row in rows if row["near"]]
-    away = [row["error"] for row in rows if not row["near"]]
-    widths, errors = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
-    inside = (sum(row["inside"] for row in some) for some in (rows, near))
-    means = [sum(some) / max(1, len(some)) for some in (widths, errors, away)]
-    counts = [count for pair in zip(inside, (len(rows), len(near)), strict=True) for count in pair]
-    return Fare(name, counts[0], counts[1], counts[2], counts[3], *means)
+    near = [row["inside"] for row in rows if row["near"]]
+    some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
+    means = [sum(one) / max(1, len(one)) for one in (*some, [row["error"] for row in rows if not row["near"]])]
+    return Fare(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)

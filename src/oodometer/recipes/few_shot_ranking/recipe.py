@@ -12,9 +12,8 @@ from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from .data import RunData
-from .findings import claims_of
+from .findings import FIGURES, claims_of, markdown
 from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
-from .markdown import FIGURES, markdown
 from .study import FORM, study
 from .work import METHODS, MODEL_FILES, ask, check, cut, cut_files, explain, is_cut, train
 

@@ -247,6 +247,13 @@ def on_most(name: str, claim: str, evidence: str, test: str, looks: Sequence[Loo
     return Claim(name, claim, evidence, test, at_least(needed, looks), len(looks), needed)
 
 
+def on_all(name: str, claim: str, evidence: str, test: str, looks: Sequence[Look]) -> Claim:
+    """A claim that is to be true of everything that was looked at; where that is nothing, it stays undecided."""
+    if not looks:
+        return Claim(name, claim, evidence or "nothing to look at")
+    return Claim(name, claim, evidence, test, all_of(looks), len(looks), len(looks))
+
+
 def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Claims ready for JSON, with their verdicts and with their p-values corrected for the number of claims (Holm).
 

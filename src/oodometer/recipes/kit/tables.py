@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -42,21 +43,65 @@ def number(one: Cell) -> str:
     return "-" if one is None else f"{one['value']:.2f} [{one['lower']:.2f}, {one['upper']:.2f}]"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown.
+def dash(value: float | None, form: str = ".1f") -> str:
+    """A number in a format, or a dash where there is none.
 
-    >>> print(table(["model", "accuracy"], [["A", "50.0"]]))
+    >>> dash(0.25, ".2f"), dash(None)
+    ('0.25', '-')
+    """
+    return "-" if value is None else format(value, form)
+
+
+class _Rows(Formatter):
+    """Format strings of which a field may be absent, with named formats, and those that end in % for 100 times it."""
+
+    def __init__(self, named: Mapping[str, Callable[[Any], str]]) -> None:
+        self._named = {"percent": percent, "bare": bare, "number": number, **named}
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What a field names, None where it or what it lies in is absent."""
+        try:
+            return super().get_field(field_name, args, kwargs)
+        except (KeyError, TypeError):
+            return None, field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A cell; a dash where there is nothing, unless a named format says so itself."""
+        if format_spec in self._named:
+            return self._named[format_spec](value)
+        if value is None:
+            return "-"
+        return format(100 * value, format_spec[:-1]) if format_spec.endswith("%") else format(value, format_spec)
+
+
+def cells(row: str, of: Iterable[Any], **named: Callable[[Any], str]) -> list[str]:
+    """Rows of a table from one format string: a field is a number of a mapping, or of a tuple ``of`` mappings.
+
+    A format is one of Python's, one of those and "%" for 100 times the number, "percent", "bare", "number", or the
+    name of a function in ``named``. What is absent is a dash.
+
+    >>> cells("{name} | {accuracy:bare} | {share:.0f%}", [{"name": "A", "accuracy": {"value": 0.5}, "share": 0.25}, {}])
+    ['A | 50.0 | 25', '- | - | -']
+    """
+    rows = _Rows(named)
+    return [rows.vformat(row, one, {}) if isinstance(one, tuple) else rows.vformat(row, (), one) for one in of]
+
+
+def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = "") -> str:
+    """A table of Markdown below the words that say what it shows, with a line ``after`` it where there is one.
+
+    Heads and rows are sequences of cells, or have ``|`` between the cells already, as `cells` gives them.
+
+    >>> print(section("", "model | accuracy", [["A", "50.0"], "B | 40.0"]))
     | model | accuracy |
     |---|---|
     | A | 50.0 |
+    | B | 40.0 |
     """
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def section(words: str, heads: Sequence[str], rows: Iterable[Sequence[str]], after: str = "") -> str:
-    """A table below the words that say what it shows, with a line ``after`` it where there is one."""
-    return "\n\n".join(part for part in (words, table(heads, rows), after) if part)
+    lines = [f"| {one if isinstance(one, str) else ' | '.join(one)} |" for one in (heads, *rows)]
+    many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
+    table = "\n".join([lines[0], f"|{'---|' * many}", *lines[1:]])
+    return "\n\n".join(part for part in (words, table, after) if part)
 
 
 def tables_page(sections: Iterable[str]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..kit.claims import Claim, Look, all_of, larger, positive
+from ..kit.claims import Claim, larger, on_all, positive
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, WELCH = "paired t test over models", "Welch's t test over models"
@@ -27,14 +27,8 @@ def near_of(shifts: Shifts) -> str:
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the tasks at hand let one check, in the paper's order."""
     tasks = result["tasks"]
-    out: list[Claim] = []
-    if "clean" in tasks:
-        shifts = tasks["clean"]["ma"]["shifts"]
-        out += [*_order(shifts), *_severity(shifts), *_sizes(tasks["clean"]), *_diverse(tasks)]
-        out += _compromised(tasks)
-    if "dominoes" in tasks:
-        out += _dominoes(tasks["dominoes"])
-    return out
+    out = [*_of_clean(tasks["clean"]), *_of_training_data(tasks)] if "clean" in tasks else []
+    return [*out, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else out
 
 
 def _errors(shift: Mapping[str, Any], score: str) -> list[float]:
@@ -46,63 +40,47 @@ def _mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.4f}"
 
 
-def _paired(shift: Mapping[str, Any], small: str, large: str) -> Look:
-    """The error of one score is below that of another, models that have both compared with themselves."""
-    pairs = zip(_errors(shift, small), _errors(shift, large), strict=False)  # smoothness is known of the first models
-    return positive([b - a for a, b in pairs])
+def _below(name: str, claim: str, small: str, large: str, shifts: Shifts) -> Claim:
+    """One score errs less than another on every shift, models that have both compared with themselves."""
+    pairs = {shift: (_errors(one, small), _errors(one, large)) for shift, one in shifts.items()}
+    # Smoothness is known of the first models
+    looks = [positive([b - a for a, b in zip(first, second, strict=False)]) for first, second in pairs.values()]
+    told = "; ".join(f"{shift}: {_mean(first)} / {_mean(second)}" for shift, (first, second) in pairs.items())
+    return on_all(name, claim, f"{NAMES[small]} / {NAMES[large]}: {told}", PAIRED, looks)
 
 
-def _order(shifts: Shifts) -> list[Claim]:
-    """Does agreement err less than confidence, and that less than smoothness?"""
-    out = []
+def _of_clean(clean: Mapping[str, Any]) -> Iterator[Claim]:
+    """The order of the scores, the error by severity, and by the size of the ensemble."""
+    shifts = clean["ma"]["shifts"]
     for small, large in (("ma", "conf"), ("conf", "lms")):
-        looks = [_paired(one, small, large) for one in shifts.values()]
-        told = "; ".join(
-            f"{name}: {_mean(_errors(one, small))} / {_mean(_errors(one, large))}" for name, one in shifts.items()
-        )
         claim = f"{NAMES[small]} errs less than {NAMES[large]} on every shift"
-        found = f"{NAMES[small]} / {NAMES[large]}: {told}"
-        out.append(Claim(f"{small}_{large}", claim, found, PAIRED, all_of(looks), len(looks), len(looks)))
-    return out
-
-
-def _severity(shifts: Shifts) -> list[Claim]:
-    """Does the error rise with the severity?"""
+        yield _below(f"{small}_{large}", claim, small, large, shifts)
     grades = sorted(one for one in shifts if one.startswith("severity"))
-    if len(grades) < 3:
-        return []
-    out = []
-    for score in ("ma", "conf", "lms"):
+    for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
         by_model = np.array([_errors(shifts[one], score) for one in grades])
         steps = np.arange(len(grades)) - (len(grades) - 1) / 2
         slopes = (steps @ by_model / (steps @ steps)).tolist()
-        text = " ".join(_mean(row) for row in by_model.tolist())
+        text = f"{' '.join(_mean(row) for row in by_model.tolist())}; slope {_mean(slopes)}"
         claim = f"the error of {NAMES[score]} rises with the severity"
-        out.append(Claim(f"severity_{score}", claim, f"{text}; slope {_mean(slopes)}", PAIRED, positive(slopes)))
-    return out
-
-
-def _sizes(clean: Mapping[str, Any]) -> list[Claim]:
-    """Does the error of agreement level off near four models, and its spread fall afterwards?"""
+        yield Claim(f"severity_{score}", claim, text, PAIRED, positive(slopes))
     rows = {one["models"]: one for one in clean["sizes_of_ensemble"]["all"]}
     most = max(rows)
     if most < 6:
-        return []
+        return
     two, four, all_of_them = (np.array(rows[size]["by_model"]) for size in (2, 4, most))
     gains = ((two - four) - (four - all_of_them)).tolist()
     text = f"2, 4, {most} models: " + ", ".join(_mean(one.tolist()) for one in (two, four, all_of_them))
     claim = "going from 2 to 4 models lowers the error of MA by more than going from 4 to all"
-    out = [Claim("saturates", claim, text, PAIRED, positive(gains))]
-    spreads = ", ".join(
-        f"{size}: {rows[size]['spread']:.4f}" for size in sorted(rows) if rows[size]["spread"] is not None
-    )
-    claim, said = "the spread over ensembles falls beyond 4 models", f"standard deviation, {spreads}"
+    yield Claim("saturates", claim, text, PAIRED, positive(gains))
+    spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
+    text = "standard deviation, " + ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
+    claim = "the spread over ensembles falls beyond 4 models"
     last = max((size for size in rows if rows[size].get("spread_by_model")), default=4)
     if last <= 4:
-        return [*out, Claim("spread", claim, said)]
+        yield Claim("spread", claim, text)
+        return
     falls = np.array(rows[4]["spread_by_model"]) - np.array(rows[last]["spread_by_model"])
-    out.append(Claim("spread", claim, f"{said}; 4 against {last}", PAIRED, positive(falls.tolist())))
-    return out
+    yield Claim("spread", claim, f"{text}; 4 against {last}", PAIRED, positive(falls.tolist()))
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
@@ -114,61 +92,40 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     return found
 
 
-def _diverse(tasks: Mapping[str, Any]) -> list[Claim]:
-    """Does an ensemble that learnt some labels wrong err less on far shifts, and not on near ones?"""
-    out = []
+def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Claim]:
+    """Labels learnt wrong: less error on far shifts, not on near ones? Compromised images: less error on far ones?"""
     for name, task in tasks.items():
-        if "ma-diverse" not in task:
-            continue
-        diverse = task["ma-diverse"]["shifts"]
-        far, near = far_of(diverse), near_of(diverse)
-        one, other = agreement_of_as_many(task, far), _errors(diverse[far], "ma")
-        text = f"{far}: MA_0.02 {_mean(other)}, MA {_mean(one)}"
-        claim = f"MA_0.02 errs less than MA on the far shift ({name} training data)"
-        out.append(Claim(f"diverse_far_{name}", claim, text, WELCH, larger(one, other)))
-        if name == "clean":
-            one, other = agreement_of_as_many(task, near), _errors(diverse[near], "ma")
-            claim = "MA_0.02 errs more than MA on the near shift (clean training data)"
-            text = f"{near}: MA_0.02 {_mean(other)}, MA {_mean(one)}"
-            out.append(Claim("diverse_near_clean", claim, text, WELCH, larger(other, one)))
-    return out
-
-
-def _compromised(tasks: Mapping[str, Any]) -> list[Claim]:
-    """Do measurement noise and under-sampling lower the far errors of confidence and smoothness?"""
-    out = []
+        diverse = task.get("ma-diverse", {}).get("shifts", {})
+        places = [("far", "less", far_of), ("near", "more", near_of)] if name == "clean" else [("far", "less", far_of)]
+        for where, how, shift_of in places if diverse else ():
+            shift = shift_of(diverse)
+            plain, other = agreement_of_as_many(task, shift), _errors(diverse[shift], "ma")
+            text = f"{shift}: MA_0.02 {_mean(other)}, MA {_mean(plain)}"
+            claim = f"MA_0.02 errs {how} than MA on the {where} shift ({name} training data)"
+            look = larger(plain, other) if where == "far" else larger(other, plain)
+            yield Claim(f"diverse_{where}_{name}", claim, text, WELCH, look)
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
-        if name not in tasks or far not in tasks[name]["ma"]["shifts"]:
-            continue
-        for score in ("conf", "lms"):
-            before, after = (_errors(one[far], score) for one in (clean, tasks[name]["ma"]["shifts"]))
+        shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
+        for score in ("conf", "lms") if far in shifts else ():
+            before, after = (_errors(one[far], score) for one in (clean, shifts))
             claim = f"training on data with {name} lowers the far error of {NAMES[score]}"
             text = f"{far}: {_mean(before)} clean, {_mean(after)} compromised"
-            out.append(Claim(f"{name}_{score}", claim, text, WELCH, larger(before, after)))
-    return out
+            yield Claim(f"{name}_{score}", claim, text, WELCH, larger(before, after))
 
 
-def _dominoes(task: Mapping[str, Any]) -> list[Claim]:
+def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Claim]:
     """Do errors on randomised dominoes rise with the correlation in training, and fall on correlated ones?"""
-    grades = sorted(task["correlations"], key=float)
-    first, last = task["correlations"][grades[0]], task["correlations"][grades[-1]]
-    out = []
+    found = task["correlations"]
+    grades = sorted(found, key=float)
     for target, say in (("randomized", "rises"), ("correlated", "falls")):
         for score in ("conf", "lms", "ma"):
-            low, high = _errors(first[target], score), _errors(last[target], score)
-            text = ", ".join(f"{one}: {_mean(_errors(task['correlations'][one][target], score))}" for one in grades)
-            claim = (
-                f"from correlation {grades[0]} to {grades[-1]} the error of {NAMES[score]} on {target} dominoes {say}"
-            )
-            look = larger(high, low) if say == "rises" else larger(low, high)
-            out.append(Claim(f"dominoes_{target}_{score}", claim, text, WELCH, look))
-    looks = [_paired(one["randomized"], "ma", "conf") for one in task["correlations"].values()]
-    text = "; ".join(
-        f"{grade}: {_mean(_errors(one['randomized'], 'ma'))} / {_mean(_errors(one['randomized'], 'conf'))}"
-        for grade, one in task["correlations"].items()
-    )
+            errors = [_errors(found[one][target], score) for one in grades]
+            text = ", ".join(f"{grade}: {_mean(one)}" for grade, one in zip(grades, errors, strict=True))
+            ends = f"from correlation {grades[0]} to {grades[-1]}"
+            claim = f"{ends} the error of {NAMES[score]} on {target} dominoes {say}"
+            look = larger(errors[-1], errors[0]) if say == "rises" else larger(errors[0], errors[-1])
+            yield Claim(f"dominoes_{target}_{score}", claim, text, WELCH, look)
     claim = "MA errs less than Conf on randomized dominoes, too (the paper's text; its Table 3 says the opposite)"
-    out.append(Claim("dominoes_best", claim, f"MA / Conf: {text}", PAIRED, all_of(looks), len(looks), len(looks)))
-    return out
+    yield _below("dominoes_best", claim, "ma", "conf", {grade: one["randomized"] for grade, one in found.items()})
