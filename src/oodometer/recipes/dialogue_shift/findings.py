@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..kit.claims import Claim, Look, all_of, gap, positive, share
+from ..kit.claims import Claim, all_of, gap, on_all, positive, share
 
 FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
@@ -14,7 +14,7 @@ _CONVERSATIONS = "bootstrap over conversations"
 _BOTH = "bootstrap over conversations and t test over trainings, both"
 _FEWEST = 3
 Found = Mapping[str, Any]
-_NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
+NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
 _GROUPS = {
     "uw": "more unknown words",
     "kw": "more known words",
@@ -30,7 +30,7 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     for group in ("uw", "ic"):
         out += [*tests.falls(group), *tests.each_step(group)]
     out += [*tests.ensemble(), *tests.temperature(), *tests.dropout(), *tests.known_words()]
-    return [*out, *tests.short_contexts(), *tests.importance()]
+    return [*out, *tests.short_contexts(), *tests.falls("importance"), *tests.middle_fifth()]
 
 
 class _Tests:
@@ -42,63 +42,48 @@ class _Tests:
         self._conditions = result["conditions"]
         self._rows = {(row["condition"], row["method"]): row for row in result["rows"]}
 
-    # ---------------------------------------------------------------- looks
-
-    def _above(self, found: Found, sign: float = 1.0) -> Look:
-        """The difference, or its negative, is above 0: over conversations, and over trainings if there are enough."""
-        above = found["above"] if sign > 0 else 1 - found["above"]
-        looks = [share(above, self._replicates)]
-        if len(found["by_model"]) >= _FEWEST:
-            looks.append(positive([sign * one for one in found["by_model"]]))
-        return all_of(looks)
-
-    def _claim(
-        self, name: str, claim: str, text: str, founds: Sequence[Found], sign: float = 1.0, bound: float | None = None
-    ) -> Iterator[Claim]:
-        """A claim about all of some differences; with a ``bound``, that none reaches it (by the normal law)."""
-        if not founds:
-            return
-        if bound is not None:
-            looks = [gap(bound - sign * one["value"], one["error"]) for one in founds]
-            yield Claim(name, claim, text, _CONVERSATIONS, all_of(looks), len(looks), len(looks))
-            return
-        looks = [self._above(one, sign) for one in founds]
-        both = all(len(one["by_model"]) >= _FEWEST for one in founds)
-        yield Claim(name, claim, text, _BOTH if both else _CONVERSATIONS, all_of(looks), len(looks), len(looks))
+    def _claim(self, name: str, claim: str, text: str, found: Sequence[Found], sign: float = 1.0) -> Iterator[Claim]:
+        """All of some differences, or their negatives, are above 0: over conversations, and over enough trainings."""
+        looks = []
+        for one in found:
+            own = [share(one["above"] if sign > 0 else 1 - one["above"], self._replicates)]
+            trained = one["by_model"] if len(one["by_model"]) >= _FEWEST else []
+            looks.append(all_of([*own, *([positive([sign * each for each in trained])] if trained else [])]))
+        both = all(len(one["by_model"]) >= _FEWEST for one in found)
+        if found:
+            yield on_all(name, claim, text, _BOTH if both else _CONVERSATIONS, looks)
 
     def _keys(self, start: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Found]:
         """Differences between two methods by condition, of some groups or of all."""
         group_of = {one["condition"]: one["group"] for one in self._conditions}
-        out = {}
-        for key, found in self._of.items():
-            first, _, rest = key.partition("/")
-            condition, _, last = rest.rpartition("/")
-            if first == start and last == metric and (not groups or group_of.get(condition) in groups):
-                out[condition] = found
-        return out
+        split = [(*key.partition("/")[::2], found) for key, found in self._of.items()]
+        keys = [(*rest.rpartition("/")[::2], found) for first, rest, found in split if first == start]
+        return {
+            one: found for one, last, found in keys if last == metric and (not groups or group_of.get(one) in groups)
+        }
 
     def _named(self, group: str) -> list[str]:
         return [one["condition"] for one in self._conditions if one["group"] == group and one["kept"]]
 
-    # ---------------------------------------------------------------- claims
+    def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
+        row = self._rows.get((condition, method))
+        return "-" if row is None else f"{row[metric]['mean']:.3f}"
 
     def falls(self, group: str) -> Iterator[Claim]:
         """From the mildest to the strongest severity R@1 falls, Brier score and ECE rise (1, 2, 8)."""
         ends = self._named(group)
-        for metric, sign in (("accuracy", -1.0), ("brier", 1.0), ("ece", 1.0)):
+        for metric, verb, sign in (("accuracy", "falls", -1.0), ("brier", "rises", 1.0), ("ece", "rises", 1.0)):
             found = self._of.get(f"change/{group}/{metric}")
-            if found is None:
-                continue
-            verb = "falls" if metric == "accuracy" else "rises"
-            claim = f"{_NAMES[metric]} {verb} with {_GROUPS[group]} ({ends[0]} to {ends[-1]})"
-            text = f"{_signed(found['value'])} on the same {found['rows'][0]} instances; "
-            text += f"{self._seen(ends[0], metric)} to {self._seen(ends[-1], metric)} on each condition's own"
-            yield from self._claim(f"{group}_{metric}", claim, text, [found], sign)
+            if found is not None:
+                claim = f"{NAMES[metric]} {verb} with {_GROUPS[group]} ({ends[0]} to {ends[-1]})"
+                text = f"{found['value']:+.3f} on the same {found['rows'][0]} instances; "
+                text += f"{self._seen(ends[0], metric)} to {self._seen(ends[-1], metric)} on each condition's own"
+                yield from self._claim(f"{group}_{metric}", claim, text, [found], sign)
 
     def each_step(self, group: str) -> Iterator[Claim]:
         """R@1 falls from every severity to the next."""
         found = {one: self._of[key] for one in self._named(group) if (key := f"step/{one}/accuracy") in self._of}
-        text = "; ".join(f"to {one}: {_signed(each['value'])}" for one, each in found.items())
+        text = "; ".join(f"to {one}: {each['value']:+.3f}" for one, each in found.items())
         claim = f"R@1 falls at every step to {_GROUPS[group]}"
         yield from self._claim(f"{group}_steps", claim, text, list(found.values()), -1.0)
 
@@ -108,57 +93,52 @@ class _Tests:
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("vanilla", "temperature", "dropout")),
         ):
-            found = {
-                (other, one): each for other in others for one, each in self._keys(f"ensemble-{other}", metric).items()
-            }
+            found = {(o, one): each for o in others for one, each in self._keys(f"ensemble-{o}", metric).items()}
             good = sum(sign * each["value"] > 0 for each in found.values())
-            claim = f"the ensemble has the best {_NAMES[metric]} of all methods on every condition"
+            claim = f"the ensemble has the best {NAMES[metric]} of all methods on every condition"
             text = f"better in {good} of {len(found)} comparisons with another method"
             yield from self._claim(f"ensemble_{metric}", claim, text, list(found.values()), sign)
             last = self._named("uw")[-1:]
-            there = [each for (_, one), each in found.items() if one in last]
-            text = ", ".join(f"{other} {self._seen(one, metric, other)}" for other, one in found if one in last)
-            claim = f"the ensemble has the best {_NAMES[metric]} under the most unknown words"
-            said = f"ensemble {self._seen(last[0], metric, 'ensemble')}, {text}" if last else ""
-            yield from self._claim(f"ensemble_{metric}_strongest", claim, said, there, sign)
+            there = {other: each for (other, one), each in found.items() if one in last}
+            claim = f"the ensemble has the best {NAMES[metric]} under the most unknown words"
+            told = [f"{method} {self._seen(one, metric, method)}" for one in last for method in ("ensemble", *there)]
+            yield from self._claim(f"ensemble_{metric}_strongest", claim, ", ".join(told), list(there.values()), sign)
 
     def temperature(self) -> Iterator[Claim]:
         """Temperature scaling has a lower ECE than vanilla and than ensembles, and its ECE rises, too (4)."""
-        shifted = ("uw", "ic", "importance")
-        for other, groups, where in (
-            ("vanilla", (), "on every condition"),
-            ("ensemble", shifted, "on every condition of unknown words, deleted turns and importance"),
+        everywhere, shifted = "on every condition", "on every condition of unknown words, deleted turns and importance"
+        for name, other, start, sign, groups, where in (
+            ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), everywhere),
+            ("ensemble", "the ensemble", "ensemble-temperature", 1.0, ("uw", "ic", "importance"), shifted),
         ):
-            start, sign = (f"temperature-{other}", -1.0) if other == "vanilla" else ("ensemble-temperature", 1.0)
-            found = self._keys(start, "ece", groups)
-            good = sum(sign * each["value"] > 0 for each in found.values())
-            text = f"lower on {good} of {len(found)}; mean of it less the other {_signed(_mean(found, -sign))}"
-            claim = f"temperature scaling has a lower ECE than {_WITH[other]} {where}"
-            yield from self._claim(f"temperature_{other}", claim, text, list(found.values()), sign)
+            found = list(self._keys(start, "ece", groups).values())
+            good = sum(sign * each["value"] > 0 for each in found)
+            text = f"lower on {good} of {len(found)}; mean of it less the other {_mean(found, -sign):+.3f}"
+            claim = f"temperature scaling has a lower ECE than {other} {where}"
+            yield from self._claim(f"temperature_{name}", claim, text, found, sign)
         rises = self._of.get("change/uw/ece/temperature")
         if rises is not None:
             claim = "the ECE of temperature scaling rises with more unknown words, too: it does not hold"
-            text = f"{_signed(rises['value'])} on the same {rises['rows'][0]} instances"
+            text = f"{rises['value']:+.3f} on the same {rises['rows'][0]} instances"
             yield from self._claim("temperature_rises", claim, text, [rises])
 
     def dropout(self) -> Iterator[Claim]:
-        """Dropout has a lower ECE than vanilla, and no higher accuracy (5)."""
-        groups = ("uw", "kw", "ic", "importance")
-        found = self._keys("dropout-vanilla", "ece", groups)
-        good = sum(each["value"] < 0 for each in found.values())
+        """Dropout has a lower ECE than vanilla, and no higher accuracy, by the normal law (5)."""
+        found = list(self._keys("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
+        text = f"lower on {sum(one['value'] < 0 for one in found)} of {len(found)}; mean difference {_mean(found):+.3f}"
         claim = "dropout has a lower ECE than vanilla on every condition of unknown and known words, deleted turns and "
-        text = f"lower on {good} of {len(found)}; mean difference {_signed(_mean(found))}"
-        yield from self._claim("dropout_ece", f"{claim}importance", text, list(found.values()), -1.0)
-        found = {one: each for one, each in self._keys("dropout-vanilla", "accuracy").items() if one != "sr-1"}
-        good = sum(each["value"] <= 0 for each in found.values())
+        yield from self._claim("dropout_ece", f"{claim}importance", text, found, -1.0)
+        found = [each for one, each in self._keys("dropout-vanilla", "accuracy").items() if one != "sr-1"]
+        text = f"equal or lower on {sum(one['value'] <= 0 for one in found)} of {len(found)}; mean difference "
         claim = f"dropout has no higher R@1 than vanilla (by less than {_NO_GAIN:g}) on every condition but sr-1"
-        text = f"equal or lower on {good} of {len(found)}; mean difference {_signed(_mean(found))}"
-        yield from self._claim("dropout_accuracy", claim, text, list(found.values()), bound=_NO_GAIN)
+        looks = [gap(_NO_GAIN - one["value"], one["error"]) for one in found]
+        if found:
+            yield on_all("dropout_accuracy", claim, f"{text}{_mean(found):+.3f}", _CONVERSATIONS, looks)
 
     def known_words(self) -> Iterator[Claim]:
         """Known words cost less accuracy than unknown ones (6)."""
         found = {key.split("/")[1]: each for key, each in self._of.items() if key.startswith("kw-uw/")}
-        text = "; ".join(f"{ratio}: {_signed(each['value'])} ({each['rows'][0]})" for ratio, each in found.items())
+        text = "; ".join(f"{ratio}: {each['value']:+.3f} ({each['rows'][0]})" for ratio, each in found.items())
         claim = "R@1 under known words is above that under unknown words at every ratio"
         text += ", on the instances that both kept (their number)"
         yield from self._claim("known_words", claim, text, list(found.values()))
@@ -168,40 +148,26 @@ class _Tests:
         found, ends = self._of.get("change/sr/accuracy"), self._named("sr")
         if found is not None:
             text = f"{self._seen(ends[0], 'accuracy')} at {ends[0]}, {self._seen(ends[-1], 'accuracy')} at {ends[-1]}"
-            claim = f"R@1 is flat over contexts that really are short (within {FLAT:g})"
-            yield from self._flat("short_flat", claim, text, found)
+            yield _flat("short_flat", "R@1 is flat over contexts that really are short", text, found)
         control = self._of.get("control/accuracy")
         if control is not None:
             claim = "R@1 falls more from deleting turns than from contexts that really are as short"
-            text = f"the one fall less the other: {_signed(control['value'])}"
+            text = f"the one fall less the other: {control['value']:+.3f}"
             yield from self._claim("short_control", claim, text, [control])
 
-    def importance(self) -> Iterator[Claim]:
-        """R@1 falls from the least to the most important words, and hardly up to the middle (8)."""
-        yield from self.falls("importance")
+    def middle_fifth(self) -> Iterator[Claim]:
+        """R@1 hardly falls from the least important words up to the middle (8)."""
         found = self._of.get("flat/importance/accuracy")
         if found is not None:
-            claim = f"up to the middle fifth by importance R@1 is flat (within {FLAT:g})"
-            text = f"{_signed(found['value'])} on the same {found['rows'][0]} instances"
-            yield from self._flat("importance_flat", claim, text, found)
-
-    def _flat(self, name: str, claim: str, text: str, found: Found) -> Iterator[Claim]:
-        """Two one-sided tests: the difference is below the margin, and above its negative."""
-        looks = [gap(FLAT - sign * found["value"], found["error"]) for sign in (1, -1)]
-        yield Claim(name, claim, text, "two one-sided tests over conversations", all_of(looks))
-
-    def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
-        row = self._rows.get((condition, method))
-        return "-" if row is None else f"{row[metric]['mean']:.3f}"
+            text = f"{found['value']:+.3f} on the same {found['rows'][0]} instances"
+            yield _flat("importance_flat", "up to the middle fifth by importance R@1 is flat", text, found)
 
 
-_WITH: Mapping[str, str] = {"vanilla": "vanilla", "ensemble": "the ensemble"}
+def _flat(name: str, claim: str, text: str, found: Found) -> Claim:
+    """Two one-sided tests: the difference is below the margin, and above its negative."""
+    looks = [gap(FLAT - sign * found["value"], found["error"]) for sign in (1, -1)]
+    return Claim(name, f"{claim} (within {FLAT:g})", text, "two one-sided tests over conversations", all_of(looks))
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.3f}"
-
-
-def _mean(found: Mapping[str, Found], sign: float = 1.0) -> float:
-    values = [sign * one["value"] for one in found.values()]
-    return sum(values) / len(values) if values else 0.0
+def _mean(found: Sequence[Found], sign: float = 1.0) -> float:
+    return sum(sign * one["value"] for one in found) / len(found) if found else 0.0

@@ -11,7 +11,7 @@ from typing import Any
 from ...metrics.resampling import REPLICATES
 from ...results import percent
 from ...verbs.compare.model_comparison import SURE as FIRM
-from ..kit.claims import LEVEL, Claim, Look, above, all_of, either, gap, on_most, share
+from ..kit.claims import LEVEL, Claim, Look, above, all_of, either, gap, on_all, on_most, share
 from .search import CASES, EFFECTS
 from .tables import SIDE
 
@@ -118,75 +118,50 @@ def order_claims(result: Mapping[str, Any]) -> Iterator[Claim]:
     yield _apart(result, replicates, "accuracy", "disca", "the ranking by accuracy is not the ranking by DiSCA")
     yield _apart(result, replicates, "auc_coverage", "disca", "the ranking by AUC is not the ranking by DiSCA")
     found = partings(result)
+    firm = [one for one in found if one.is_firm]
     looks = [all_of([replicates.look(one.share), one.look]) for one in found]
     looks += [Look()] * (sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS) - len(found))
-    with_disca = [one for one in found if one.side == "DiSCA"]
     text = f"of {len(found)} pairs that AUC and DiSCA order differently coverage at risk sides with DiSCA on "
-    text += f"{len(with_disca)}, of the {sum(one.is_firm for one in found)} firm ones on "
-    text += f"{sum(one.is_firm for one in with_disca)}"
+    text += f"{sum(one.side == 'DiSCA' for one in found)}, of the {len(firm)} firm ones on "
+    text += f"{sum(one.side == 'DiSCA' for one in firm)}"
     claim = "a model of higher AUC is not always the better selective answerer (by DiSCA and by coverage at risk)"
     yield replicates.some("auc_misleads", claim, text, looks)
-    yield _disca_is_right(result, replicates, found)
+    said = []
+    for name in SETS:
+        here = [one for one in firm if one.name == name]
+        sides = {side: sum(one.side == side for one in here) for side in ("AUC", "DiSCA")}
+        text = f"{NAMES[name]}: coverage at risk sides with AUC on {sides['AUC']} of {len(here)} firm pairs "
+        text += f"({sum(one.look.refutes <= LEVEL for one in here)} of them beyond chance by itself), with DiSCA on "
+        said.append(f"{text}{sides['DiSCA']}" if here else f"{NAMES[name]}: no firm pair")
+    text = (
+        f"{'; '.join(said)}; firm: AUC and DiSCA part so in {percent(FIRM, 0)} of replicates; `compare` itself notes "
+    )
+    text += f"it of {sum(one.get('contested', False) for one in result['findings'])} pairs"
+    claim = "where AUC and DiSCA part, DiSCA is right: coverage at risk sides with it"
+    yield on_most("disca_is_right", claim, text, replicates.test, [one.look for one in firm])
     yield _apart(result, replicates, "accuracy", "auc_coverage", "the ranking by accuracy is not the ranking by AUC")
-    yield _domains(result, replicates)
+    home, away = (result["rankings"][name]["disca"] for name in SETS)
+    turns = [(replicates.better("imdb", a, b), replicates.better("sst2", b, a)) for a, b in permutations(home, 2)]
+    text = f"tau {kendall_tau(home, away):.2f}; first on IMDb {home[0]}, on SST-2 {away[0]}; pairs that turn round: "
+    looks = [all_of([replicates.look(first), replicates.look(second)]) for first, second in turns]
+    claim = "the ranking by DiSCA changes out of domain"
+    yield replicates.some("domains", claim, text + seen([min(one) for one in turns]), looks)
 
 
 def _apart(result: Mapping[str, Any], replicates: Replicates, first: str, second: str, say: str) -> Claim:
     said, looks = [], []
     for name in SETS:
         orders = result["rankings"][name]
-        found = [one for one in result["disagreements"] if one["set"] == name]
-        apart = [one["pairs"] for one in found if set(one["metrics"]) == {first, second}]
-        shares = [pair["share"] or 0.0 for pairs in apart for pair in pairs]
+        found = [
+            one for one in result["disagreements"] if one["set"] == name and set(one["metrics"]) == {first, second}
+        ]
+        shares = [pair["share"] or 0.0 for one in found for pair in one["pairs"]]
         # Pairs that the metrics order alike were looked at as well.
         alike = math.comb(len(orders[first]), 2) - len(shares)
         looks += [*map(replicates.look, shares), *[Look()] * alike]
         tau = kendall_tau(orders[first], orders[second])
         said.append(f"{NAMES[name]}: tau {tau:.2f}, {len(shares)} pairs apart, {seen(shares)}")
     return replicates.some(f"{first}_and_{second}", say, "; ".join(said), looks)
-
-
-def _disca_is_right(result: Mapping[str, Any], replicates: Replicates, found: Sequence[Parting]) -> Claim:
-    firm = [one for one in found if one.is_firm]
-    noted = sum(one.get("contested", False) for one in result["findings"])
-    said = []
-    for name in SETS:
-        here = [one for one in firm if one.name == name]
-        sides = {side: sum(one.side == side for one in here) for side in ("AUC", "DiSCA")}
-        sure = sum(one.look.refutes <= LEVEL for one in here)
-        if here:
-            text = f"{NAMES[name]}: coverage at risk sides with AUC on {sides['AUC']} of {len(here)} firm pairs "
-            said.append(f"{text}({sure} of them beyond chance by itself), with DiSCA on {sides['DiSCA']}")
-        else:
-            said.append(f"{NAMES[name]}: no firm pair")
-    text = (
-        f"{'; '.join(said)}; firm: AUC and DiSCA part so in {percent(FIRM, 0)} of replicates; `compare` itself notes "
-    )
-    text += f"it of {noted} pairs"
-    claim = "where AUC and DiSCA part, DiSCA is right: coverage at risk sides with it"
-    return on_most("disca_is_right", claim, text, replicates.test, [one.look for one in firm])
-
-
-def _domains(result: Mapping[str, Any], replicates: Replicates) -> Claim:
-    """Does DiSCA rank alike on both sets?"""
-    home, away = (result["rankings"][name]["disca"] for name in SETS)
-    turns = [(replicates.better("imdb", a, b), replicates.better("sst2", b, a)) for a, b in permutations(home, 2)]
-    text = f"tau {kendall_tau(home, away):.2f}; first on IMDb {home[0]}, on SST-2 {away[0]}; pairs that turn round: "
-    text += seen([min(one) for one in turns])
-    looks = [all_of([replicates.look(first), replicates.look(second)]) for first, second in turns]
-    return replicates.some("domains", "the ranking by DiSCA changes out of domain", text, looks)
-
-
-def _looks(result: Mapping[str, Any], case: str) -> tuple[list[Look], str]:
-    """A look for each pair of models, or for each model, on both sets; and the test."""
-    many = len(result["models"])
-    if case == "tail":
-        replicates = Replicates(result)
-        looks = [Look(replicates.look(one["share"]).supports) for one in result["tails"]]
-        looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
-        return looks, replicates.test
-    looks = [Look(one[case]["p"]) for one in result["search"]["observed"]]
-    return looks, f"{result['search']['chance']:,} curves of chance"
 
 
 def power_at(result: Mapping[str, Any], case: str, name: str, effect: float) -> Mapping[str, Any]:
@@ -199,23 +174,29 @@ def power_at(result: Mapping[str, Any], case: str, name: str, effect: float) -> 
 
 
 def case_claims(result: Mapping[str, Any]) -> list[Claim]:
-    """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search."""
-    out = []
-    for case in CASES:
-        looks, test = _looks(result, case)
-        # Where `compare` sees a case: sets for the tail, which is about pairs, else models and sets
+    """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search.
+
+    Looked at is each pair of models for the tail, which `compare` sees in sets, each model for the other cases, on
+    both sets.
+    """
+    out, replicates, many = [], Replicates(result), len(result["models"])
+    for case, number in CASES.items():
         if case == "tail":
             found = [NAMES[one["set"]] for one in result["findings"] if one["name"] == "tail"]
+            looks = [Look(replicates.look(one["share"]).supports) for one in result["tails"]]
+            looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
+            test = replicates.test
         else:
             found = [
                 f"{model['name']} on {NAMES[name]}"
                 for model in result["models"]
                 for name in SETS
-                for one in model[name]["cases"]
-                if one["name"] == case
+                if any(one["name"] == case for one in model[name]["cases"])
             ]
-        where = ", ".join(list(dict.fromkeys(found))) or "not seen"
-        out.append(Claim(case, f"case {CASES[case]} ({case}) occurs", where, test, either(looks), len(looks)))
+            looks = [Look(one[case]["p"]) for one in result["search"]["observed"]]
+            test = f"{result['search']['chance']:,} curves of chance"
+        where = ", ".join(dict.fromkeys(found)) or "not seen"
+        out.append(Claim(case, f"case {number} ({case}) occurs", where, test, either(looks), len(looks)))
     return out
 
 
@@ -228,30 +209,15 @@ def six_cases(result: Mapping[str, Any]) -> Claim:
         if one.look.supports <= LEVEL:
             beyond.append(f"{title}: {one.evidence}")
         else:
-            rest.append(f"{title}{_power(result, one.name)}{_short(one)}")
-    said = [f"beyond chance: {'; '.join(beyond) or 'none'}"]
+            powers = (f"{100 * power_at(result, one.name, name, EFFECTS[-1])['power']:.0f} %" for name in SETS)
+            short = f" (seen: {one.evidence}; p {one.look.supports:.2f} among {one.looks} looks)"
+            rest.append(f"{title} {' / '.join(powers)}{'' if one.evidence == 'not seen' else short}")
+    text = f"beyond chance: {'; '.join(beyond) or 'none'}"
     if rest:
-        points = f"{100 * EFFECTS[-1]:.0f} points"
-        said.append(f"undecided, with the power at a true inversion of {points} on IMDb / SST-2: {', '.join(rest)}")
-    claim = "all six cases of Table 1 occur in these models"
+        text += f"; undecided, with the power at a true inversion of {100 * EFFECTS[-1]:.0f} points on IMDb / SST-2: "
     test = "bootstrap and curves of chance, each case corrected for its looks"
-    looks = [one.look for one in claims]
-    return Claim("six_cases", claim, "; ".join(said), test, all_of(looks), len(looks), len(looks))
-
-
-def _power(result: Mapping[str, Any], case: str) -> str:
-    return " " + " / ".join(f"{100 * power_at(result, case, name, EFFECTS[-1])['power']:.0f} %" for name in SETS)
-
-
-def _short(one: Claim) -> str:
-    if one.evidence == "not seen":
-        return ""
-    return f" (seen: {one.evidence}; p {one.look.supports:.2f} among {one.looks} looks)"
-
-
-def tested(claims: Sequence[Claim]) -> list[list[str]]:
-    """Where each case was seen, its p-value among its looks, and the verdict."""
-    return [[one.claim, one.evidence, f"{one.look.supports:.3f} ({one.looks})", one.verdict] for one in claims]
+    claim = "all six cases of Table 1 occur in these models"
+    return on_all("six_cases", claim, text + ", ".join(rest), test, [one.look for one in claims])
 
 
 RISES = "normal, bootstrap errors"
@@ -265,36 +231,20 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     that show it is a p-value, corrected for the number of pairs. That one certain order is right needs all its pairs.
     """
     models = {model["name"]: model for model in result["models"]}
-    replicates = Replicates(result)
     out: list[Claim] = []
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
-        out += [*order_claims(result), *_newer_and_larger(replicates, models)]
-        out += [*_bag_of_words(replicates, models), *_rises(models), *_word_sums(replicates, models)]
-        # Do transformers form plateaus? That none is seen does not say that there is none
-        found = {
-            (name, where): case["share"]
-            for name, model in models.items()
-            for where in SETS
-            for case in model[where]["cases"]
-            if case["name"] == "plateau"
-        }
-        large = [name for name, model in models.items() if model["family"] == "transformer"]
-        looks = [Look(share(found.get((name, where), 0.0)).supports) for name in large for where in SETS]
-        named = ", ".join(f"{name} ({NAMES[where]})" for name, where in found)
-        text = f"a plateau is seen for {named or 'no model'}"
-        claim = "transformers form plateaus of high confidence"
-        test = f"bootstrap ({REPLICATES} replicates)"
-        out += [Claim("plateau", claim, text, test, either(looks), len(looks)), *_bert_base(replicates, models)]
+        replicates = Replicates(result)
+        out += [*order_claims(result), *_of_models(replicates, models), *_of_rises(models)]
+        out += _of_names(replicates, models)
     return [*out, six_cases(result)]
 
 
-def _newer_and_larger(replicates: Replicates, models: Models) -> list[Claim]:
-    """Newer: the transformers came after the models over words. Larger: more parameters."""
+def _of_models(replicates: Replicates, models: Models) -> Iterator[Claim]:
+    """Newer: the transformers came after the models over words. Larger: more parameters. BOW-SUM: last on IMDb?"""
     newer = [m for m in models.values() if m["family"] == "transformer"]
     older = [m for m in models.values() if m["family"] == "words"]
     sized = sorted(models.values(), key=lambda m: int(m["parameters"]))
     larger = [(a, b) for a, b in combinations(sized, 2) if a["parameters"] < b["parameters"]]
-    out = []
     for word, other, pairs in (
         ("newer", "older", [(a, b) for a in older for b in newer]),
         ("larger", "smaller", larger),
@@ -309,96 +259,85 @@ def _newer_and_larger(replicates: Replicates, models: Models) -> list[Claim]:
                 a, b = max(sure, key=lambda one: one[0])[1]
                 text += f", such as {a['name']} against {b['name']}"
             claim = f"{word} models are not always better by DiSCA ({NAMES[name]})"
-            out.append(replicates.some(f"{word}_{name}", claim, text, [replicates.look(one) for one in shares]))
-    return out
+            yield replicates.some(f"{word}_{name}", claim, text, [replicates.look(one) for one in shares])
+    if "BOW-SUM" in models:
+        home = {name: m["imdb"]["disca"] for name, m in models.items()}
+        others = [name for name in home if name != "BOW-SUM"]
+        worst = min(home, key=lambda name: float(home[name]["value"]))
+        negative = [name for name, one in home.items() if one["value"] < 0]
+        text = f"last: {worst} ({home[worst]['value']:.2f}); negative: {', '.join(negative) or 'none'}"
+        own = above(home["BOW-SUM"], 0)
+        parts = [
+            all_of([replicates.look(replicates.better("imdb", one, "BOW-SUM")) for one in others]),
+            Look(own.refutes, own.supports),  # it is below 0
+            all_of([above(home[one], 0) for one in others]),
+        ]
+        claim = "BOW-SUM is last on IMDb and alone below 0"
+        yield on_all("bag_of_words_last", claim, text, f"{replicates.test}, normal", parts)
 
 
 def _score(model: Mapping[str, Any], name: str) -> float:
     return float(model[name]["disca"]["value"])
 
 
-def _bag_of_words(replicates: Replicates, models: Models) -> list[Claim]:
-    """Is BOW-SUM the worst on IMDb, and it alone below 0?"""
-    if "BOW-SUM" not in models:
-        return []
-    home = {name: m["imdb"]["disca"] for name, m in models.items()}
-    others = [name for name in home if name != "BOW-SUM"]
-    worst = min(home, key=lambda name: float(home[name]["value"]))
-    negative = [name for name, one in home.items() if one["value"] < 0]
-    text = f"last: {worst} ({home[worst]['value']:.2f}); negative: {', '.join(negative) or 'none'}"
-    own = above(home["BOW-SUM"], 0)
-    parts = [
-        all_of([replicates.look(replicates.better("imdb", one, "BOW-SUM")) for one in others]),
-        Look(own.refutes, own.supports),  # it is below 0
-        all_of([above(home[one], 0) for one in others]),
-    ]
-    claim = "BOW-SUM is last on IMDb and alone below 0"
-    test = f"{replicates.test}, normal"
-    return [Claim("bag_of_words_last", claim, text, test, all_of(parts), len(parts), len(parts))]
-
-
-def _rises(models: Models) -> list[Claim]:
-    """Who fluctuates more: sums of words, and models out of domain?"""
-    out = []
-    home, away = ({name: m[one]["disca"] for name, m in models.items()} for one in SETS)
+def _of_rises(models: Models) -> Iterator[Claim]:
+    """Who fluctuates more: sums of words, and models out of domain? Errors from the 95 % bootstrap intervals."""
+    home, away = ({name: m[one]["disca"]["fluctuations"] for name, m in models.items()} for one in SETS)
+    ends = {(n, one): m[one]["disca"]["fluctuations_interval"] for n, m in models.items() for one in SETS}
+    errors = {key: float(high - low) / (2 * 1.96) for key, (low, high) in ends.items()}
     sums = [name for name in home if name.endswith("-SUM")]
     others = [name for name in home if name not in sums]
     if sums and others:
-        many, few = (sum(home[n]["fluctuations"] for n in group) / len(group) for group in (sums, others))
-        error = math.hypot(*(_error(home[n]) / len(group) for group in (sums, others) for n in group))
+        many, few = (sum(home[n] for n in group) / len(group) for group in (sums, others))
+        error = math.hypot(*(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group))
         text = f"mean number of rises {many:.1f} against {few:.1f}, standard error of the difference {error:.1f}"
         claim = "sums of words fluctuate more than the other models on IMDb"
-        out.append(Claim("sums_fluctuate", claim, text, RISES, gap(many - few, error)))
-    gaps = {name: away[name]["fluctuations"] - home[name]["fluctuations"] for name in home}
-    looks = [gap(gaps[one], math.hypot(_error(home[one]), _error(away[one]))) for one in gaps]
+        yield Claim("sums_fluctuate", claim, text, RISES, gap(many - few, error))
+    gaps = {name: away[name] - home[name] for name in home}
+    looks = [gap(value, math.hypot(errors[one, "imdb"], errors[one, "sst2"])) for one, value in gaps.items()]
     text = f"more rises on SST-2 for {sum(value > 0 for value in gaps.values())} of {len(gaps)} models"
-    claim = "most models fluctuate more out of domain"
-    return [*out, on_most("more_out_of_domain", claim, text, RISES, looks)]
+    yield on_most("more_out_of_domain", "most models fluctuate more out of domain", text, RISES, looks)
 
 
-def _error(score: Mapping[str, Any]) -> float:
-    """Standard error of the number of rises, from its 95 % bootstrap interval."""
-    low, high = score["fluctuations_interval"]
-    return float(high - low) / (2 * 1.96)
+def _of_names(replicates: Replicates, models: Models) -> Iterator[Claim]:
+    """Do sums of words lead out of domain, and have the lowest b? Plateaus? Is BERT-BASE before the larger encoders?"""
 
+    def leads(name: str, claim: str, model: str, where: str) -> Claim:
+        """One model has the best DiSCA on a set."""
+        best = max(models, key=lambda one: _score(models[one], where))
+        shares = [replicates.better(where, model, one) for one in models if one != model]
+        text = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
+        text += f"{percent(min(shares), 0)} of replicates"
+        return on_all(name, claim, text, replicates.test, [replicates.look(one) for one in shares])
 
-def _leads(name: str, claim: str, replicates: Replicates, models: Models, who: tuple[str, str]) -> Claim:
-    """A claim that one model has the best DiSCA on a set."""
-    model, where = who
-    best = max(models, key=lambda one: _score(models[one], where))
-    shares = [replicates.better(where, model, one) for one in models if one != model]
-    text = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
-    text += f"{percent(min(shares), 0)} of replicates"
-    looks = [replicates.look(one) for one in shares]
-    return Claim(name, claim, text, replicates.test, all_of(looks), len(looks), len(looks))
-
-
-def _word_sums(replicates: Replicates, models: Models) -> list[Claim]:
-    """Do sums of words lead out of domain, and have the lowest b?"""
-    out = []
     if "W2V-SUM" in models and len(models) > 1:
-        claim = "W2V-SUM has the best DiSCA out of domain"
-        out.append(_leads("word_sums_lead", claim, replicates, models, ("W2V-SUM", "sst2")))
+        yield leads("word_sums_lead", "W2V-SUM has the best DiSCA out of domain", "W2V-SUM", "sst2")
     if "GLOVE-SUM" in models:
-        mean = {one: _mean_b(m["imdb"]["disca"]) for one, m in models.items()}
+        mean = {}
+        for one, model in models.items():
+            rows = [row for row in model["imdb"]["disca"]["by_tolerance"] if 0.55 <= row["tolerance"] <= 0.95]
+            mean[one] = sum(float(row["b"]) for row in rows) / len(rows)
         best = min(mean, key=lambda one: mean[one])
-        text = f"lowest mean b: {best} ({mean[best]:.2f}); GLOVE-SUM {mean['GLOVE-SUM']:.2f}; no replicates of b "
-        text += "are kept"
-        out.append(Claim("glove_b", "GLOVE-SUM has the lowest b over all tolerances on IMDb", text))
-    return out
-
-
-def _mean_b(score: Mapping[str, Any]) -> float:
-    rows = [row for row in score["by_tolerance"] if 0.55 <= row["tolerance"] <= 0.95]
-    return sum(float(row["b"]) for row in rows) / len(rows)
-
-
-def _bert_base(replicates: Replicates, models: Models) -> list[Claim]:
-    """Is BERT-BASE before the larger encoders?"""
+        text = (
+            f"lowest mean b: {best} ({mean[best]:.2f}); GLOVE-SUM {mean['GLOVE-SUM']:.2f}; no replicates of b are kept"
+        )
+        yield Claim("glove_b", "GLOVE-SUM has the lowest b over all tolerances on IMDb", text)
+    # Do transformers form plateaus? That none is seen does not say that there is none
+    found = {
+        (name, where): case["share"]
+        for name, model in models.items()
+        for where in SETS
+        for case in model[where]["cases"]
+        if case["name"] == "plateau"
+    }
+    large = [name for name, model in models.items() if model["family"] == "transformer"]
+    looks = [Look(share(found.get((name, where), 0.0)).supports) for name in large for where in SETS]
+    text = f"a plateau is seen for {', '.join(f'{name} ({NAMES[where]})' for name, where in found) or 'no model'}"
+    test = f"bootstrap ({REPLICATES} replicates)"
+    yield Claim("plateau", "transformers form plateaus of high confidence", text, test, either(looks), len(looks))
     claim = "BERT-BASE is first on IMDb, before the larger BERT-LARGE and ROBERTA-LARGE"
     if "BERT-BASE" not in models:
         text = "BERT-BASE, BERT-LARGE and ROBERTA-LARGE are not among these models; run the scale paper"
-        return [Claim("bert_base_first", claim, text)]
-    if not {"BERT-LARGE", "ROBERTA-LARGE"} <= set(models):
-        return []
-    return [_leads("bert_base_first", claim, replicates, models, ("BERT-BASE", "imdb"))]
+        yield Claim("bert_base_first", claim, text)
+    elif {"BERT-LARGE", "ROBERTA-LARGE"} <= set(models):
+        yield leads("bert_base_first", claim, "BERT-BASE", "imdb")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...metrics.failure_cases import LEAST
@@ -11,15 +11,14 @@ from ...reports.drawings import Drawing, Panel
 from ..base import Progress, Workspace
 from ..kit.claims import claims_table
 from ..kit.publish import Figures
-from ..kit.tables import number, paper_tables, percent, section, tables_page
-from .findings import NAMES, SETS, case_claims, kendall_tau, partings, power_at, tested
+from ..kit.tables import cells, paper_tables, section, tables_page
+from .findings import NAMES, SETS, case_claims, kendall_tau, partings, power_at
 from .search import EFFECTS
 
 FORM = 3  # raise it where the figures change: then the step is done again
 _TOLERANCES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
-_Rows = Callable[[Mapping[str, Any], str, Sequence[str]], list[dict[str, Any]]]
-_Chart = tuple[_Rows, tuple[str, ...], dict[str, Any]]
-"""What makes the rows of a set, with which fields, and what they are drawn as."""
+_Chart = tuple[str, tuple[str, ...], dict[str, Any]]
+"""Of what there is a row (curve, model, step), with which fields, and what the rows are drawn as."""
 _CURVE = {"coverage": "x", "accuracy": "y", "confidence": "thresholds"}
 
 
@@ -35,39 +34,31 @@ def draw(workspace: Workspace, progress: Progress) -> None:
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """The figures, a panel for each set; a model without DiSCA is left out of those that need it."""
     out = []
-    for name, (title, caption, (rows, fields, chart)) in _FIGURES.items():
-        panels = [Panel(one, NAMES[one], chart, rows(result, one, fields)) for one in SETS]
+    for name, (title, caption, (of, fields, chart)) in _FIGURES.items():
+        panels = [Panel(one, NAMES[one], chart, _rows(result, of, one, fields)) for one in SETS]
         out.append(Drawing(name, title, caption, panels))
     return out
 
 
-def _curves(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each model, with the points of its curve as lists, so that the files stay small."""
+def _rows(result: Mapping[str, Any], of: str, name: str, fields: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each model, with the points of its curve as lists so that files stay small, or parts of its DiSCA.
+
+    Or one for each model and tolerance.
+    """
+    if of == "curve":
+        curves = {model["name"]: model[name]["curve"] for model in result["models"]}
+        points = {one: {field: curve[_CURVE[field]] for field in fields} for one, curve in curves.items()}
+        return [{"model": one, "order": list(range(len(curves[one]["x"]))), **points[one]} for one in curves]
+    scores = {model["name"]: model[name]["disca"] for model in result["models"] if model[name]["disca"] is not None}
+    if of == "model":
+        return [{"model": one, **{field: score[field] for field in fields}} for one, score in scores.items()]
     out = []
-    for model in result["models"]:
-        curve = model[name]["curve"]
-        points = {field: curve[_CURVE[field]] for field in fields}
-        out.append({"model": model["name"], "order": list(range(len(curve["x"]))), **points})
-    return out
-
-
-def _parts(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each model, with parts of its DiSCA."""
-    scored = [model for model in result["models"] if model[name]["disca"] is not None]
-    return [{"model": one["name"], **{field: one[name]["disca"][field] for field in fields}} for one in scored]
-
-
-def _steps(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each model and tolerance."""
-    scored = [model for model in result["models"] if model[name]["disca"] is not None]
-    rows = [(one["name"], row) for one in scored for row in one[name]["disca"]["by_tolerance"]]
-    out = []
-    for model, row in rows:
+    steps = [(one, row) for one, score in scores.items() for row in score["by_tolerance"]]
+    for model, row in steps:
         if row["tolerance"] in _TOLERANCES:
-            same = [other["value"] for _, other in rows if other["tolerance"] == row["tolerance"]]
-            values = {**row, "rank": 1 + sum(value > row["value"] for value in same)}
-            found = {field: values[field] for field in fields}
-            out.append({"model": model, "tolerance": row["tolerance"], **found})
+            better = sum(o["value"] > row["value"] for _, o in steps if o["tolerance"] == row["tolerance"])
+            values = {**row, "rank": 1 + better}
+            out.append({"model": model, "tolerance": row["tolerance"], **{field: values[field] for field in fields}})
     return out
 
 
@@ -79,23 +70,21 @@ def _by_tolerance(y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: 
     marks = {"values": [one / 10 for one in range(5, 11)], "format": ".1f"}
     across = plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks)
     order = {"field": "tolerance", "sort": "descending"}
-    return _steps, (y,), plain.lines(across, plain.axis(y, title, scale, **more), "model", order=order)
+    return "step", (y,), plain.lines(across, plain.axis(y, title, scale, **more), "model", order=order)
 
 
 def _curve(x: str, y: str, scale: Mapping[str, Any] = _BACK) -> _Chart:
     made = plain.lines(plain.axis(x, x, scale), plain.axis(y, y, _FREE), "model")
-    return _curves, (x, y), {"transform": [{"flatten": ["order", x, y]}], **made}
+    return "curve", (x, y), {"transform": [{"flatten": ["order", x, y]}], **made}
 
 
-def _by_model() -> tuple[_Chart, _Chart]:
-    """a, and rises with their penalty."""
-    rises = plain.axis("fluctuations", "rises (bars)", {"zero": True})
-    both = plain.bars("model", rises, plain.axis("penalty", "penalty (marks)"))
-    dots = plain.dots("model", plain.axis("a", "confidence a", _FREE))
-    return (_parts, ("a",), dots), (_parts, ("fluctuations", "penalty"), both)
-
-
-_A, _RISES = _by_model()
+_A: _Chart = ("model", ("a",), plain.dots("model", plain.axis("a", "confidence a", _FREE)))
+_BARS = plain.axis("fluctuations", "rises (bars)", {"zero": True})
+_RISES: _Chart = (
+    "model",
+    ("fluctuations", "penalty"),
+    plain.bars("model", _BARS, plain.axis("penalty", "penalty (marks)")),
+)
 _RANKS = _by_tolerance("rank", "rank by DiSCA", {"zero": False, "reverse": True}, axis={"tickMinStep": 1})
 # Name -> title, caption, chart.
 _FIGURES: dict[str, tuple[str, str, _Chart]] = {
@@ -156,192 +145,141 @@ PAPER = "selective_answering"
 
 def markdown(result: Mapping[str, Any]) -> str:
     """All tables of a result, one after the other."""
-    two = (_table_two(result, name) for name in SETS)
-    rest = (_grids(result), _rankings(result), _partings(result), _cases(result), _costs(result))
-    return tables_page((_models(result), *two, *rest, claims_table(result["claims"])))
-
-
-def _models(result: Mapping[str, Any]) -> str:
-    heads = [
-        "model",
-        "in place of",
-        *(f"{NAMES[s]} {what}" for s in SETS for what in ("accuracy, %", "AUC, %", "DiSCA")),
-    ]
-    rows = []
-    for model in result["models"]:
-        row = [model["name"], "itself" if model["name"] == model["stands_for"] else model["stands_for"]]
-        for s in SETS:
-            row += [percent(model[s]["accuracy"]), percent(model[s]["auc_coverage"])]
-            row.append(number(model[s]["disca"]))
-        rows.append(row)
-    sizes = " and ".join(f"{result['settings']['data'][s]['rows']:,} of {NAMES[s]}" for s in SETS)
-    work = result["work"]
-    spent = f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
-    spent += f"processor time) on {work['cores']} cores, {work['threads']} of them used."
-    return section(f"**The models** ({sizes} test rows; 95 % intervals). {spent}", heads, rows)
+    models = result["models"]
+    named = [{**one, "place_of": "itself" if one["name"] == one["stands_for"] else one["stands_for"]} for one in models]
+    heads = [f"{NAMES[s]} {what}" for s in SETS for what in ("accuracy, %", "AUC, %", "DiSCA")]
+    row = " | ".join(f"{{{s}[accuracy]:percent}} | {{{s}[auc_coverage]:percent}} | {{{s}[disca]:number}}" for s in SETS)
+    sizes, work = (f"{result['settings']['data'][s]['rows']:,} of {NAMES[s]}" for s in SETS), result["work"]
+    words = f"**The models** ({' and '.join(sizes)} test rows; 95 % intervals). Training and prediction took "
+    words += (
+        f"{work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of processor time) on {work['cores']} "
+    )
+    words += f"cores, {work['threads']} of them used."
+    rows = cells(f"{{name}} | {{place_of}} | {row}", named)
+    out = [section(words, ["model", "in place of", *heads], rows), *(_table_two(result, name) for name in SETS)]
+    out += [_grids(models), _rankings(result), _partings(result), _cases(result), _costs(result)]
+    return tables_page([*out, claims_table(result["claims"])])
 
 
 def _table_two(result: Mapping[str, Any], name: str) -> str:
     """Table 2a or 2b: ours, and the paper's in brackets where it has the same model."""
     paper = paper_tables(PAPER)
-    tolerances = paper["tolerances"]
+    tolerances, theirs = paper["tolerances"], paper[name]
     rows = []
     scored = [m for m in result["models"] if m[name]["disca"] is not None]
     for model in sorted(scored, key=lambda m: -float(m[name]["disca"]["value"])):
         score = {round(row["tolerance"], 2): row for row in model[name]["disca"]["by_tolerance"]}
-        theirs = paper[name].get(model["name"])
-        cells = []
-        for i, tolerance in enumerate(tolerances):
-            row = score[tolerance]
-            text = f"{row['value']:.2f}" + ("" if theirs is None else f" ({theirs[i]:.2f})")
-            cells.append(text if row["never_below"] else f"**{text}**")
-        rows.append([model["name"], *cells])
-    left = [m for m in paper[name] if m not in {model["name"] for model in result["models"]}]
-    letter = "a" if name == "imdb" else "b"
-    text = f"**Table 2{letter}: DiSCA on {NAMES[name]}**, x = y = z = 0.33, by the accuracy below which b is read; ours"
-    text += " (the paper's). Bold: our accuracy falls below the column's."
-    alone = "; ".join(f"{one} {paper[name][one][0]:.2f} to {paper[name][one][-1]:.2f}" for one in left)
-    heads = ["model", *(f"<{t:.2f}" for t in tolerances)]
-    return section(text, heads, rows, f"In the paper alone: {alone}" if left else "")
+        row = [model["name"]]
+        for tolerance, printed in zip(tolerances, theirs.get(model["name"], [None] * len(tolerances)), strict=True):
+            text = f"{score[tolerance]['value']:.2f}" + ("" if printed is None else f" ({printed:.2f})")
+            row.append(text if score[tolerance]["never_below"] else f"**{text}**")
+        rows.append(row)
+    ours = {model["name"] for model in result["models"]}
+    alone = "; ".join(f"{one} {row[0]:.2f} to {row[-1]:.2f}" for one, row in theirs.items() if one not in ours)
+    words = (
+        f"**Table 2{'a' if name == 'imdb' else 'b'}: DiSCA on {NAMES[name]}**, x = y = z = 0.33, by the accuracy below "
+    )
+    words += "which b is read; ours (the paper's). Bold: our accuracy falls below the column's."
+    after = f"In the paper alone: {alone}" if alone else ""
+    return section(words, ["model", *(f"<{t:.2f}" for t in tolerances)], rows, after)
 
 
-def _grids(result: Mapping[str, Any]) -> str:
+def _grids(models: Sequence[Mapping[str, Any]]) -> str:
     """The score at tolerance 0.95 on each grid: the paper does not state its own."""
     grids = ("coverage", "thresholds", "samples")
-    heads = ["model", *(f"{NAMES[s]}, {grid}" for s in SETS for grid in grids)]
-    rows = []
-    for model in result["models"]:
-        cells = []
-        for s in SETS:
-            score = model[s]["disca"]
-            found = {} if score is None else score["by_grid"]
-            cells += ["-" if found.get(grid) is None else f"{found[grid]:.2f}" for grid in grids]
-        rows.append([model["name"], *cells])
-    text = "**DiSCA at 0.95 on other grids**: 100 steps of coverage, 100 steps of confidence, every sample."
+    row = " | ".join(f"{{{s}[disca][by_grid][{grid}]:.2f}}" for s in SETS for grid in grids)
     said = []
     for s in SETS:
-        scores = {m["name"]: m[s]["disca"]["by_grid"] for m in result["models"] if m[s]["disca"] is not None}
-        orders = {grid: _order(scores, grid) for grid in grids}
+        scores = {m["name"]: m[s]["disca"]["by_grid"] for m in models if m[s]["disca"] is not None}
+        # An undefined score counts as 0
+        first, *others = (sorted(scores, key=lambda name: -(scores[name].get(grid) or 0.0)) for grid in grids)
         if len(scores) > 1:
-            said.append(
-                f"{NAMES[s]} {kendall_tau(orders['coverage'], orders['thresholds']):.2f} and "
-                f"{kendall_tau(orders['coverage'], orders['samples']):.2f}"
-            )
-    text += f" Kendall's tau of the ranking by coverage with the other two: {'; '.join(said)}."
-    return section(text, heads, rows)
-
-
-def _order(scores: Mapping[str, Mapping[str, float | None]], grid: str) -> list[str]:
-    """Models by their score on a grid, best first; an undefined score counts as 0."""
-    return sorted(scores, key=lambda name: -(scores[name].get(grid) or 0.0))
+            said.append(f"{NAMES[s]} {' and '.join(f'{kendall_tau(first, other):.2f}' for other in others)}")
+    words = (
+        "**DiSCA at 0.95 on other grids**: 100 steps of coverage, 100 steps of confidence, every sample. Kendall's tau "
+    )
+    words += f"of the ranking by coverage with the other two: {'; '.join(said)}."
+    heads = ["model", *(f"{NAMES[s]}, {grid}" for s in SETS for grid in grids)]
+    return section(words, heads, cells(f"{{name}} | {row}", models))
 
 
 def _rankings(result: Mapping[str, Any]) -> str:
-    paper = paper_tables(PAPER)
-    orders = {
-        (s, metric): result["rankings"][s][metric] for s in SETS for metric in ("accuracy", "auc_coverage", "disca")
-    }
-    heads = ["rank"]
-    for s in SETS:
-        heads += [f"{NAMES[s]} accuracy", f"{NAMES[s]} AUC", f"{NAMES[s]} DiSCA", f"{NAMES[s]} DiSCA, paper"]
-    rows = []
-    for place in range(len(result["models"])):
-        row = [str(place + 1)]
-        for s in SETS:
-            row += [
-                orders[s, m][place] if place < len(orders[s, m]) else "-" for m in ("accuracy", "auc_coverage", "disca")
-            ]
-            row.append(list(paper[s])[place])
-        rows.append(row)
+    paper, rankings = paper_tables(PAPER), result["rankings"]
+    orders = [
+        order
+        for s in SETS
+        for order in (*(rankings[s][metric] for metric in ("accuracy", "auc_coverage", "disca")), list(paper[s]))
+    ]
+    heads = ["rank", *(f"{NAMES[s]} {what}" for s in SETS for what in ("accuracy", "AUC", "DiSCA", "DiSCA, paper"))]
+    rows = [
+        [str(place + 1), *(order[place] if place < len(order) else "-" for order in orders)]
+        for place in range(len(result["models"]))
+    ]
     return section("**Rankings**, best first.", heads, rows)
 
 
 def _partings(result: Mapping[str, Any]) -> str:
-    """Pairs on which AUC and DiSCA part firmly, and with whom the third measure sides on all."""
+    """Pairs on which AUC and DiSCA part firmly, with whom the third measure sides, and what that is worth, in words."""
     found = partings(result)
     firm = [one for one in found if one.is_firm]
-    heads = ["set", "AUC prefers", "DiSCA prefers", "in replicates, %", "answered by AUC's, %", "by DiSCA's, %"]
-    heads += ["coverage at risk sides with", "p for AUC", "p for DiSCA"]
-    rows = []
-    for one in firm:
-        shares = (f"{100 * share:.1f}" for share in (one.share, *one.covered))
-        tests = (f"{p:.3f}" for p in (one.look.refutes, one.look.supports))
-        rows.append([NAMES[one.name], one.auc, one.disca, *shares, one.side, *tests])
+    heads = "set | AUC prefers | DiSCA prefers | in replicates, % | answered by AUC's, % | by DiSCA's, % | "
+    row = "{name} | {auc} | {disca} | {share:.1f%} | {covered[0]:.1f%} | {covered[1]:.1f%} | {side} | {p_auc:.3f} | "
+    told = [{**vars(one), "name": NAMES[one.name], "side": one.side} for one in firm]
+    told = [
+        {**row, "p_auc": one.look.refutes, "p_disca": one.look.supports} for row, one in zip(told, firm, strict=True)
+    ]
     said = []
     for name in SETS:
         here = [one for one in found if one.name == name]
         sides = [f"{side} on {sum(one.side == side for one in here)}" for side in ("AUC", "DiSCA", "neither")]
         said.append(f"{NAMES[name]}: {len(here)} pairs, with {', '.join(sides)}")
-    text = (
-        f"**Where AUC and DiSCA part**: the {len(firm)} firm pairs, of which `compare` speaks, and with which of "
+    words = f"**Where AUC and DiSCA part**: the {len(firm)} firm pairs, of which `compare` speaks, and with which of "
+    words += (
         "the two the third measure sides, coverage at risk (the share of rows answered with at most 5 % of the answers "
-        "wrong). "
     )
-    return section(f"{text}Of all pairs that they order differently: {'; '.join(said)}.", heads, rows, _worth(result))
-
-
-def _worth(result: Mapping[str, Any]) -> str:
-    """What the disagreement of AUC and DiSCA is worth, in words."""
-    found = partings(result)
-    firm = [one for one in found if one.is_firm]
-    sides = {side: sum(one.side == side for one in firm) for side in ("AUC", "DiSCA")}
+    words += f"wrong). Of all pairs that they order differently: {'; '.join(said)}."
+    auc, disca = (sum(one.side == side for one in firm) for side in ("AUC", "DiSCA"))
     verdict = next((one["verdict"] for one in result["claims"] if one["name"] == "disca_is_right"), "undecided")
-    text = f"What this is worth: AUC and DiSCA order {len(found)} pairs differently, {len(firm)} of them firmly. On "
-    text += (
-        f"{sides['AUC']} of the {len(firm)} coverage at risk sides with AUC, on {sides['DiSCA']} with DiSCA. So the "
-    )
-    text += "two measures differ; that DiSCA is right where AUC is wrong "
-    text += {"holds": "holds", "does not hold": "does not hold"}.get(verdict, "is undecided")
-    if firm and not sides["DiSCA"]:
-        text += ", and no firm pair here speaks for it"
-    return f"{text}."
+    after = f"What this is worth: AUC and DiSCA order {len(found)} pairs differently, {len(firm)} of them firmly. On "
+    after += f"{auc} of the {len(firm)} coverage at risk sides with AUC, on {disca} with DiSCA. So the two measures "
+    after += f"differ; that DiSCA is right where AUC is wrong {'is undecided' if verdict == 'undecided' else verdict}"
+    after += ", and no firm pair here speaks for it." if firm and not disca else "."
+    heads += "coverage at risk sides with | p for AUC | p for DiSCA"
+    return section(words, heads, cells(f"{row}{{p_disca:.3f}}", told), after)
 
 
 def _cases(result: Mapping[str, Any]) -> str:
     """Each failure case: where it is seen, whether that is beyond chance, and how often a true one would be seen."""
+    rows = []
+    for one in case_claims(result):
+        row = [one.claim, one.evidence, f"{one.look.supports:.3f} ({one.looks})", one.verdict]
+        for power in (power_at(result, one.name, name, effect) for name in SETS for effect in EFFECTS):
+            small = "*" if power["rise"] <= LEAST.get(one.name, 0.0) else ""
+            lowest, highest = (100 * end(power["by_model"]) for end in (min, max))
+            row.append(f"{100 * power['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})")
+        rows.append(row)
     heads = ["case", "seen by `compare`", "p for (looks)", "verdict"]
     heads += [f"power on {NAMES[name]} at {100 * effect:.0f} points, %" for name in SETS for effect in EFFECTS]
-    rows = []
-    for one, tested_row in zip(case_claims(result), tested(case_claims(result)), strict=True):
-        cells = [power_at(result, one.name, name, effect) for name in SETS for effect in EFFECTS]
-        rows.append([*tested_row, *(_spread(cell) for cell in cells)])
-    many = result["search"]["samples"]
-    text = (
+    words = (
         "**Failure cases, and the power of the search for them**: how often `compare` would see a true inversion of "
-        f"so many points, mean over the models (lowest to highest), {many} simulated sets of rows for each. start, "
-        "strong: the surest tenth of the rows is less accurate by that than the next tenth; middle: so is the tenth "
-        "from 20 to 30 % coverage; end: the last tenth is more accurate than all rows before; often: every second "
-        "hundredth of the surer half is less accurate than the next; tail: of two models the one ahead by 1 point of "
-        "AUC is less accurate in the first fifth. *: too small, on average, to make the true curve show the case. A "
-        "case that is not seen is undecided."
+        f"so many points, mean over the models (lowest to highest), {result['search']['samples']} simulated sets of "
+        "rows for each. start, strong: the surest tenth of the rows is less accurate by that than the next tenth; "
+        "middle: so is the tenth from 20 to 30 % coverage; end: the last tenth is more accurate than all rows before; "
+        "often: every second hundredth of the surer half is less accurate than the next; tail: of two models the one "
+        "ahead by 1 point of AUC is less accurate in the first fifth. *: too small, on average, to make the true curve "
+        "show the case. A case that is not seen is undecided."
     )
-    return section(text, heads, rows)
-
-
-def _spread(one: Mapping[str, Any]) -> str:
-    small = "*" if one["rise"] <= LEAST.get(one["name"], 0.0) else ""
-    lowest, highest = (100 * end(one["by_model"]) for end in (min, max))
-    return f"{100 * one['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})"
+    return section(words, heads, rows)
 
 
 def _costs(result: Mapping[str, Any]) -> str:
     weighings = [(score, form) for score in ("didma", "nidma") for form in ("parameters", "energy")]
-    names = {"didma": "DiDMA", "nidma": "NiDMA"}
+    row = "{name} | {parameters:,} | {train_seconds:.0f} | {predict_seconds_per_1000:.2f} | {joules_per_text:.3f} | "
+    row += " | ".join(f"{{didma_nidma[{form}][{score}]:.2f}}" for score, form in weighings)
     heads = ["model", "parameters", "seconds to train", "seconds for 1,000 texts", "J a text"]
-    heads += [f"{names[score]} by {form}" for score, form in weighings]
-
-    def cell(value: float | None, form: str = "{:.2f}") -> str:
-        return "-" if value is None else form.format(value)
-
-    rows = []
-    for model in result["models"]:
-        spent = [f"{model['parameters']:,}", f"{model['train_seconds']:.0f}"]
-        spent += [cell(model["predict_seconds_per_1000"]), cell(model["joules_per_text"], "{:.3f}")]
-        weighed = [cell(model["didma_nidma"][form][score]) for score, form in weighings]
-        rows.append([model["name"], *spent, *weighed])
+    heads += [f"{ {'didma': 'DiDMA', 'nidma': 'NiDMA'}[score] } by {form}" for score, form in weighings]
     said = sorted({model["energy"]["words"] for model in result["models"] if model["energy"] is not None})
-    text = "**Costs and what they do to the score** (p = q = u = v = 0.5; computation = "
-    text += f"{result['settings']['optimal_parameters']:,} / parameters, or 1 / joules a text)."
-    how = said[0] if said else None
-    absent = "Energy was not counted: the extra `energy` is not installed."
-    return section(text, heads, rows, absent if how is None else f"Energy: {how}.")
+    words = "**Costs and what they do to the score** (p = q = u = v = 0.5; computation = "
+    words += f"{result['settings']['optimal_parameters']:,} / parameters, or 1 / joules a text)."
+    after = f"Energy: {said[0]}." if said else "Energy was not counted: the extra `energy` is not installed."
+    return section(words, heads, cells(row, result["models"]), after)
