@@ -92,6 +92,13 @@ def test_steps_are_done_and_kept(engine: Engine, tmp_path: Path) -> None:
     assert [one.kept for one in here] == [True] * 5 + [False]
 
 
+def test_tasks_share_the_cores(tmp_path: Path) -> None:
+    """Where no engine was named each has its share of them."""
+    tickets = Tickets(Origin("counting_recipe", "RECIPE", "small", ()), tmp_path, ProcessEngine(2), 3)
+    run_steps(RECIPE.steps("small", ()), Workspace(tmp_path), None, tickets)
+    assert {Workspace(tmp_path).read_json(f"{name}.json")["cores"] for name in USUAL} == {3}
+
+
 def test_no_step_waits_for_a_wave(tmp_path: Path) -> None:
     """`slow` ends when `both` is done, which needs steps that are begun with it."""
     assert [one.kept for one in run(tmp_path, ProcessEngine(2), "meeting")] == [False] * 7
@@ -276,6 +283,8 @@ def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path
     [
         ("selective-answering", {"engine": "processes"}, "does its steps one after another; leave engine out"),
         ("selective-answering", {"engine": LocalEngine(1)}, "does its steps one after another; leave engine out"),
+        ("selective-answering", {"workers": 2}, "leave workers out"),
+        ("scoring-functions", {"workers": 0}, "at least one worker"),
         ("scoring-functions", {"engine": "processes", "workers": 0}, "at least one worker"),
         ("scoring-functions", {"engine": "local", "workers": 3}, "one task after another in this process, not 3"),
         ("scoring-functions", {"engine": "moon"}, "unknown engine 'moon'"),

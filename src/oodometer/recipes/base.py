@@ -119,10 +119,6 @@ class Step:
     always: bool = False
     checks: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
-    def described(self) -> str:
-        """Name, files and settings as JSON: what is the same step, and what is another."""
-        return json.dumps([self.name, self.files, dict(self.settings)], sort_keys=True, default=str)
-
 
 @dataclass(frozen=True)
 class StepRun:
@@ -270,7 +266,7 @@ class Course:
         if not same or not _unchanged(self.workspace, _stamp_of(step.name), known, step):
             self._left.add(step.name)  # looked at once: a damaged file is told of once
             return True
-        self._is_behind(step, StepRun(step.name, True, float(known["seconds"]), float(known["cpu_seconds"])))
+        self.is_behind(step, known, kept=True)
         return False
 
     def longest_first(self) -> list[Step]:
@@ -279,38 +275,33 @@ class Course:
         left = [step for step in self.steps if not step.always and self.is_left(step)]
         return sorted(left, key=lambda step: -chains[step.name])  # the order of the list where chains are as long
 
-    def begin(self, step: Step) -> None:
-        """Say that a step begins, or, where several are done at a time, which the last one is."""
-        self.say(step.about, self.share)
-
     def do(self, step: Step) -> None:
         """Do a step in this process, unless it is kept."""
         if not self.is_left(step):
             return
-        self.begin(step)
-        started, used = time.monotonic(), time.process_time()
+        self.say(step.about, self.share)
 
         def progress(done: int, of: int) -> None:
             if of:
                 self.say(step.about, (self._behind + step.weight * done / of) / self._total)
 
-        step.work(self.workspace, progress)
-        self.end(step, {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used})
+        self.is_behind(step, do_step(step, self.workspace, self.marks[step.name], progress))
 
-    def end(self, step: Step, spent: Spent) -> None:
-        """Remember a step whose files are there."""
-        keep(self.workspace, step, self.marks[step.name], spent)
-        self.is_kept(step, spent)
-
-    def is_kept(self, step: Step, spent: Spent) -> None:
-        """A step that was done in this run is remembered already."""
-        self._is_behind(step, StepRun(step.name, False, float(spent["seconds"]), float(spent["cpu_seconds"])))
-
-    def _is_behind(self, step: Step, run: StepRun) -> None:
-        self.runs[step.name] = run
+    def is_behind(self, step: Step, spent: Spent, *, kept: bool = False) -> None:
+        """A step was done in this run, or kept from an earlier one."""
+        self.runs[step.name] = StepRun(step.name, kept, float(spent["seconds"]), float(spent["cpu_seconds"]))
         if self.manifest is not None:
-            self.manifest.tell(len(self.runs), len(self.steps), int(not run.kept))
+            self.manifest.tell(len(self.runs), len(self.steps), int(not kept))
         self._behind += step.weight
+
+
+def do_step(step: Step, workspace: Workspace, mark: str, progress: Progress) -> Spent:
+    """Do a step and remember it; what it took."""
+    started, used = time.monotonic(), time.process_time()
+    step.work(workspace, progress)
+    spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
+    keep(workspace, step, mark, spent)
+    return spent
 
 
 def keep(workspace: Workspace, step: Step, mark: str, spent: Spent) -> None:

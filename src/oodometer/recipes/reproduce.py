@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
-from ..engines import Engine, task_engine
+from ..engines import Engine, ProcessEngine, task_engine
 from ..errors import InputError, UsageError, WorkError
+from ..kernels import cores
 from ..runs import Manifest, running
 from .base import Beside, Recipe, Report, StepRun, Workspace, run_steps
-from .workers import Origin, Tickets, Workers, usual_workers
+from .workers import Origin, Tickets, usual_workers
 
 RECIPES = {
     "selective-answering": "selective_answering",
@@ -107,7 +108,7 @@ def reproduce(
     workers :
         Tasks at a time on the engine, by default one for each core, on a GPU one. Without ``engine``: processes that do
         steps side by side; by default one for each core, at most 8 (4 on a GPU). Each trains with its share of the
-        threads.
+        threads. A script needs the usual ``if __name__ == "__main__":`` where there are several.
     report :
         Called with what is being done and the share of the work that is behind.
 
@@ -135,9 +136,10 @@ def reproduce(
     chosen = tuple(dict.fromkeys((*only, *tasks)))
     origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
     beside: Beside | None = None
-    if recipe.side_by_side and engine is None:
-        beside = Workers(origin, folder, workers or usual_workers())
-    elif recipe.side_by_side:
+    many = workers or usual_workers() if recipe.side_by_side else 1
+    if engine is None and many > 1:
+        beside = Tickets(origin, folder, ProcessEngine(many), max(1, cores() // many))
+    elif engine is not None:
         from ..models.torch.library import on_gpu
 
         runner = task_engine(engine, workers, gpu=on_gpu(None))

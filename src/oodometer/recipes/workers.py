@@ -1,4 +1,4 @@
-"""Workers: steps that need nothing of each other, done side by side in processes of one or more threads each."""
+"""Workers: steps that need nothing of each other, done side by side as tasks of an engine."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, final
+from typing import final
 from uuid import uuid4
 
 from ..engines import Engine, run_tasks
-from ..errors import MissingExtraError, OodometerError, UsageError, WorkError
+from ..errors import OodometerError, WorkError
 from ..kernels import cores, limited_to
 from ..models.torch.library import one_torch_thread
 from ..runs import Lock
 from ..store import write_atomic
-from .base import Course, Recipe, Spent, Step, Workspace, keep, marks
+from .base import Course, Recipe, Step, Workspace, do_step, marks
 
 _MOST = 8  # each holds a network and the training data
 
@@ -54,8 +54,9 @@ _known: dict[Origin, Mapping[str, Step]] = {}
 
 
 def usual_workers() -> int:
-    """One for each core, at most 8; on a GPU at most 4. Unlike threads, processes do not wait for each other on cores
-    that others keep busy.
+    """One for each core, at most 8; on a GPU at most 4.
+
+    Unlike threads, processes do not wait for each other on cores that others keep busy.
 
     >>> 1 <= usual_workers() <= 8
     True
@@ -65,89 +66,6 @@ def usual_workers() -> int:
     return min(cores(), 4 if choose_device(None) == "cuda" else _MOST)
 
 
-@final
-class Workers:
-    """Processes that do steps; ``many`` at a time.
-
-    They share the cores among them. Where the run is interrupted, or a step fails, all are stopped: what a step has
-    kept for itself, such as the checkpoint of a training, is there for the next run.
-    """
-
-    def __init__(self, origin: Origin, folder: Path, many: int) -> None:
-        self.many = many
-        self._origin, self._folder = origin, folder
-
-    def follow(self, course: Course) -> None:
-        """Begin each step as soon as a worker is free and what it needs is there, the longest chain of steps first.
-
-        One worker leaves all to this process. Raises `WorkError` or `UsageError` with the words of a step that failed.
-        """
-        if self.many == 1:
-            return
-        try:
-            from joblib.externals.loky import get_reusable_executor
-        except ImportError as error:
-            raise MissingExtraError("several steps at a time (--workers)", "joblib", extra="hf") from error
-        from concurrent.futures import FIRST_COMPLETED, wait
-
-        threads = max(1, cores() // self.many)
-        own = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-        executor = get_reusable_executor(self.many, env=own, reuse=False, timeout=600)
-        left, running = course.longest_first(), dict[Any, Step]()
-        try:
-            while left or running:
-                ready = [step for step in left if all(name in course.runs for name in step.needs)]
-                for step in ready[: self.many - len(running)]:
-                    course.begin(step)
-                    task = self._origin, str(self._folder), step.name, step.described(), threads
-                    running[executor.submit(_do, *task)] = step
-                    left.remove(step)
-                if not running:
-                    raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                names = ", ".join(sorted(step.name for step in running.values()))
-                for future in done:
-                    step = running.pop(future)
-                    course.end(step, _spent(future, step.name, names))
-        except BaseException:
-            executor.shutdown(wait=False, kill_workers=True)
-            raise
-        executor.shutdown()
-
-
-def _spent(future: Any, name: str, running: str) -> Spent:
-    """What a finished step took; its error in the words that are meant for the user."""
-    try:
-        spent, why = future.result()
-    except OSError as error:
-        raise WorkError(f"the step {name} failed: {error}") from error
-    except RuntimeError as error:  # loky's for a process that ended, most often for want of memory
-        said = f"a process ended while these steps were done: {running}"
-        raise WorkError(f"{said}; fewer at a time may help (--workers 1)") from error
-    if why is not None:
-        raise (UsageError if why[0] == UsageError.exit_code else WorkError)(why[1])
-    return dict(spent)
-
-
-def _do(origin: Origin, folder: str, name: str, described: str, threads: int) -> tuple[Spent, tuple[int, str] | None]:
-    """Do a step in this process: what it took, and the exit code and words of an error that is meant for the user."""
-    started, used = time.monotonic(), time.process_time()
-    with limited_to(threads):
-        try:
-            step = origin.steps()[name]
-            if step.described() != described:
-                said = f"the step {name} is another one in another process; --workers 1 does all in one"
-                return {}, (WorkError.exit_code, said)
-            step.work(Workspace(Path(folder)), quiet)
-        except OodometerError as error:  # not all of them survive the way between processes
-            return {}, (error.exit_code, str(error))
-    return {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}, None
-
-
-def quiet(done: int, of: int) -> None:
-    """The bar moves with whole steps where several are done at a time."""
-
-
 _PLACE, _RUN, _STOPPED = ".engine", "run", "stopped"
 _FIRST, _LONGEST = 0.1, 5.0  # seconds between two looks of a task that waits
 _GRACE = 60.0  # seconds after which a network disk shows everywhere what was written elsewhere
@@ -155,7 +73,7 @@ _GRACE = 60.0  # seconds after which a network disk shows everywhere what was wr
 
 @final
 class Tickets:
-    """Does steps as tasks of one thread on an engine, which needs to know nothing of steps.
+    """Does steps as tasks of one thread, or of some, on an engine, which needs to know nothing of steps.
 
     There are as many tickets as steps, and any ticket is good for any step: a task takes the first step whose needs
     are done and that nobody has, does it, and remembers it in the folder itself. So no step waits until all others of
@@ -166,8 +84,8 @@ class Tickets:
     Workers must share the folder; `WorkError` where one does not see it.
     """
 
-    def __init__(self, origin: Origin, folder: Path, engine: Engine) -> None:
-        self._origin, self._folder, self._engine = origin, folder.absolute(), engine
+    def __init__(self, origin: Origin, folder: Path, engine: Engine, threads: int = 1) -> None:
+        self._origin, self._folder, self._engine, self._threads = origin, folder.absolute(), engine, threads
 
     def follow(self, course: Course) -> None:
         """Do all steps that are left, those that are done in every run aside; the longest chain is begun first."""
@@ -182,7 +100,8 @@ class Tickets:
         place = self._folder / _PLACE
         run = uuid4().hex
         write_atomic(Workspace(self._folder) / f"{_PLACE}/{_RUN}", run)
-        task = Task(self._origin, self._folder, run, course.marks, done, tuple(step.name for step in left))
+        names = tuple(step.name for step in left)
+        task = Task(self._origin, self._folder, run, course.marks, done, names, self._threads)
         called = getattr(self._engine, "name", type(self._engine).__name__)
         course.say(f"{len(left)} steps on the engine {called}", course.share)
 
@@ -212,8 +131,8 @@ class Tickets:
                 continue
             known = course.workspace.stamp(step.name)
             if known.get("mark") == course.marks[step.name] and _are_there(course.workspace, step):
-                course.is_kept(step, known)
-                course.begin(step)
+                course.is_behind(step, known)
+                course.say(step.about, course.share)
         return [step.name for step in left if step.name not in course.runs]
 
 
@@ -230,6 +149,7 @@ class Task:
     marks : of all steps, by which a worker knows that its steps are those of the sender.
     done : names of steps that were done before.
     left : names of the others, in the order in which they are begun.
+    threads : of a task.
     gpu : a task takes a GPU, where there is one.
     """
 
@@ -239,12 +159,13 @@ class Task:
     marks: Mapping[str, str]
     done: tuple[str, ...]
     left: tuple[str, ...]
+    threads: int = 1
     gpu: bool = True
 
     def __call__(self, ticket: int) -> None:
         """Wait for a step and do it; end without one where none is left, or where another task has failed."""
         try:
-            with one_torch_thread():
+            with one_torch_thread(), limited_to(self.threads):
                 self._check_shared()
                 steps = self.origin.steps()
                 pause = _FIRST
@@ -272,29 +193,22 @@ class Task:
             if not lock.take():
                 continue
             try:
-                if not self._is_done(workspace, name):  # nor meanwhile
-                    self._do(workspace, steps, name)
-                    return True
+                if self._is_done(workspace, name):  # meanwhile
+                    continue
+                if marks(list(steps.values())).get(name) != self.marks[name]:
+                    said = f"the step {name} is another one to a worker"
+                    raise WorkError(f"{said}: all need the same data, settings and packages as here")
+                try:
+                    do_step(steps[name], workspace, self.marks[name], lambda done, of: None)
+                except OSError as error:
+                    raise WorkError(f"the step {name} failed: {error}") from error
+                return True
             finally:
                 lock.release(remove=True)
         return not rest
 
     def _is_done(self, workspace: Workspace, name: str) -> bool:
         return bool(workspace.stamp(name).get("mark") == self.marks[name])
-
-    def _do(self, workspace: Workspace, steps: Mapping[str, Step], name: str) -> None:
-        """Do a step and remember it; `WorkError` where it is another one here."""
-        if marks(list(steps.values())).get(name) != self.marks[name]:
-            raise WorkError(
-                f"the step {name} is another one to a worker: all need the same data, settings and packages as here"
-            )
-        started, used = time.monotonic(), time.process_time()
-        try:
-            steps[name].work(workspace, quiet)
-        except OSError as error:
-            raise WorkError(f"the step {name} failed: {error}") from error
-        spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
-        keep(workspace, steps[name], self.marks[name], spent)
 
     def _check_shared(self) -> None:
         found = _read(self.folder / _PLACE / _RUN)
