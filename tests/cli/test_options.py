@@ -11,7 +11,6 @@ from typer.main import get_command
 
 import oodometer
 from oodometer.cli.commands import Written, command
-from oodometer.cli.main import app
 from oodometer.errors import UsageError
 from oodometer.options import Options, argument, option, verb
 from oodometer.verbs.options import DiagnoseOptions
@@ -42,7 +41,7 @@ def test_an_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     typed: list[dict[str, Any]] = []
     own = typer.Typer(rich_markup_mode=None)
 
-    @command(own, Extended, written=("json",))
+    @command(Extended, written=("json",), to=own)
     def look(given: dict[str, Any], to: Written) -> None:
         """Look at it."""
         typed.append({**given, "json": to.json})
@@ -74,18 +73,3 @@ def test_an_argument_is_needed() -> None:
     assert look(3) == look(data=3) == 3
     with pytest.raises(TypeError, match="missing a required argument: 'data'"):
         look()  # type: ignore[call-arg]
-
-
-def shown(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
-    from oodometer.cli import main
-
-    assert main([*words]) == 0
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["estimate", "fit", "diagnose", "audit", "evaluate", "compare", "backtest"])
-def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    few, every = (shown(name, word, capsys=capsys) for word in ("-h", "--help-all"))
-    spelt = [f"{one.opts[0]} " for one in get_command(app).commands[name].params if one.opts[0].startswith("--")]  # type: ignore[attr-defined]
-    assert sum(f"  {one}" in few or f"{one.strip()}, " in few for one in spelt) <= 12
-    assert all(f"  {one}" in every or f"{one.strip()}, " in every or f", {one.strip()}" in every for one in spelt)

@@ -10,49 +10,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
+from typer.main import get_command
 
 from oodometer.cli import main
-from oodometer.cli.main import app
-from oodometer.cli.places import FOLDER, READ, WRITTEN, places_of
+from oodometer.cli.commands import app, places_of
 
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 # Texts that name no file: a new option of type text must be put here or say what becomes of its path.
 NO_PLACES = {
-    "score", "weights", "grid", "by", "every", "calibrator", "engine", "kind", "source", "head", "metric", "device",
-    "paper", "scale", "method", "rename", "classes", "name", "family", "only", "task", "judge", "judge_label",
-    "input", "label", "id", "keep", "gives", "on_error", "member", "filter", "assume",  # columns, words, models
-    "fail_below", "fail_drop", "fail_when", "job", "alarms", "cluster",
-    "suggest_by", "augmentation", "severity", "column", "where", "training_column", "training_where", "importance",
-    "reference_where", "positive", "key", "features", "factor", "attribution", "normalize", "order",
-    "mapping", "methods", "metrics", "inputs", "factors", "families", "names",
-    "backtest", "cache",  # folders whose files go by the hash of their content
+    "alarms", "assume", "attribution", "backtest", "by", "calibrator", "classes", "cluster", "column", "device",
+    "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families", "features",
+    "filter", "gives", "id", "input", "inputs", "job", "judge_labels", "keep", "key", "kind", "label", "mapping",
+    "method", "methods", "metric", "metrics", "names", "on_error", "only", "paper", "positive", "scale", "score",
+    "severity", "source", "suggest_by", "tasks", "training_where", "where",
 }  # fmt: skip
 
 
-def commands(group: typer.Typer = app, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for one in group.registered_commands:
-        yield (*before, str(one.name)), one.callback
-    for inner in group.registered_groups:
-        assert inner.typer_instance is not None
-        yield from commands(inner.typer_instance, (*before, str(inner.name)))
+def commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, one in group.commands.items():
+        yield from commands(one, (name,)) if hasattr(one, "commands") else [((*before, name), one)]
 
 
-COMMANDS = dict(commands())
+COMMANDS = dict(commands(get_command(app)))
 
 
 @pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
 def test_every_path_of_a_command_says_what_becomes_of_it(name: tuple[str, ...]) -> None:
-    run = COMMANDS[name]
-    assert hasattr(run, "__wrapped__"), "a command stands behind the guard of `Commands`"
-    places = places_of(run)
-    for parameter in inspect.signature(run).parameters.values():
-        if re.search(r"\bstr\b", str(parameter.annotation)) or "options." in str(parameter.annotation):
-            text = "str" in str(parameter.annotation)
-            known = parameter.name in places or parameter.name in NO_PLACES
-            assert known or not text, f"{parameter.name}: add places.READ, places.WRITTEN or places.FOLDER"
-        if parameter.name in ("json", "report", "out", "pseudo_labels") and name != ("methods",):
-            assert places[parameter.name][1] in (WRITTEN, FOLDER)
+    offered = COMMANDS[name].offered
+    for option, field, about in offered:
+        if re.search(r"\bstr\b", str(field.type)) and about.path is None:
+            assert option in NO_PLACES, f'{option}: add path="read", "written" or "folder"'
+        if option in ("json", "report", "out", "pseudo_labels") and name != ("methods",):
+            assert about.path in ("written", "folder")
 
 
 def roads(place: Path, folder: Path) -> dict[str, Path]:
@@ -65,10 +54,10 @@ def roads(place: Path, folder: Path) -> dict[str, Path]:
 
 
 def cases() -> Iterator[Any]:
-    for name, run in COMMANDS.items():
-        places = places_of(run)
-        reads = [p for p, (_, what) in places.items() if what == READ]
-        for output in (p for p, (_, what) in places.items() if what == WRITTEN):
+    for name, command in COMMANDS.items():
+        places = places_of(command.offered)
+        reads = [p for p, (_, what) in places.items() if what == "read"]
+        for output in (p for p, (_, what) in places.items() if what == "written"):
             for read in reads:
                 yield pytest.param(name, read, output, id=f"{' '.join(name)}-{read}-{output}")
 
@@ -77,8 +66,9 @@ def cases() -> Iterator[Any]:
 def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
     name: tuple[str, ...], read: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = COMMANDS[name]
-    places = places_of(run)
+    command = COMMANDS[name]
+    places = places_of(command.offered)
+    required = {one.name for one in command.params if one.required}
     place = tmp_path / "victim.csv"
     place.write_text(ROWS)
     for road in roads(place, tmp_path).values():
@@ -86,13 +76,12 @@ def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
         for parameter, (said, what) in places.items():
             value = str(place) if parameter == read else str(road) if parameter == output else None
             if said.startswith("--"):
-                needed = inspect.signature(run).parameters[parameter].default is inspect.Parameter.empty
-                if value is None and needed:
+                if value is None and parameter in required:
                     value = str(tmp_path / "judges")
                 given += [] if value is None else [said, value]
             else:
                 given += [value or str(tmp_path / f"not-there-{parameter}.csv")]
-                if what == READ and parameter in ("paths", "models"):
+                if what == "read" and parameter in ("paths", "models"):
                     given.append(str(tmp_path / "not-there.csv"))
         assert main(given) == 2
         said = capsys.readouterr().err

@@ -124,3 +124,15 @@ def test_further_spellings_and_the_options_of_all_commands_are_taken(
     assert "not both" in capsys.readouterr().err
     assert main(["evaluate", "--", "-v"]) == 2  # behind -- it is a file
     assert "-v" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for word in ("-h", "--help-all" if COMMANDS[name].rare else "-h"):
+        assert main([*name.split(), word]) == 0
+        shown.append(capsys.readouterr().out)
+    few, every = shown
+    spelt = [f"{one.opts[0]} " for one in COMMANDS[name].params if one.opts[0].startswith("--")]
+    assert sum(f"  {one}" in few or f"{one.strip()}, " in few for one in spelt) <= 12
+    assert all(f"  {one}" in every or f"{one.strip()}, " in every or f", {one.strip()}" in every for one in spelt)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from typer.models import ArgumentInfo, OptionInfo
 
 from ..arrays import Array
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..store.columns import WIDE, as_options, likely_columns
+from .commands import Declared, spelt
 
 _TRUTH = ("label", "correct")
 _OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
@@ -22,18 +21,17 @@ _PLACEHOLDER = "TRUTH"
 
 def better_command(
     name: str,
-    run: Callable[..., Any],
+    offered: Sequence[Declared],
     given: Mapping[str, Any],
-    places: Mapping[str, tuple[str, str]],
     error: OodometerError,
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    renaming = "mapping" if "mapping" in given else "rename"
-    if not {renaming, "positive"} <= given.keys():
+    if not {"mapping", "positive"} <= given.keys():
         return None
+    read = {name for name, _, about in offered if about.path == "read"}
     try:
-        files = _files(given, places, ("reference", "target", "predictions", "models"))
-        labels = _files(given, places, ("labels",))
+        files = _files(given, read, ("reference", "target", "predictions", "models"))
+        labels = _files(given, read, ("labels",))
     except (OodometerError, OSError, ValueError):
         return None  # the error that was raised says enough
     if not files or "-" in (path for path, _ in files):
@@ -55,22 +53,20 @@ def better_command(
         return None
     if not _complete(renamings, files):
         return None
-    command = _typed(name, run, {**changes, renaming: None, "positive": None}, as_options(renamings))
+    command = _typed(name, offered, {**changes, "mapping": None, "positive": None}, as_options(renamings))
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
 
 
-def _files(
-    given: Mapping[str, Any], places: Mapping[str, tuple[str, str]], parameters: Sequence[str]
-) -> list[tuple[str, tuple[str, ...]]]:
+def _files(given: Mapping[str, Any], read: set[str], parameters: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     """The files of these parameters that are read, in this order: path and columns."""
     from ..store.source import open_table
 
     out = []
     for parameter in parameters:
         value = given.get(parameter)
-        if value is None or places.get(parameter, ("", ""))[1] != "read":
+        if value is None or parameter not in read:
             continue
         out += [(path, tuple(open_table(path).columns)) for path in ([value] if isinstance(value, str) else value)]
     return out
@@ -81,7 +77,7 @@ def _as_mapping(given: Mapping[str, Any]) -> dict[str, str]:
     from ..verbs.opening import renamings
     from ..verbs.options import parse_mapping
 
-    return renamings(parse_mapping(given.get("mapping", given.get("rename")) or []), given["positive"]) or {}
+    return renamings(parse_mapping(given["mapping"] or []), given["positive"]) or {}
 
 
 def _is_turned(
@@ -186,20 +182,15 @@ def _complete(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[st
     return True
 
 
-def _typed(command: str, run: Callable[..., Any], given: Mapping[str, Any], renamings: str) -> str:
+def _typed(command: str, offered: Sequence[Declared], given: Mapping[str, Any], renamings: str) -> str:
     """The command as it would be typed, without options that say what they say by default."""
-    words = ["oodometer", command]
-    options: list[str] = []
-    for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
+    words, options = ["oodometer", command], []
+    for name, field, about in offered:
         value = given.get(name)
-        told = getattr(parameter.annotation, "__metadata__", ())
-        if any(isinstance(one, ArgumentInfo) for one in told):
-            words += [str(one) for one in (value if isinstance(value, list) else [value])]
-            continue
-        if value in (None, [], parameter.default):
-            continue
-        spelt = next((d for o in told if isinstance(o, OptionInfo) for d in (o.default, *(o.param_decls or ()))
-                      if isinstance(d, str) and d.startswith("--")), f"--{name.replace('_', '-')}")  # fmt: skip
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            options += [spelt] if one is True else [spelt, str(one)]
+        several = value if isinstance(value, (list, tuple)) else [value]
+        if about.positional:
+            words += [str(one) for one in several]
+        elif value not in (None, [], False, field.default):
+            flag = spelt(name, about)[0]
+            options += [word for one in several for word in ([flag] if one is True else [flag, str(one)])]
     return " ".join(part for part in (shlex.join(words), renamings, shlex.join(options)) if part)

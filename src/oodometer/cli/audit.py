@@ -7,18 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..verbs.options import AuditOptions
 from . import output
 from .commands import Written, command
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, AuditOptions, written=("json", "report", "save"))(audit)
-
-
+@command(AuditOptions, written=("json", "report", "save"))
 def audit(given: dict[str, Any], to: Written) -> None:
     """Check a model on the target by a few labels."""
     from ..errors import UsageError
@@ -27,7 +21,6 @@ def audit(given: dict[str, Any], to: Written) -> None:
     out = given.get("out")
     if given["suggest"] and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
-    to.check()
     if to.report is not None:
         _check_place(to.report)
     with output.results(), output.progress_bar("auditing") as progress:

@@ -7,13 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..options import option
 from ..verbs.options import BacktestOptions
 from . import output
-from .commands import Written, command
-from .places import going_on
+from .commands import Written, command, going_on
 
 
 class _Backtest(BacktestOptions):
@@ -22,18 +19,13 @@ class _Backtest(BacktestOptions):
     no_cache: bool = option(default=False, help="Keep nothing, reuse nothing.", rare=True)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, _Backtest, written=("json", "report", "out"))(backtest)
-
-
+@command(_Backtest, written=("json", "report", "out"))
 def backtest(given: dict[str, Any], to: Written) -> None:
     """Try every method on shifts simulated from a labelled reference."""
     from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
 
     no_cache, run_folder = given.pop("no_cache"), given.get("run_folder")
-    to.check()
     kept = Path(run_folder) if run_folder is not None else None if no_cache else cache_folder()
     count = _Count()
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:

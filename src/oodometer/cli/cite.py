@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from ..verbs.options import CiteOptions
 from . import output
+from .commands import Written, command
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="cite")(cite)
-
-
-def cite(method: Annotated[str, typer.Argument(help="A method, or a BibTeX key.")]) -> None:
+@command(CiteOptions)
+def cite(given: dict[str, Any], to: Written) -> None:
     """Print the BibTeX entry of the paper behind a method."""
     from ..verbs.cite import cite as run
 
-    output.say(*run(method).splitlines())
+    output.say(*run(**given).splitlines())

@@ -1,10 +1,13 @@
-"""Commands: what the command line makes of a record of options, and where an answer goes."""
+"""Commands: what the command line makes of a record of options, the guard before each, and where an answer goes."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +16,46 @@ from typer.core import TyperCommand
 from ..options import About, Options, declared, option
 from . import output
 
-Command = Callable[..., None]
+INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
+_ALL_TAKE = "Every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
+
+Declared = tuple[str, "Field[Any]", About]
+
+app = typer.Typer(
+    name="oodometer",
+    help="How good is your model on data that has no labels?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def group(name: str, about: str) -> typer.Typer:
+    """A command that has commands of its own."""
+    made = typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+    made.callback(help=about)(lambda: None)
+    app.add_typer(made, name=name)
+    return made
+
+
+class Stopped(Exception):
+    """A command that was stopped by a signal: the last words and the exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        self.code = code
+        super().__init__(words)
+
+
+@contextmanager
+def going_on(words: str | Callable[[], str]) -> Iterator[None]:
+    """Inside, a signal that ends the program leaves with these words behind "interrupted"."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        said = words if isinstance(words, str) else words()
+        code = getattr(stop, "code", INTERRUPTED)
+        raise Stopped(f"interrupted{'' if said.startswith(' ') else '; '}{said}", code) from None
 
 
 class Written(Options):
@@ -34,9 +76,13 @@ class Written(Options):
         help="Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated.",
     )  # fmt: skip
 
-    def check(self) -> None:
-        """Refuse, before the work, what could not be written after it."""
-        output.check_files(self.report, self.out or self.save)
+    def check(self, pages: bool) -> None:
+        """Refuse, before the work, what could not be written after it; ``pages``: a report is a page, nothing else."""
+        files = [*([] if self.report is None else [self.report]), *(self.out or self.save or ())]
+        if files:
+            from ..outputs.files import ENDINGS, PAGES, check_outputs
+
+            check_outputs(files, PAGES if pages else ENDINGS)
 
     def deliver(self, result: Any, found: Any = None) -> bool:
         """Write the answer; whether the terminal is free to show it as well."""
@@ -45,31 +91,48 @@ class Written(Options):
 
 
 def command(
-    app: typer.Typer, record: type[Options], *, name: str | None = None, written: Sequence[str] = ()
-) -> Callable[[Callable[[dict[str, Any], Written], None]], Command]:
+    record: type[Options], *, name: str = "", written: Sequence[str] = (), to: typer.Typer = app, kept: bool = False
+) -> Callable[[Callable[[dict[str, Any], Written], None]], Callable[..., None]]:
     """Decorator: register a command with the options of a record and those of `Written` that are named.
 
     The function gets what was typed, as arguments of the verb (options that were not typed are absent, unless they are
-    no text and have a default), and where the answer goes. Its docstring is the command's text in ``-h``.
+    no text and have a default), and where the answer goes. Its docstring is the command's text in ``-h``. What it reads
+    is never what it writes, and a signal ends it with a line; ``kept`` says that finished work is kept then.
     """
     offered = [one for one in declared(record) if one[2].flag != ""]
     offered += [one for one in declared(Written) if one[0] in written]
 
-    def wrap(function: Callable[[dict[str, Any], Written], None]) -> Command:
+    def wrap(function: Callable[[dict[str, Any], Written], None]) -> Callable[..., None]:
+        called = name or function.__name__
+
         def run(**typed: Any) -> None:
-            given: dict[str, Any] = {}
-            for name, _, about in offered:
-                value = typed[name]
-                if value is not None and value != []:
-                    given[name] = value if about.parse is None else about.parse(value)
-            function(given, Written(**{one: given.pop(one) for one in written if one in given}))
+            _check(places_of(offered), typed)
+            said = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
+            with going_on(said), _advised(called, offered, typed):
+                given: dict[str, Any] = {}
+                for name, _, about in offered:
+                    value = typed[name]
+                    if value is not None and value != []:
+                        given[name] = value if about.parse is None else about.parse(value)
+                where = Written(**{one: given.pop(one) for one in written if one in given})
+                where.check(pages=not {"out", "save"} & {*written})
+                try:
+                    function(given, where)
+                except SystemExit as leave:  # no command of ours does, and what it was to write is not there
+                    from ..errors import WorkError
+
+                    raise WorkError(
+                        f"code that was called ended the program (exit {leave.code}) before the command was done; "
+                        "let it raise an error, or return"
+                    ) from leave
 
         rare = frozenset(name for name, _, about in offered if about.rare)
         parameters = [*(_parameter(*one) for one in offered), *([_HELP_ALL] if rare else [])]
         run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        shown = type("Help", (_Help,), {"rare": rare, "groups": {name: about.group for name, _, about in offered}})
-        app.command(name=name or function.__name__, cls=shown)(run)
+        groups = {name: about.group for name, _, about in offered}
+        shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
+        to.command(name=called, cls=shown, epilog=_ALL_TAKE)(run)
         return run
 
     return wrap
@@ -89,13 +152,16 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
         if field.default is not MISSING:
             plain = None
     else:
-        flags = (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
-        told = typer.Option(*flags, help=about.help, metavar=about.metavar)
+        told = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar)
         plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
-    hint = Annotated[hint, told] if about.path is None else Annotated[hint, told, about.path]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=hint)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, told])
+
+
+def spelt(name: str, about: About) -> list[str]:
+    """How a shell spells an option."""
+    return (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
 
 
 def _help_all(context: typer.Context, wanted: bool) -> None:
@@ -119,7 +185,8 @@ class _Help(TyperCommand):
     """A command whose ``-h`` shows its options in groups, those that are rarely used with ``--help-all`` alone."""
 
     rare: frozenset[str] = frozenset()
-    groups: dict[str, str] = {}  # noqa: RUF012 - of the class that `command` makes
+    groups: Mapping[str, str]
+    offered: Sequence[Declared]  # groups and rare ones are theirs
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -142,3 +209,81 @@ class _Help(TyperCommand):
         for title in sorted(sections, key=lambda one: (one != "Arguments", one == "Options")):
             with formatter.section(title):
                 formatter.write_dl(sections[title])
+
+
+@contextmanager
+def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -> Iterator[None]:
+    """Inside, an error about columns that go by other names is followed by the command that would work."""
+    from ..errors import InputError, MissingColumnsError, UnknownColumnError
+
+    try:
+        yield
+    except (InputError, UnknownColumnError) as error:
+        if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
+            raise
+        from .advice import better_command
+
+        command = better_command(name, offered, typed, error)
+        if command is None:
+            raise
+        if isinstance(error, InputError):
+            remedy = (error.remedy or "").partition("; rename")[0]
+            said = remedy.startswith(("rename", "the file has", "name the classes"))  # which the command says, too
+            error.remedy = f"try: {command}" if said else f"{remedy}; try: {command}"
+            raise error.at() from None
+        link = " " if str(error).endswith("?") else "; "
+        raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None
+
+
+def places_of(offered: Sequence[Declared]) -> dict[str, tuple[str, str]]:
+    """Options that name a place: name -> what a user calls it, and what becomes of it (read, written, folder)."""
+    return {
+        name: (name.upper() if about.positional else spelt(name, about)[0], about.path)
+        for name, _, about in offered
+        if about.path is not None
+    }
+
+
+def _check(places: Mapping[str, tuple[str, str]], typed: Mapping[str, Any]) -> None:
+    """Raise `UsageError` where an output is an input, another output, or a file in a folder that is read or written."""
+    from ..errors import InputError, UsageError
+
+    named: dict[str, list[tuple[str, str]]] = {"read": [], "written": [], "folder": []}
+    for parameter, (name, place) in places.items():
+        value = typed.get(parameter)
+        several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        named[place] += [(name, str(one)) for one in several]
+    reads = [path for _, path in named["read"]]
+    for name, path in named["read"]:
+        if os.path.exists(path) and (Path(path).is_fifo() or Path(path).is_socket()):  # nobody may ever write into it
+            remedy = "name a regular file, or give - for predictions and pipe CSV or JSONL to standard input"
+            raise InputError(f"a regular file as {name}", got="a pipe or device", file=path, remedy=remedy)
+    writes: dict[str, str] = {}
+    for name, path in named["written"]:
+        if path != "-":  # an option that is given again goes by its path, too
+            writes[f"{name} {path}" if name in writes else name] = path
+    if not writes and not named["folder"]:
+        return
+    from ..store.atomic import refuse_clashes
+
+    # the next run would read a file that is written among predictions as one of them
+    homes = [(one, Path(one).resolve()) for one in reads if one != "-" and Path(one).is_dir()]
+    for name, path in (writes | dict(named["folder"])).items():
+        for given, home in homes:
+            if home in Path(path).resolve().parents:
+                raise UsageError(f"{name} {path} lies in the folder {given} that is read; choose another place")
+    outputs: dict[str, str] = {}
+    for name, path in writes.items():
+        if Path(path).is_dir():  # the results of several files go into it under their names
+            inside = dict.fromkeys(Path(one).name for one in reads if one != "-")
+            outputs |= {f"{one} in {name}": str(Path(path) / one) for one in inside}
+        else:
+            outputs[name] = path
+    refuse_clashes(outputs, reads)
+    for folder, place in named["folder"]:
+        refuse_clashes({folder: place}, reads)
+        for name, path in outputs.items():
+            if Path(place).resolve() in Path(path).resolve().parents:
+                raise UsageError(
+                    f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
+                )

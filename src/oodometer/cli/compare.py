@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..results import percent, rounded_up
 from ..results.columns import explained_text
 from ..verbs.options import CompareOptions
@@ -21,16 +19,11 @@ _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "r
 _MAIN = 4  # of them are printed without -v
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, CompareOptions, written=("json", "report", "out"))(compare)
-
-
+@command(CompareOptions, written=("json", "report", "out"))
 def compare(given: dict[str, Any], to: Written) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
     from ..verbs.compare import compare as run
 
-    to.check()
     with output.progress_bar("comparing") as progress:
         found = run(**given, progress=progress)
     found = replace(found, argv=output.command_line())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..verbs.options import DiagnoseOptions
 from . import output
 from .commands import Written, command
@@ -14,16 +12,11 @@ if TYPE_CHECKING:
     from ..diagnoses import Diagnosis
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, DiagnoseOptions, written=("json", "out"))(diagnose)
-
-
+@command(DiagnoseOptions, written=("json", "out"))
 def diagnose(given: dict[str, Any], to: Written) -> None:
     """Say what kind of shift lies between a reference and a target."""
     from ..verbs.diagnose import diagnose as run
 
-    to.check()
     with output.progress_bar("diagnosing") as progress:
         found = run(**given, progress=progress)
     if to.deliver(_with_origin(found, given["reference"], given["target"], given["seed"]), found):

@@ -21,16 +21,11 @@ if TYPE_CHECKING:
 ALARM = 3  # exit code: done, and an alarm that was asked for is raised
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, EstimateOptions, written=("json", "report", "out"))(estimate)
-
-
+@command(EstimateOptions, written=("json", "report", "out"))
 def estimate(given: dict[str, Any], to: Written) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
-    to.check()
     with _kept(given.pop("store", None)) as kept:
         with output.progress_bar("estimate", lines=True) as progress:
             found = run(**given, store=kept, progress=progress)

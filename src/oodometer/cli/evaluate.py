@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..options import argument
 from ..results import percent, rounded_up
 from ..results.evaluation import metric_rows, positive_said
@@ -42,17 +40,12 @@ class _Evaluate(EvaluateOptions):
     )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, _Evaluate, written=("json", "report", "out"))(evaluate)
-
-
+@command(_Evaluate, written=("json", "report", "out"))
 def evaluate(given: dict[str, Any], to: Written) -> None:
     """Judge labelled predictions: accuracy, F1, ROC AUC and the like, calibration, risk-coverage."""
     from ..results.evaluation import Evaluations
     from ..verbs.evaluate import evaluate as run
 
-    to.check()
     with output.progress_bar("evaluating") as progress:
         found: Evaluation | Evaluations = run(*given.pop("predictions"), **given, progress=progress)
     if to.deliver({**found.to_dict(), "argv": output.command_line()}, found):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..results import percent
 from ..results.values import counted
 from ..verbs.options import FitOptions
@@ -17,11 +15,7 @@ if TYPE_CHECKING:
     from ..verbs.fit import Oodometer
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, FitOptions)(fit)
-
-
+@command(FitOptions)
 def fit(given: dict[str, Any], to: Written) -> None:
     """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
     from ..verbs.fit import fit as run

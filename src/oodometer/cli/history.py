@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..options import option
 from ..results import percent
 from ..results.estimation import number
@@ -32,16 +30,11 @@ class _History(HistoryOptions):
     )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, _History, written=("json", "report"))(history)
-
-
+@command(_History, written=("json", "report"))
 def history(given: dict[str, Any], to: Written) -> None:
     """Show past runs: how estimates changed, what came true, which alarms stand."""
     from ..verbs.history import history as read
 
-    output.check_page(to.report)
     run = given.pop("run", None)
     if run is not None:
         _deliver_run(run, to, **given)

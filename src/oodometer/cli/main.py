@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,40 +20,14 @@ from typer.main import get_command
 from .. import plugins
 from ..arguments import typed
 from ..errors import OodometerError, UsageError, near_names, without_passwords
-from . import (
-    audit,
-    backtest,
-    cite,
-    compare,
-    config,
-    demo,
-    diagnose,
-    discriminate,
-    estimate,
-    evaluate,
-    fit,
-    history,
-    methods,
-    output,
-    predict,
-    rank,
-    reproduce,
-    runs,
-    shift,
-    stress,
-)
-from .places import INTERRUPTED, Commands, Stopped
+from . import config, output
+from .commands import INTERRUPTED, Stopped, app
 
+COMMANDS = (
+    "estimate", "fit", "diagnose", "backtest", "audit", "predict", "evaluate", "compare", "rank", "discriminate",
+    "shift", "stress", "reproduce", "runs", "history", "methods", "cite", "demo",
+)  # fmt: skip
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
-
-app = Commands(
-    name="oodometer",
-    help="How good is your model on data that has no labels?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -83,31 +58,8 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for command in (
-    estimate,
-    fit,
-    diagnose,
-    backtest,
-    audit,
-    predict,
-    evaluate,
-    compare,
-    rank,
-    discriminate,
-    shift,
-    stress,
-    reproduce,
-    runs,
-    history,
-    methods,
-    cite,
-    demo,
-):
-    command.add_to(app)
-
-
-def _command_names() -> list[str]:
-    return [str(c.name) for c in app.registered_commands] + [str(g.name) for g in app.registered_groups]
+for name in COMMANDS:  # each registers itself; `oodometer -h` lists them in this order
+    import_module(f".{name}", __package__)
 
 
 @cache
@@ -148,7 +100,7 @@ def _run(given: list[str], debug: bool) -> int:
             raise UsageError("give -v or --quiet, not both")
         given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
         parser = _parser(given[0])
-        defaults, said = config.defaults_for(parser, given, file, _command_names()) if wanted else ({}, "")
+        defaults, said = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
         with plugins.tracebacks_on(debug), output.further_defaults(said), output.loudness(max(loudness, default=0)):
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from ..options import Options, option
 from . import output
+from .commands import Written, command
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="methods")(methods)
+class _Methods(Options):
+    """The options of `methods`."""
+
+    json: bool = option(default=False, help="Print JSON.")
 
 
-def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+@command(_Methods)
+def methods(given: dict[str, Any], to: Written) -> None:
     """List estimators, scores, calibrators, metrics, rankers, simulations and shifts."""
     from ..verbs.methods import methods as run
 
     found = run()
-    if json:
+    if given["json"]:
         output.deliver({"methods": found}, json="-")
         return
     for what in ("estimator", "score", "calibrator", "metric", "ranker", "simulation", "shift"):

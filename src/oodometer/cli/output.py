@@ -260,19 +260,3 @@ def further_defaults(said: str) -> Iterator[None]:
         yield
     finally:
         _defaults.reset(token)
-
-
-def check_page(report: str | None) -> None:
-    """Say before the work that a page cannot be written: its ending, or libraries that are absent."""
-    if report is not None:
-        from ..outputs.files import PAGES, check_outputs
-
-        check_outputs([report], PAGES)
-
-
-def check_files(report: str | None, files: Sequence[str] | None) -> None:
-    """The same of a result that may be written to any file whose ending is known."""
-    if report is not None or files:
-        from ..outputs.files import check_outputs
-
-        check_outputs([*([] if report is None else [report]), *(files or ())])

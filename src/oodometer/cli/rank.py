@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from ..options import option
 from ..verbs.model_options import RankOptions
 from . import output
@@ -21,17 +19,12 @@ class _Typed(RankOptions):
     )  # fmt: skip
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, _Typed, written=("json", "report", "save"))(rank)
-
-
+@command(_Typed, written=("json", "report", "save"))
 def rank(given: dict[str, Any], to: Written) -> None:
     """Rank models by a few labels and a pool without: which one, how sure, by which evidence, what to label next."""
     from ..verbs.rank import check_out, write_suggested
     from ..verbs.rank import rank as run
 
-    to.check()
     out = given.pop("suggested", None)
     check_out(out, given["suggest"])
     if to.report is not None and "attribution" not in given and "factors" not in given:

@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..options import Options, option
 from . import output
 from .commands import Written, command
@@ -40,11 +38,7 @@ class _Runs(Options):
     )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, _Runs, written=("json",))(runs)
-
-
+@command(_Runs, written=("json",))
 def runs(given: dict[str, Any], to: Written) -> None:
     """List runs of long commands: what each is, how far it came, and why it ended."""
     from ..verbs.runs import runs as run

@@ -5,25 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..verbs.model_options import StressOptions
 from . import output
 from .commands import Written, command
-from .places import going_on
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    command(app, StressOptions, written=("json", "report"))(stress)
-
-
+@command(StressOptions, written=("json", "report"), kept=True)
 def stress(given: dict[str, Any], to: Written) -> None:
     """Ask models about data whose shift grows: accuracy, Brier, ECE, and the estimate without labels beside them."""
     from ..verbs.stress import stress as run
 
-    output.check_page(to.report)
-    with going_on(output.KEPT), output.results(), output.progress_bar("predicting", lines=True) as progress:
+    with output.results(), output.progress_bar("predicting", lines=True) as progress:
         found = run(**given, argv=output.command_line(), progress=progress)
         told = found.to_dict()
         page, why = _page(Path(given["out"]))
@@ -38,10 +30,11 @@ def stress(given: dict[str, Any], to: Written) -> None:
 def _page(out: Path) -> tuple[str | None, list[str]]:
     """Where the page of the folder goes, and what is to be said of it; None where what draws it is absent."""
     from ..errors import MissingExtraError
+    from ..outputs.files import PAGES, check_outputs
 
     page = str(out / "report.html")
     try:
-        output.check_page(page)
+        check_outputs([page], PAGES)
     except MissingExtraError as error:
         return None, [f"No report: {error}"]
     return page, [f"Report: {page}"]

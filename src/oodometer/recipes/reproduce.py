@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..arguments import checked
-from ..engines import Engine, ProcessEngine, task_engine
+from ..engines import ProcessEngine, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..kernels import cores
+from ..options import verb
 from ..runs import Manifest, running
-from .base import Beside, Recipe, Report, StepRun, Workspace, run_steps
+from ..verbs.options import ReproduceOptions
+from .base import Beside, Recipe, StepRun, Workspace, run_steps
 from .workers import Origin, Tickets, usual_workers
 
 RECIPES = {
@@ -73,48 +73,15 @@ def find_recipe(paper: str) -> Recipe:
     return found
 
 
-@checked()
-def reproduce(
-    paper: str,
-    *,
-    scale: str = "small",
-    out: str | os.PathLike[str] | None = None,
-    only: Sequence[str] = (),
-    tasks: Sequence[str] = (),
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    report: Report | None = None,
-) -> Reproduction:
+@verb(ReproduceOptions)
+def reproduce(options: ReproduceOptions) -> Reproduction:
     """Follow the recipe of a paper; finished steps of an earlier run in the same folder are kept.
-
-    Parameters
-    ----------
-    paper :
-        Name of the recipe.
-    scale :
-        "small" (two cores, under half an hour a paper or a task) or "paper" (the paper's models and data, on a GPU).
-    out :
-        Folder for all files, by default ``reproduce/<paper>-<scale>``.
-    only :
-        Names of the models to work on, by default all.
-    tasks :
-        Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were finished
-        before in the same folder stay in the tables.
-    engine :
-        Where steps run as tasks, for a paper whose steps can be done side by side: "local" (one after another),
-        "processes", "ray", "spark", these two with an address after a colon, or an `Engine`. All workers must see
-        ``out``. By default no tasks, but processes of this machine. A task has one thread, so that the numbers are the
-        same to the last bit on every engine; they depend on the number of threads in the last digits.
-    workers :
-        Tasks at a time on the engine, by default one for each core, on a GPU one. Without ``engine``: processes that do
-        steps side by side; by default one for each core, at most 8 (4 on a GPU). Each trains with its share of the
-        threads. A script needs the usual ``if __name__ == "__main__":`` where there are several.
-    report :
-        Called with what is being done and the share of the work that is behind.
 
     Raises `UsageError` for an unknown paper, scale, model or task and for an engine or workers that a paper has no use
     for, `InputError` for an ``out`` that is no folder, `WorkError` where a worker died or does not see ``out``.
     """
+    paper, scale, only, tasks = options.paper, options.scale, options.only, options.tasks
+    out, engine, workers = options.out, options.engine, options.workers
     recipe = find_recipe(paper)
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
@@ -122,9 +89,9 @@ def reproduce(
     _check("task", tasks, recipe.tasks(scale), paper, scale)
     if workers is not None and workers < 1:
         raise UsageError(f"expected at least one worker, got {workers}")
-    for option, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
+    for name, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
         if value is not None and not recipe.side_by_side:
-            raise UsageError(f"{paper} does its steps one after another; leave --{option} out")
+            raise UsageError(f"{paper} does its steps one after another; leave --{name} out")
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
         raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
@@ -148,7 +115,7 @@ def reproduce(
     steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
     with running(Manifest(folder, about)) as manifest:
-        runs = run_steps(steps, workspace, report, beside, manifest)
+        runs = run_steps(steps, workspace, options.report, beside, manifest)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..arguments import checked
 from ..citations import BIBTEX, bibtex
 from ..errors import UsageError, near_names
+from ..options import verb
 from ..registry import MethodKind, find, named, names
+from .options import CiteOptions
 
 # What is our own, and whose results it is built on.
 _OWN = {
@@ -18,8 +19,8 @@ _OWN = {
 _KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator", "shift")
 
 
-@checked()
-def cite(method: str) -> str:
+@verb(CiteOptions)
+def cite(options: CiteOptions) -> str:
     """BibTeX of the paper behind a method (an estimator, score, metric, calibrator or shift), or under a key.
 
     "headline" gives what the headline rests on.
@@ -29,6 +30,7 @@ def cite(method: str) -> str:
     >>> cite("atc").splitlines()[0]
     '@inproceedings{garg2022,'
     """
+    method = options.method
     if method in _OWN:
         *words, keys = _OWN[method]
         return "\n".join([*(f"% {line}" for line in words), *map(bibtex, keys)])

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import anything, one_of, several_or_none
+from ..arguments import anything, judges_or_folder, one_of, several_or_none
 from ..options import Options, argument, option
-from .options import parse_classes, parse_mapping
+from .options import Level, Renaming, Watched, parse_classes, parse_mapping
 
 if TYPE_CHECKING:
+    from ..discriminators import Panel
     from ..engines import Engine
 
 _MODEL, _KNOWN, _RUN = "Model", "What is known", "Where it runs"
 
 
 # fmt: off
-class Tasks(Options):
+class Tasks(Watched):
     """Tasks of one thread."""
 
     engine: str | Engine | None = option(
@@ -32,9 +33,6 @@ class Tasks(Options):
     workers: int | None = option(
         default=None, group=_RUN, rare=True,
         help="Tasks at a time, in processes if no engine is named; by default one for each core, on a GPU one.",
-    )
-    progress: Callable[[int, int], None] | None = option(
-        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet."
     )
 
 
@@ -170,7 +168,15 @@ class ShiftDialogueOptions(ShiftTextOptions, Turns):
     """What `shift dialogue` is asked."""
 
 
-class Models(Options):
+class Device(Options):
+    """What networks run on."""
+
+    device: str | None = option(
+        default=None, group=_MODEL, rare=True, help="cpu or cuda; by default a GPU where one is there."
+    )
+
+
+class Models(Device):
     """How models from outside are opened."""
 
     gives: str | None = option(
@@ -252,9 +258,6 @@ class PredictOptions(Models, Tasks):
         default=None, flag="",
         help="The data whose responses these are drawn from, by default the same (of a shifted copy its source, so "
         "that both have the same).",
-    )
-    device: str | None = option(
-        default=None, group=_MODEL, rare=True, help="cpu or cuda; by default a GPU where one is there."
     )
     metric: str | None = option(
         default=None, help="Of a log: the metric or scorer that says what is right; f1>=0.5 for a score."
@@ -413,9 +416,6 @@ class RankOptions(Models, Tasks, Typed):
         "intervals are those of clusters. By itself where ids repeat.",
     )
     max_length: int | None = option(default=None, rare=True, help="Tokens of a text that are read, at most.")
-    device: str | None = option(
-        default=None, group=_MODEL, rare=True, help="cpu or cuda; by default a GPU where one is there."
-    )
     run_folder: str | Path | None = option(
         default=None, group=_RUN, path="folder", metavar="FOLDER",
         help="Keep answers and attributions here as they come: a run that was killed goes on.",
@@ -430,3 +430,137 @@ class RankOptions(Models, Tasks, Typed):
     seed: int = option(
         default=0, rare=True, help="Seed of draws, attributions and bootstraps."
     )
+
+
+class TrainOptions(Renaming, Device, Tasks):
+    """What `discriminate train` is asked."""
+
+    pairs: Any = argument(
+        kw_only=False, path="read", metavar="PAIRS...", many=True,
+        help="Rows of input, output and gold (or correct), one file or several; - is standard input.",
+        doc="One or several files, frames, mappings of arrays or records with ``input``, ``output`` and ``gold`` (or "
+        "``correct``). A row without an output is a right pair of its gold one.",
+    )
+    out: str | Path = argument(
+        kw_only=False, flag="--out", path="folder", metavar="FOLDER",
+        help="Folder for the judges.",
+        doc="Folder for the judges; a new one, or one of the very same training, which is then kept. While it lasts "
+        "the training lies beside it (``OUT.training``), and an interrupted one goes on from there.",
+    )
+    dev: Any = option(
+        default=None, path="read", metavar="FILE",
+        help="Labelled outputs of the model as it is now, held out; the judges' thresholds are set on them. By default "
+        "a tenth of the inputs of PAIRS, and thresholds of 0.5.",
+        doc="Rows, as ``pairs``, that choose the best weights and show what the judges are worth: labelled outputs of "
+        "the model as it is now. The judges' thresholds are set on their outputs, too (see `fit_thresholds`). None: a "
+        "tenth of the inputs of ``pairs``, drawn by the seed, with all their rows, and thresholds of 0.5.",
+    )
+    judges: int = option(
+        default=5,
+        help="How many judges.",
+        doc="How many, which differ in their first weights and in the order of the data.",
+    )
+    kind: str = option(
+        default="encoder",
+        help="encoder (cheap), encoder-decoder (answers Correct or Incorrect), or likelihood (a model of its own, "
+        "trained on gold: how probable it finds an output; with --dev FILE, PAIRS need no outputs).",
+        doc='"encoder" (a classifier of pairs), "encoder-decoder" (answers Correct or Incorrect, as in the paper), or '
+        '"likelihood" (a model of its own, trained on the right pairs, that says how probable it finds an output; '
+        "with ``dev``, which gives it a threshold, ``pairs`` need no outputs).",
+    )
+    source: str | None = option(
+        default=None, help="Pretrained model, a name on the hub or a path; by default a small one from scratch."
+    )
+    config: Mapping[str, Any] | None = option(default=None, flag="", help="Sizes of a model from scratch.")
+    head: str | None = option(
+        default=None, flag="",
+        help='What an encoder\'s verdict is read from: "tokens", every token of the output, which small encoders learn '
+        'better; or "mark", the mark before the pair. By default tokens from scratch, mark for a ``source``.',
+    )
+    pretraining: int = option(
+        default=0, flag="",
+        help="Passes over the right pairs in which an encoder from scratch learns to fill gaps, before all judges "
+        "start from it; 0 for none. See `pretrain`.",
+    )
+    epochs: int | None = option(default=None, help="Passes over the pairs.")
+    batch_size: int | None = option(default=None, rare=True, help="Pairs a step.")
+    learning_rate: float | None = option(default=None, flag="", help="Of the training; None for what suits the model.")
+    max_length: int = option(
+        default=512, rare=True,
+        help="Tokens of a pair that are read; longer ones are cut.",
+        doc="Tokens of a pair that are read; longer ones lose the end of their longer side and are counted.",
+    )
+    balance: float = option(default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all.")
+    metric: str = option(
+        default="exact",
+        help="exact (right or wrong), or a metric to predict: token-f1 or bleu.",
+        doc='"exact", or a metric that the judges learn to predict: "token-f1" or "bleu", against ``gold``.',
+    )
+    all_judges: bool = option(
+        default=False, flag="",
+        help="Whether to train the others where the first judge is no better than a coin on the held-out pairs; by "
+        "default the training ends there, and goes on from there when it is asked for all.",
+    )
+    level: float = option(default=0.95, flag="", help="Nominal coverage of the intervals.")
+    seed: int = option(default=0, help="Seed of the judges, of the held-out inputs and of all draws.")
+
+
+class JudgeOptions(Renaming, Device, Level, Watched):
+    """What `discriminate predict` is asked."""
+
+    judges: Panel | str | Path | Sequence[str | Path] | None = argument(
+        kw_only=False, flag="", check=judges_or_folder,
+        help="The folder that `train_judges` wrote, several of them (judges of different kinds that vote together), or "
+        "a `Panel`; None where ``existing`` ones are enough, or where the rows hold columns ``p_correct_<judge>`` from "
+        "an earlier call: then nobody is asked.",
+    )
+    outputs: Any = argument(
+        kw_only=False, flag="",
+        help="File, frame, mapping of arrays or record with ``input`` and ``output``; ``gold`` or ``correct`` where "
+        "known. An output that is empty or null is judged Incorrect without asking. Votes that the rows have already "
+        "count as further judges, unless they are of judges of the same names, which are asked anew.",
+    )
+    out: str | Path | None = option(
+        default=None, path="written", metavar="FILE",
+        help="Write the rows with their votes to this file; of several OUTPUTS into this folder.",
+        doc="File for the rows with their votes and P(Correct) by each judge, all other columns kept: .jsonl, .csv, "
+        ".parquet, .arrow or .npz. Interrupted, the answers of the judges that are done are kept beside it.",
+    )
+    agree: int | None = option(
+        default=None,
+        help="Judges that must accept, a majority; all by default.",
+        doc="How many judges must accept for the lower bound, a majority; all by default.",
+    )
+    calibrate: Any = option(
+        default=None, path="read", metavar="FILE",
+        help="Labelled outputs of the same model (gold or correct): each judge accepts as often as they are right.",
+        doc="Rows as ``outputs``, of the same model, with ``gold`` or ``correct``: each judge then accepts outputs "
+        "from the P(Correct) on from which it accepts as many of these as are right (see `fit_thresholds`). By "
+        "default the thresholds that the folder keeps (``dev`` of `train_judges`), else 0.5, as in the paper.",
+    )
+    threshold: float | None = option(
+        default=None,
+        help="Accept from this P(Correct) on; the paper's is 0.5, and the default without labelled outputs.",
+        doc="One number for all judges in their place; 0.5 is the paper's.",
+    )
+    with_confidence: bool = option(
+        default=False,
+        help="The rows' own confidence votes as well; its threshold is calibrated.",
+        doc="Whether the rows' own confidence votes as well, from the threshold on that ``calibrate`` gives it (ATC): "
+        "a judge of another kind, which fails on other rows.",
+    )
+    pseudo_labels: str | Path | None = option(
+        default=None, path="written", metavar="FILE",
+        help="Write accepted rows as input and gold to this file, to train a model on.",
+        doc="File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.",
+    )
+    existing: Sequence[str] = option(
+        default=(), flag="--judge",
+        help="A Hugging Face classifier as a further judge, by name or path; may be repeated.",
+    )
+    judge_labels: Sequence[str] = option(
+        default=(), flag="--judge-label", rare=True,
+        help="Its label that means Correct; once for all, or once for each judge.",
+    )
+    max_length: int = option(default=512, flag="", help="Tokens of a pair that the ``existing`` ones read.")
+    seed: int = option(default=0, flag="", help="Seed of draws for intervals.")

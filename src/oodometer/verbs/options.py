@@ -124,19 +124,24 @@ class Where(Options):
     )
 
 
-class Reading(Options):
+class Renaming(Options):
+    """What columns are called."""
+
+    mapping: Mapping[str, str] | None = option(
+        default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
+        flag="--map --mapping",
+        help="Rename a column, theirs=ours.",
+        doc="Columns to rename in any of the files, {theirs: ours}.",
+    )
+
+
+class Reading(Renaming):
     """How files are read."""
 
     classes: Sequence[int | str] | None = option(
         default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.",
         doc="Names of the classes in the order of the probabilities.",
-    )
-    mapping: Mapping[str, str] | None = option(
-        default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
-        flag="--map --mapping",
-        help="Rename a column, theirs=ours.",
-        doc="Columns to rename in any of the files, {theirs: ours}.",
     )
     positive: str | None = option(
         default=None, group=_ROWS, place="read", metavar="COLUMN",
@@ -165,7 +170,15 @@ class Features(Options):
     )
 
 
-class Running(Options):
+class Watched(Options):
+    """Who hears how far the work came."""
+
+    progress: Callable[[int, int], None] | None = option(
+        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet."
+    )
+
+
+class Running(Watched):
     """Where the work is done, and what is kept of it."""
 
     engine: str | Engine = option(
@@ -187,9 +200,6 @@ class Running(Options):
         "that have grown (a folder of files) only new files are read; the result is that of a run from the start. "
         "Parts are read anew where their file, the reference, the options that shape what is learnt, or the version "
         "of this package has changed.",
-    )
-    progress: Callable[[int, int], None] | None = option(
-        default=None, flag="", help="Called with (parts done, parts in all)."
     )
 
 
@@ -573,3 +583,67 @@ class DiagnoseOptions(Pair, Where, Reading, Features, Running):
         default=0, group=_RUN, rare=True,
         help="Seed of the bootstraps and of the classifier's folds.",
     )
+
+
+class ReproduceOptions(Options):
+    """What `reproduce` is asked."""
+
+    paper: str = argument(kw_only=False, help="Name of the paper, such as selective-answering.")
+    scale: str = option(
+        default="small",
+        help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models).",
+        doc='"small" (two cores, under half an hour a paper or a task) or "paper" (the paper\'s models and data, on a '
+        "GPU).",
+    )
+    out: str | Path | None = option(
+        default=None, path="folder", metavar="FOLDER",
+        help="Folder for all files; by default reproduce/PAPER-SCALE.",
+        doc="Folder for all files, by default ``reproduce/<paper>-<scale>``.",
+    )
+    only: Sequence[str] = option(
+        default=(), help="Only this model; may be repeated.", doc="Names of the models to work on, by default all."
+    )
+    tasks: Sequence[str] = option(
+        default=(), flag="--task",
+        help="Only this task of a paper that has tasks, such as cogs; may be repeated.",
+        doc="Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were "
+        "finished before in the same folder stay in the tables.",
+    )
+    engine: str | Engine | None = option(
+        default=None,
+        help="Where steps run as tasks of one thread each: processes, ray or spark, with an address ray:HOST:PORT, "
+        "spark:spark://HOST:PORT; local: here, one after another. All workers must see the folder. By default no "
+        "tasks: processes of this machine.",
+        doc='Where steps run as tasks, for a paper whose steps can be done side by side: "local" (one after another), '
+        '"processes", "ray", "spark", these two with an address after a colon, or an `Engine`. All workers must see '
+        "``out``. By default no tasks, but processes of this machine. A task has one thread, so that the numbers are "
+        "the same to the last bit on every engine; they depend on the number of threads in the last digits.",
+    )
+    workers: int | None = option(
+        default=None,
+        help="Processes that do steps side by side, for a paper whose steps can be, or tasks at a time; by default one "
+        "for each core.",
+        doc="Tasks at a time on the engine, by default one for each core, on a GPU one. Without ``engine``: processes "
+        "that do steps side by side; by default one for each core, at most 8 (4 on a GPU). Each trains with its share "
+        'of the threads. A script needs the usual ``if __name__ == "__main__":`` where there are several.',
+    )
+    report: Callable[[str, float], None] | None = option(
+        default=None, flag="", check=check_of("report", "Report"),
+        help="Called with what is being done and the share of the work that is behind.",
+    )
+
+
+class DemoOptions(Watched):
+    """What `demo` is asked."""
+
+    out: str | Path = argument(
+        kw_only=False, default="demo", flag="--out", path="folder", metavar="FOLDER",
+        help="Folder for the prediction files and the report.",
+    )
+    seed: int = option(default=0, flag="", help="Seed of the networks and of the drift.")
+
+
+class CiteOptions(Options):
+    """What `cite` is asked."""
+
+    method: str = argument(kw_only=False, help="A method, or a BibTeX key.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import pairwise
@@ -11,14 +10,15 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arguments import checked
 from ...arrays import Array, softmax
 from ...errors import WorkError
+from ...options import verb
 from ...predictions import Predictions
 from ...results import percent
 from ...results.estimation import Estimation
 from ...store import write_predictions
 from ..estimate import estimate
+from ..options import DemoOptions
 
 _EPOCHS, _BATCH = 80, 200
 _RATE, _PENALTY = 0.005, 1e-4
@@ -169,8 +169,8 @@ class Demo:
         }
 
 
-@checked()
-def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Demo:
+@verb(DemoOptions)
+def demo(options: DemoOptions) -> Demo:
     """Train a small ensemble on handwritten digits, let the test images drift, estimate without labels.
 
     Writes to ``out``: ``reference.parquet`` (labelled), ``target_<severity>.parquet`` (no labels) and
@@ -183,7 +183,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, in
     >>> [s.severity for s in found.steps]
     [0, 1, 2, 3, 4, 5]
     """
-    folder = Path(out)
+    folder, seed = Path(options.out), options.seed
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -202,8 +202,8 @@ def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, in
         argv = f"oodometer estimate {reference} {target} --labels {truth}"
         found = replace(estimate(reference, target, labels=truth, seed=seed), argv=argv)
         steps.append(Step(severity, _name(drift), found, (target, truth)))
-        if progress is not None:
-            progress(severity + 1, len(_DRIFT))
+        if options.progress is not None:
+            options.progress(severity + 1, len(_DRIFT))
     return Demo(reference, tuple(steps), seed)
 
 

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...arguments import checked, judges_or_folder, named_in, texts
 from ...arrays import Array
-from ...discriminators import HALF, Panel
+from ...discriminators import HALF
 from ...errors import InputError
 from ...metrics.votes import check_agree
+from ...options import verb
 from ...predictions import Predictions
 from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.files import format_of
+from ..model_options import JudgeOptions
 from ..opening import Opener
 from .judged import JudgedOutputs, PseudoLabels, metric_numbers, vote_numbers, with_slack
 from .judged import pseudo_labels as accepted_outputs
 from .jury import Jury, asking, judging_home, jury_of, own_confidence
-from .options import JudgingOptions
+from .options import check_judging
 from .pairs import METRICS, TextRows, read_texts
 from .thresholding import (
     calibrated,
@@ -40,60 +41,9 @@ from .worth import outside
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@checked(judges=judges_or_folder, judge_labels=texts)
-def judge_outputs(
-    judges: Panel | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
-    outputs: Any,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    agree: int | None = None,
-    calibrate: Any = None,
-    threshold: float | None = None,
-    with_confidence: bool = False,
-    pseudo_labels: str | os.PathLike[str] | None = None,
-    existing: Sequence[str] = (),
-    judge_labels: Sequence[str] = (),
-    max_length: int = 512,
-    level: float = 0.95,
-    seed: int = 0,
-    mapping: Mapping[str, str] | None = None,
-    device: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> JudgedOutputs:
+@verb(JudgeOptions)
+def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     """Let judges vote on outputs: accuracy between bounds, without labels.
-
-    Parameters
-    ----------
-    judges :
-        The folder that `train_judges` wrote, several of them (judges of different kinds that vote together), or a
-        `Panel`; None where ``existing`` ones are enough, or where the rows
-        hold columns ``p_correct_<judge>`` from an earlier call: then nobody is asked.
-    outputs :
-        File, frame, mapping of arrays or record with ``input`` and ``output``; ``gold`` or ``correct`` where known. An
-        output that is empty or null is judged Incorrect without asking. Votes that the rows have already count as
-        further judges, unless they are of judges of the same names, which are asked anew.
-    out :
-        File for the rows with their votes and P(Correct) by each judge, all other columns kept: .jsonl, .csv, .parquet,
-        .arrow or .npz. Interrupted, the answers of the judges that are done are kept beside it.
-    agree :
-        How many judges must accept for the lower bound, a majority; all by default.
-    calibrate :
-        Rows as ``outputs``, of the same model, with ``gold`` or ``correct``: each judge then accepts outputs from the
-        P(Correct) on from which it accepts as many of these as are right (see `fit_thresholds`). By default the
-        thresholds that the folder keeps (``dev`` of `train_judges`), else 0.5, as in the paper.
-    threshold :
-        One number for all judges in their place; 0.5 is the paper's.
-    with_confidence :
-        Whether the rows' own confidence votes as well, from the threshold on that ``calibrate`` gives it (ATC): a judge
-        of another kind, which fails on other rows.
-    pseudo_labels :
-        File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
-    existing, judge_labels :
-        Hugging Face classifiers as further judges, by hub name or path, and their label that means Correct.
-    max_length :
-        Tokens of a pair that the existing ones read.
-    level, seed, mapping, device, progress :
-        As in `train_judges`.
 
     With thresholds, the interval of the estimate also holds what their labelled rows leave open. The bounds are
     empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
@@ -105,17 +55,18 @@ def judge_outputs(
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    given = dict(locals())
-    options = JudgingOptions(**named_in(JudgingOptions, given), pseudo=pseudo_labels, labels=judge_labels)
+    check_judging(options)
+    judges, outputs, out, pseudo_labels = options.judges, options.outputs, options.out, options.pseudo_labels
+    calibrate, level, seed = options.calibrate, options.level, options.seed
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
     rows, labels = _rows(outputs, options)
     jury = jury_of(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
-    check_agree(agree, len(jury.names) + further)
+    check_agree(options.agree, len(jury.names) + further)
     home = None if out is None else judging_home(out)
     about = {"verb": "discriminate predict", **places_said(judges=judges, outputs=outputs, out=out)}
     with passing(home, about) as run:
-        with asking(jury.members, *_pairs(rows, labels), home=home, run=run, progress=progress) as asked:
+        with asking(jury.members, *_pairs(rows, labels), home=home, run=run, progress=options.progress) as asked:
             for judge, told in asked.unanswered():
                 asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
         said = _said(jury, asked.said, rows, labels)
@@ -153,7 +104,7 @@ def judge_outputs(
         )
 
 
-def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | None]:
+def _rows(outputs: Any, options: JudgeOptions) -> tuple[TextRows, TextRows | None]:
     """The rows to be judged, and the labelled ones; `InputError` where they have no outputs."""
     opener = Opener(options.mapping)
     rows = read_texts(outputs, opener, options.mapping, everything=True)
@@ -199,7 +150,7 @@ def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
 
 
 def _judged(
-    record: Predictions, rows: TextRows, said: Array, jury: Jury, options: JudgingOptions
+    record: Predictions, rows: TextRows, said: Array, jury: Jury, options: JudgeOptions
 ) -> tuple[Predictions, dict[str, Any], list[str]]:
     """The record with what the judges said, the numbers that it amounts to, and warnings."""
     if jury.metric != "exact":

@@ -22,8 +22,8 @@ from ...models.torch.library import idle_threads
 from ...runs import Manifest
 from ...scores import natural_confidence
 from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
+from ..model_options import JudgeOptions
 from .folder import noting_cuts, open_judges, revived
-from .options import JudgingOptions
 from .pairs import TextRows
 from .thresholding import Acceptance, probability_columns, thresholds_of_folder
 from .worth import judge_names
@@ -189,7 +189,7 @@ class Jury:
     confidence: bool = False
 
 
-def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
+def jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     """Judges of folders, of a `Panel`, existing classifiers, or the answers that the rows hold; `UsageError` for none.
 
     Judges of several folders vote together. Their thresholds are those that the folders keep, where these were set on
@@ -202,7 +202,9 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
         found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
     elif judges is not None:
         found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
-    existing = existing_judges(options.existing, options.labels, max_length=options.max_length, device=options.device)
+    existing = existing_judges(
+        options.existing, options.judge_labels, max_length=options.max_length, device=options.device
+    )
     for one in existing:
         found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
     if options.threshold is not None:
@@ -223,12 +225,12 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
         raise UsageError(f"thresholds are for judges of right and wrong; these predict {metric}")
     if metric != "exact" and options.with_confidence:
         raise UsageError(f"confidence votes on right and wrong; the judges of the folder predict {metric}")
-    if metric != "exact" and options.pseudo is not None:
+    if metric != "exact" and options.pseudo_labels is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
     return _with_confidence(Jury(found, judge_names([one for one, _ in found]), metric, held, accept), options)
 
 
-def _with_confidence(jury: Jury, options: JudgingOptions) -> Jury:
+def _with_confidence(jury: Jury, options: JudgeOptions) -> Jury:
     """The jury with the confidence as its last voter where that was asked for, and the rows do not hold its answers."""
     if not options.with_confidence or CONFIDENCE in jury.names:
         return jury

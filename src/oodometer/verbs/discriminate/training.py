@@ -13,31 +13,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arguments import checked, named_in
 from ...arrays import Array
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.pair_encoder import TRAINING
-from ...engines import Engine, task_engine
+from ...engines import task_engine
 from ...errors import InputError, UsageError, WorkError
 from ...metrics.one_vs_rest import roc_auc
 from ...models.artifacts import fingerprint
+from ...models.base import Progress
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
+from ...options import verb
 from ...results import plain
 from ...results.shown import Shown
 from ...results.view import View
 from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
+from ..model_options import TrainOptions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
-from .options import KINDS, Progress, TrainingOptions
+from .options import check_training, in_tasks, untrained
 from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
 from .thresholding import calibrated, labelled, shortest
 from .worth import judge_names, no_better_than_a_coin, worth
-
-__all__ = ["KINDS", "TrainedJudges", "train_judges"]
-
 
 POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
@@ -140,79 +139,9 @@ class TrainedJudges(Shown):
         }
 
 
-@checked()
-def train_judges(
-    pairs: Any,
-    out: str | os.PathLike[str],
-    *,
-    dev: Any = None,
-    judges: int = 5,
-    kind: str = "encoder",
-    source: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    head: str | None = None,
-    pretraining: int = 0,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    learning_rate: float | None = None,
-    max_length: int = 512,
-    balance: float = 1.0,
-    metric: str = "exact",
-    all_judges: bool = False,
-    level: float = 0.95,
-    seed: int = 0,
-    mapping: Mapping[str, str] | None = None,
-    device: str | None = None,
-    engine: str | Engine | None = None,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> TrainedJudges:
+@verb(TrainOptions)
+def train_judges(options: TrainOptions) -> TrainedJudges:
     """Train judges that tell right outputs from wrong ones, and say what they are worth.
-
-    Parameters
-    ----------
-    pairs :
-        One or several files, frames, mappings of arrays or records with ``input``, ``output`` and ``gold`` (or
-        ``correct``). A row without an output is a right pair of its gold one; see `pairs_of`.
-    out :
-        Folder for the judges; a new one, or one of the very same training, which is then kept. While it lasts the
-        training lies beside it (``OUT.training``), and an interrupted one goes on from there.
-    dev :
-        Rows, as ``pairs``, that choose the best weights and show what the judges are worth: labelled outputs of the
-        model as it is now. The judges' thresholds are set on their outputs, too (see `fit_thresholds`). None: a tenth
-        of the inputs of ``pairs``, drawn by the seed, with all their rows, and thresholds of 0.5.
-    judges :
-        How many, which differ in their first weights and in the order of the data.
-    kind :
-        "encoder" (a classifier of pairs), "encoder-decoder" (answers Correct or Incorrect, as in the paper), or
-        "likelihood" (a model of its own, trained on the right pairs, that says how probable it finds an output; with
-        ``dev``, which gives it a threshold, ``pairs`` need no outputs).
-    source, config :
-        Hub name or path of a pretrained model, or sizes of one from scratch; a small one by default.
-    head :
-        What an encoder's verdict is read from: "tokens", every token of the output, which small encoders learn better;
-        or "mark", the mark before the pair. None: tokens from scratch, mark for a ``source``.
-    pretraining :
-        Passes over the right pairs in which an encoder from scratch learns to fill gaps, before all judges start from
-        it; 0 for none. See `pretrain`.
-    epochs, batch_size, learning_rate :
-        Of the training; None for what suits the model.
-    max_length :
-        Tokens of a pair that are read; longer ones lose the end of their longer side and are counted.
-    balance :
-        Most wrong pairs for each right one, 0 for all.
-    metric :
-        "exact", or a metric that the judges learn to predict: "token-f1" or "bleu", against ``gold``.
-    all_judges :
-        Whether to train the others where the first judge is no better than a coin on the held-out pairs (see
-        `stop_at_a_coin`); by default the training ends there, and goes on from there when it is asked for all.
-    level, seed, mapping, device :
-        Of the intervals; of all draws; {their column: our column}; "cpu" or "cuda".
-    engine, workers :
-        Each judge as a task: "processes", "ray", "spark"; how many at a time. Every network then has one thread, so
-        that the judges are the same to the last bit on all engines. By default one after another, with all threads.
-    progress :
-        Called with (done, all).
 
     Raises `InputError` for rows that cannot be judged or that are all right, `UsageError` for a call that makes no
     sense, `WorkError` where the first judge is a coin, `MissingExtraError` without torch. Source: Yao and Koller
@@ -222,13 +151,13 @@ def train_judges(
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    given = dict(locals())
-    plan = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    options = TrainingOptions(**named_in(TrainingOptions, given), training=plan)
-    data = _data(pairs, dev, options)
-    settings = {"kind": kind, "seed": seed, **options.judge(0).options()}
-    if pretraining:
-        settings["pretraining"] = pretraining
+    check_training(options)
+    pairs, out, judges, metric = options.pairs, options.out, options.judges, options.metric
+    level, seed = options.level, options.seed
+    data = _data(options)
+    settings = {"kind": options.kind, "seed": seed, **untrained(options, None, 0).options()}
+    if options.pretraining:
+        settings["pretraining"] = options.pretraining
     home = Path(os.path.abspath(out))
     learnt = [[one.inputs, one.outputs, one.targets.tolist()] for one in (data.learnt, data.held)]
     training = fingerprint({**settings, "judges": judges, "metric": metric, "data": learnt})
@@ -250,7 +179,7 @@ def train_judges(
     with passing(training_home(home), {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}) as run:
         panel, cuts = _panel(data, training_home(home), options, run)
         with _threads(options), noting_cuts(None):
-            told = _part(progress, 1 - _HELD, 1.0)
+            told = _part(options.progress, 1 - _HELD, 1.0)
             found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
             thresholds, why = _thresholds(panel, data.outputs, options)
         warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found), *why)
@@ -275,8 +204,9 @@ class _Data(NamedTuple):
     outputs: TextRows | None
 
 
-def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
-    metric, balance, seed = options.metric, options.balance, options.seed
+def _data(options: TrainOptions) -> _Data:
+    pairs, dev, metric = options.pairs, options.dev, options.metric
+    balance, seed = options.balance, options.seed
     opener = Opener(options.mapping)
     files = [
         read_texts(one, opener, options.mapping, needs=_NEEDS)
@@ -308,9 +238,7 @@ def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
     return _Data(learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings, away)
 
 
-def _thresholds(
-    panel: Panel, rows: TextRows | None, options: TrainingOptions
-) -> tuple[dict[str, Any] | None, list[str]]:
+def _thresholds(panel: Panel, rows: TextRows | None, options: TrainOptions) -> tuple[dict[str, Any] | None, list[str]]:
     """The judges' thresholds from the held-out outputs whose truth is known, and why there are none."""
     if rows is None or rows.outputs is None or options.metric != "exact":
         return None, []
@@ -327,16 +255,17 @@ def _thresholds(
         return None, [f"the judges accept from P(Correct) 0.5 on: {error}"]
 
 
-def _panel(data: _Data, state: Path, options: TrainingOptions, run: Manifest | None) -> tuple[Panel, list[str]]:
+def _panel(data: _Data, state: Path, options: TrainOptions, run: Manifest | None) -> tuple[Panel, list[str]]:
     """The trained judges, and what was said of pairs that are too long; ``state`` holds an unfinished training."""
-    make: Callable[[int], Discriminator] = options.judge
+    asked = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
+    make: Callable[[int], Discriminator] = partial(untrained, asked, None)
     learnt, held, first = data.learnt, data.held, _PRETRAINED if options.pretraining else 0.0
     # One for both calls below: a cluster is started once.
-    runner = task_engine(options.engine, options.workers, gpu=options.in_tasks and on_gpu(options.device))
+    runner = task_engine(options.engine, options.workers, gpu=in_tasks(options) and on_gpu(options.device))
     with _threads(options), noting_cuts(state) as cuts:
         if options.pretraining:
             start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
-            make = partial(options.judge, start=str(start))
+            make = partial(untrained, asked, str(start))
         seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
         noted = _Noted(run, options.judges)
 
@@ -359,7 +288,7 @@ def _panel(data: _Data, state: Path, options: TrainingOptions, run: Manifest | N
     return panel, cuts
 
 
-def _pretrained(pairs: Pairs, state: Path, options: TrainingOptions, progress: Progress | None) -> Path:
+def _pretrained(pairs: Pairs, state: Path, options: TrainOptions, progress: Progress | None) -> Path:
     """An encoder that has learnt the right pairs, in the folder of the training."""
     right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
     if not right:
@@ -395,9 +324,9 @@ def _part(progress: Progress | None, start: float, stop: float) -> Progress | No
     return tell
 
 
-def _threads(options: TrainingOptions) -> AbstractContextManager[None]:
+def _threads(options: TrainOptions) -> AbstractContextManager[None]:
     """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
-    return one_torch_thread() if options.in_tasks else idle_threads()
+    return one_torch_thread() if in_tasks(options) else idle_threads()
 
 
 class _Noted:
