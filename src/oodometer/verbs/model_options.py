@@ -306,8 +306,10 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         doc="Column of the truth, by default ``label``. Without labels in the data there are only estimates, and a "
         "labelled ``reference`` is needed.",
     )
-    column: str | None = option(default=None, help="Where the text or the turns stand.")
-    where: str | Sequence[str] = option(default=(), help="Only rows with COLUMN=VALUE; may be repeated.")
+    column: str | None = option(default=None, rare=True, help="Where the text or the turns stand.")
+    where: str | Sequence[str] = option(
+        default=(), rare=True, help="Only rows with COLUMN=VALUE; may be repeated."
+    )
     reference: str | Path | None = option(
         default=None, path="read", metavar="FILE",
         help="Labelled rows that the estimates rest on; by default a half of DATA.",
@@ -315,7 +317,7 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         "of the data, drawn by the seed with conversations whole; the other half is shifted.",
     )
     reference_where: str | Sequence[str] = option(default=(), flag="", help="Only reference rows with COLUMN=VALUE.")
-    rows: int | None = option(default=None, help="Only so many rows of DATA, drawn by the seed.")
+    rows: int | None = option(default=None, rare=True, help="Only so many rows of DATA, drawn by the seed.")
     candidates: int = option(
         default=10, flag="",
         help="How many a response without candidates gets, drawn by the seed from all responses of its file: the same "

@@ -53,11 +53,10 @@ def in_tasks(options: TrainOptions) -> bool:
 
 def untrained(options: TrainOptions, start: str | None, seed: int) -> Discriminator:
     """The untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
-    scratch = options.source is None
     more: dict[str, Any] = {"max_length": options.max_length, "device": options.device}
 
     def judge(how: Any, source: str | None) -> Any:
-        sizes = dict(options.config or {}) if scratch else None
+        sizes = dict(options.config or {}) if source is None else None
         if options.kind == "likelihood":
             longest = options.max_length
             return LikelihoodDiscriminator(
@@ -65,10 +64,10 @@ def untrained(options: TrainOptions, start: str | None, seed: int) -> Discrimina
             )
         if options.kind == "encoder-decoder":
             return GenerativeDiscriminator(source, config=sizes, tokens="pieces", training=how, **more)
-        sizes = dict(options.config or SMALL) if scratch else None
+        sizes = dict(options.config or SMALL) if source is None else None
         if options.metric != "exact":
             return RegressionDiscriminator(source, config=sizes, training=how, **more)
-        verdict = options.head or ("tokens" if scratch else "mark")
+        verdict = options.head or ("tokens" if options.source is None else "mark")
         return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
 
     usual = judge(None, options.source)
