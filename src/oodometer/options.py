@@ -120,13 +120,21 @@ class Options:
                 object.__setattr__(self, name, (about.check or check_of(name, field.type))(name, value))
 
 
-def declared(record: Any) -> Iterator[tuple[str, dataclasses.Field[Any], About]]:
+Declared = tuple[str, "dataclasses.Field[Any]", About]
+
+
+def declared(record: Any) -> Iterator[Declared]:
     """Name, field and declaration of each option: positional ones, the record's own, those of its groups in order."""
     fields = {one.name: one for one in dataclasses.fields(record) if "about" in one.metadata}
     positional = [name for name, one in fields.items() if not one.kw_only]
     groups = [name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields]
     for name in dict.fromkeys((*positional, *groups)):
         yield name, fields[name], fields[name].metadata["about"]
+
+
+def spelt(name: str, about: About) -> list[str]:
+    """How a shell spells an option."""
+    return (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
 
 
 def placed(record: Any, *places: str) -> list[str]:

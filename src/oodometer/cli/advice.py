@@ -11,8 +11,8 @@ import numpy as np
 from ..arrays import Array
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
+from ..options import Declared, spelt
 from ..store.columns import WIDE, as_options, likely_columns
-from .commands import Declared, spelt
 
 _TRUTH = ("label", "correct")
 _OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")

@@ -13,13 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ..options import About, Options, declared, option
+from ..options import About, Declared, Options, declared, option, spelt
 from . import output
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
 _ALL_TAKE = "Every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
-
-Declared = tuple[str, "Field[Any]", About]
 
 app = typer.Typer(
     name="oodometer",
@@ -157,11 +155,6 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, told])
-
-
-def spelt(name: str, about: About) -> list[str]:
-    """How a shell spells an option."""
-    return (f"--{name.replace('_', '-')}" if about.flag is None else about.flag).split()
 
 
 def _help_all(context: typer.Context, wanted: bool) -> None:
