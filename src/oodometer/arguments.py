@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import json
@@ -23,16 +22,6 @@ Check = Callable[[str, Any], Any]
 
 MOST_WORKERS = 4096
 _LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
-
-
-def named_in(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that a record of options has a field for.
-
-    >>> from dataclasses import make_dataclass
-    >>> named_in(make_dataclass("Options", ["level"]), {"level": 0.9, "reference": "a.csv"})
-    {'level': 0.9}
-    """
-    return {one.name: given[one.name] for one in dataclasses.fields(cls) if one.name in given}
 
 
 def _wrong(name: str, expected: str, value: Any) -> UsageError:
