@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..models.sent import SentModel, stamp_of
 from ..store.files import ENDINGS
 
 
@@ -47,6 +48,17 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
 def said_model(model: Any) -> str:
     """A model as a result names where it came from: its path, or the name of the object."""
     return str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
+
+
+def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentModel]:
+    """The models as they travel to workers; `UsageError` for one that has no path."""
+    other = next((one for one in models if not isinstance(one, (str, os.PathLike))), None)
+    if other is not None:
+        raise UsageError(
+            f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
+            "or leave engine and workers out"
+        )
+    return [SentModel(os.fspath(one), stamp_of(one), options) for one in models]
 
 
 def _short(model: Any) -> str:

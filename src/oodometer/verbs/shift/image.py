@@ -6,9 +6,10 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,59 +18,170 @@ import numpy as np
 from ...arrays import Array
 from ...datasets.images import decode_image, image_files
 from ...datasets.reading import ArrayExamples, Columns
-from ...engines import run_tasks, task_engine
+from ...engines import Engine, run_tasks, task_engine
 from ...errors import InputError, UsageError
 from ...options import verb
-from ...results.shifting import Shifting
-from ...shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
+from ...results.shifting import ShiftedCopy, Shifting
+from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...shifts.image.filters import pillow_image
-from ...store import together, write_atomic, write_result
-from ...store.artifact_cache import content_of
+from ...store import write_atomic
+from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
 from ..model_options import ShiftImageOptions
-from .job import MANIFEST, Job, filling, manifest, outcome
+from .job import MANIFEST, FileJob, Job, deviations, kinds_and_severities
 
+ALL = "all"
 STRETCH = 64  # images of a task
 _BYTES = 2**25  # of pixels that are held at once
+_VALUES = 2**24  # pixel values of an array that are shifted and written at once
 _LOSSLESS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".webp": "WEBP"}
-Skipped = tuple[tuple[str, str], ...]
+Skipped = list[tuple[str, str]]
 
 
-def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
-    """Shift a folder; rows of a copy, what was left out, and the place and manifest of each copy."""
-    files = image_files(job.source)
-    names = written_names([one.relative_to(job.source) for one in files])
-    stamp = [[str(one), content_of(one)] for one in files]
-    fingerprint = job.fingerprint(stamp)
-    skipped: Skipped = ()
-    with filling(job.out, fingerprint, job.about) as (part, run):
-        job = replace(job, run=run)
-        made = _folder_in_tasks(job, files, names, part) if job.engine is not None else {}
-        for number, (shift, severity) in enumerate(job.shifts):
-            place = job.folder(part, shift, severity)
-            done = number * len(files)
-            if (place / MANIFEST).is_file():
-                before = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-                skipped = tuple((one["name"], one["why"]) for one in before["skipped"])
-            else:
-                skipped = made[number] if number in made else _shift_all(job, number, files, names, place)
-                if len(skipped) == len(files):
-                    got = f"{len(files)} files, of which none decodes"
-                    raise InputError("images", got=got, remedy="check what wrote them", file=str(job.source))
-                told = manifest(
-                    job,
-                    shift,
-                    severity,
-                    fingerprint,
-                    len(files) - len(skipped),
-                    skipped,
-                    files="the names of the source; JPEG and GIF as PNG, all without loss",
-                )
-                write_atomic(place / MANIFEST, told)
-            job.tell(done + len(files), len(job.shifts) * len(files))
-            job.finished(done + len(files), len(job.shifts) * len(files))
-    places = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
-    return len(files) - len(skipped), skipped, [(one, one / MANIFEST) for one in places]
+def _fingerprint(job: Job, stamp: Any) -> str:
+    """A short name of source and settings: the same job writes the same pixels."""
+    settings = {
+        "source": stamp,
+        "shifts": [[shift.name, severity] for shift, severity in job.copies],
+        "seed": job.options.seed,
+        "skip": job.options.on_error == "skip",
+        "version": __version__,
+    }
+    return checksum(json.dumps(settings, sort_keys=True, default=str))
+
+
+def _manifest(job: Job, number: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any) -> dict[str, Any]:
+    """How a copy was made."""
+    shift, severity = job.copies[number]
+    return {
+        "version": __version__,
+        "command": job.command,
+        "argv": job.options.argv,
+        "source": str(job.source),
+        "fingerprint": fingerprint,
+        "kind": shift.name,
+        "severity": severity,
+        "constants": shift.constants[severity - 1],
+        "lengths": "in pixels of an image whose shorter side is 32; multiplied by the shorter side / 32",
+        "deviation": shift.deviation,
+        "citation": shift.citation,
+        "seed": job.options.seed,
+        "rows": rows,
+        **more,
+        "skipped": [{"name": name, "why": why} for name, why in skipped],
+    }
+
+
+def _as_text(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Part of a copy: which one, where it goes, and its images by row, file and name as written."""
+
+    number: int
+    home: Path
+    first: int
+    files: Sequence[Path]
+    names: Sequence[Path]
+
+
+@dataclass(eq=False)
+class _FolderJob(Job):
+    """Shifts a folder: a task shifts a stretch of images, on whatever machine, and gives what did not decode."""
+
+    def __call__(self, one: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None) -> Skipped:
+        """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
+
+        Neighbours go through the shift together, as many as fit into so much memory.
+        """
+        shift, severity = self.copies[one.number]
+        skipped: Skipped = []
+        rows: list[int] = []
+        images: list[Array] = []
+
+        def write() -> None:
+            if rows:
+                shifted = shift.apply(images, severity, seed=self.options.seed, first_row=rows[0])
+                for row, image in zip(rows, shifted, strict=True):
+                    _write(image, one.home / one.names[row - one.first])
+                tell(rows[-1] + 1, len(rows))
+            rows.clear()
+            images.clear()
+
+        size = 0
+        for row, (file, name) in enumerate(zip(one.files, one.names, strict=True), one.first):
+            if (one.home / name).is_file():
+                continue
+            try:
+                image = decode_image(file)
+            except ValueError as error:
+                if self.options.on_error != "skip":
+                    remedy = "mend it, or leave such images out with --on-error skip"
+                    raise InputError("an image", got=str(error), remedy=remedy, file=str(file)) from error
+                skipped.append((file.relative_to(self.source).as_posix(), str(error)))
+                continue
+            if rows and row > rows[-1] + 1:
+                write()
+            rows.append(row)
+            images.append(image)
+            size += image.nbytes
+            if size >= _BYTES:
+                write()
+                size = 0
+        write()
+        return skipped
+
+    def run(self, engine: Engine | None) -> dict[str, Any]:
+        """Write all copies; the manifest of the last."""
+        files = image_files(self.source)
+        names = written_names([one.relative_to(self.source) for one in files])
+        fingerprint = _fingerprint(self, [[str(one), content_of(one)] for one in files])
+        every, total = len(files), len(self.copies) * len(files)
+        with self.filling(fingerprint) as (part, run):
+            homes = [part / self.name(n) if len(self.copies) > 1 else part for n in range(len(self.copies))]
+            size = every if engine is None else STRETCH
+            stretches = [
+                _Stretch(number, home, first, files[first : first + size], names[first : first + size])
+                for number, home in enumerate(homes)
+                if not (home / MANIFEST).is_file()
+                for first in range(0, every, size)
+            ]
+            done = total - sum(len(one.files) for one in stretches)
+            skipped: dict[int, Skipped] = defaultdict(list)
+
+            def tell(before: int, row: int, worked: int) -> None:
+                self.tell(before + row, total)
+                run.tell(before + row, total, worked)
+
+            def finished(one: _Stretch, more: Skipped) -> None:
+                nonlocal done
+                done += len(one.files)
+                skipped[one.number] += more
+                if one.first + len(one.files) == every:
+                    left_out = skipped[one.number]
+                    if len(left_out) == every:
+                        got = f"{every} files, of which none decodes"
+                        raise InputError("images", got=got, remedy="check what wrote them", file=str(self.source))
+                    kept = "the names of the source; JPEG and GIF as PNG, all without loss"
+                    rows = every - len(left_out)
+                    told = _manifest(self, one.number, fingerprint, rows, left_out, files=kept)
+                    write_atomic(one.home / MANIFEST, _as_text(told))
+                tell(done, 0, 0 if engine is None else len(one.files))
+
+            if engine is not None:
+                run_tasks(engine, self.sent, stretches, on_result=finished)
+            for one in stretches if engine is None else ():
+                finished(one, self(one, partial(tell, one.number * every)))
+            tell(total, 0, 0)
+            last: dict[str, Any] = json.loads((homes[-1] / MANIFEST).read_text(encoding="utf-8"))
+        return last
+
+    def places(self, number: int) -> tuple[Path, Path]:
+        """Where a copy and its manifest are in the end."""
+        home = self.out / self.name(number) if len(self.copies) > 1 else self.out
+        return home, home / MANIFEST
 
 
 def written_names(names: Sequence[Path]) -> list[Path]:
@@ -91,115 +203,6 @@ def written_names(names: Sequence[Path]) -> list[Path]:
     return out
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """Part of a copy: which one, where it goes, and its images by row, file and name as written."""
-
-    number: int
-    place: Path
-    first: int
-    files: tuple[Path, ...]
-    names: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class _FolderTask:
-    """Shifts a stretch, on whatever machine; gives the copy it is of and what did not decode."""
-
-    job: Job
-
-    def __call__(self, stretch: _Stretch) -> tuple[int, Skipped]:
-        return stretch.number, _shift_stretch(self.job, stretch, lambda row, many: None)
-
-
-def _folder_in_tasks(job: Job, files: Sequence[Path], names: Sequence[Path], part: Path) -> dict[int, Skipped]:
-    """Shift the copies that are not there yet, a stretch of images a task; what each leaves out, by its number."""
-    assert job.engine is not None
-    stretches = []
-    for number, (shift, severity) in enumerate(job.shifts):
-        place = job.folder(part, shift, severity)
-        if not (place / MANIFEST).is_file():
-            for first in range(0, len(files), STRETCH):
-                some = slice(first, first + STRETCH)
-                stretches.append(_Stretch(number, place, first, tuple(files[some]), tuple(names[some])))
-    done = len(job.shifts) * len(files) - sum(len(one.files) for one in stretches)
-
-    def tell(stretch: _Stretch) -> None:
-        nonlocal done
-        done += len(stretch.files)
-        job.tell(done, len(job.shifts) * len(files))
-        job.finished(done, len(job.shifts) * len(files), len(stretch.files))
-
-    skipped: dict[int, Skipped] = {}
-    for number, some_skipped in run_tasks(job.engine, _FolderTask(job.sent), stretches, on_done=tell):
-        skipped[number] = skipped.get(number, ()) + some_skipped
-    return skipped
-
-
-def _shift_all(job: Job, number: int, files: Sequence[Path], names: Sequence[Path], place: Path) -> Skipped:
-    """Shift all images of a copy in this process."""
-    before, total = number * len(files), len(job.shifts) * len(files)
-    whole = _Stretch(number, place, 0, tuple(files), tuple(names))
-
-    def tell(row: int, many: int) -> None:
-        job.tell(before + row + 1, total)
-        job.finished(before + row + 1, total, many)
-
-    return _shift_stretch(job, whole, tell)
-
-
-def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int, int], None]) -> Skipped:
-    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused."""
-    shift, severity = job.shifts[stretch.number]
-    skipped: list[tuple[str, str]] = []
-    for rows, images in _decoded(job, stretch, skipped):
-        for row, image in zip(rows, _shifted(shift, images, severity, job.seed, rows), strict=True):
-            _write(image, stretch.place / stretch.names[row - stretch.first])
-        tell(rows[-1], len(rows))
-    return tuple(skipped)
-
-
-def _decoded(job: Job, stretch: _Stretch, skipped: list[tuple[str, str]]) -> Iterator[tuple[list[int], list[Array]]]:
-    """Images that are not written yet with their rows, as many at once as fit into so much memory."""
-    rows: list[int] = []
-    images: list[Array] = []
-    size = 0
-    for row, (file, name) in enumerate(zip(stretch.files, stretch.names, strict=True), stretch.first):
-        if (stretch.place / name).is_file():
-            continue
-        try:
-            image = decode_image(file)
-        except ValueError as error:
-            if not job.skip:
-                raise InputError(
-                    "an image",
-                    got=str(error),
-                    remedy="mend it, or leave such images out with --on-error skip",
-                    file=str(file),
-                ) from error
-            skipped.append((file.relative_to(job.source).as_posix(), str(error)))
-            continue
-        rows.append(row)
-        images.append(image)
-        size += image.nbytes
-        if size >= _BYTES:
-            yield rows, images
-            rows, images, size = [], [], 0
-    if rows:
-        yield rows, images
-
-
-def _shifted(shift: ImageShift, images: list[Array], severity: int, seed: int, rows: list[int]) -> list[Array]:
-    """Runs of neighbouring rows go through the shift together."""
-    out: list[Array] = []
-    first = 0
-    for at in range(1, len(rows) + 1):
-        if at == len(rows) or rows[at] != rows[at - 1] + 1:
-            out += shift.apply(images[first:at], severity, seed=seed, first_row=rows[first])
-            first = at
-    return out
-
-
 def _write(image: Array, path: Path) -> None:
     """Write one image without loss; it appears whole or not at all."""
     how = _LOSSLESS[path.suffix.lower()]
@@ -212,141 +215,74 @@ def _write(image: Array, path: Path) -> None:
     os.replace(beside, path)
 
 
-_VALUES = 2**24  # pixel values that are shifted and written at once
+@dataclass(eq=False)
+class _ArrayJob(FileJob):
+    """Shifts an array of an NPZ file; the others are carried along."""
 
+    @cached_property
+    def examples(self) -> ArrayExamples:
+        """The arrays of the source."""
+        named = self.options.input
+        return ArrayExamples(self.source, ["image", "table", "text"], Columns((named,) if named else ()))
 
-def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple[Path, Path]]]:
-    """Shift an NPZ file; rows of a copy, nothing left out, and the place and manifest of each copy."""
-    if not job.source.is_file() or job.source.suffix.lower() != ".npz":
-        other = f"a file that ends in {job.source.suffix or 'nothing'}"
-        raise InputError(
-            "a folder of images or an NPZ file",
-            got=other if job.source.exists() else "no such file",
-            remedy="put images into a folder" if job.source.exists() else "check the path",
-            file=str(job.source),
-        )
-    if not job.several and job.out.suffix.lower() != ".npz":
-        raise UsageError(f"cannot write {job.out}: the shifted copy of an NPZ file is one; end the name in .npz")
-    examples = _examples(job.source, name)
-    _check_images(job, examples)
-    fingerprint = job.fingerprint(examples.stamp)
-    rows = len(examples.arrays[examples.input])
-    if job.several:
-        with filling(job.out, fingerprint, job.about) as (part, run):
-            before = _there(job, part)
-            if job.engine is not None:
-                _in_tasks(replace(job, run=run), name, part, examples.stamp, rows)
-            for number in range(len(job.shifts)):
-                _write_copy(job, examples, part, number)
-                if job.engine is None:
-                    run.tell(number + 1, len(job.shifts), int(number not in before))
-        homes = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
-        return rows, (), [(home / job.source.name, home / MANIFEST) for home in homes]
-    ((shift, severity),) = job.shifts
-    beside = job.out.with_suffix(f".{MANIFEST}")
-    with together():
-        write_result(job.out, _copy(job, shift, severity, examples, 0))
-        write_result(beside, _told(job, shift, severity, fingerprint, examples))
-    return rows, (), [(job.out, beside)]
+    @cached_property
+    def fingerprint(self) -> str:
+        """As of a folder."""
+        return _fingerprint(self, self.examples.stamp)
 
+    def place(self, home: Path, number: int) -> tuple[Path, Path]:
+        """In a folder of its own."""
+        return home / self.name(number) / self.source.name, home / self.name(number) / MANIFEST
 
-@dataclass(frozen=True)
-class _Task:
-    """Shifts one copy of the arrays, on whatever machine, which reads them itself."""
+    def check(self) -> int:
+        """The number of images; `InputError` and `UsageError` where there are none, or the place is none for them."""
+        source, there = self.source, self.source.exists()
+        if not source.is_file() or source.suffix.lower() != ".npz":
+            got = f"a file that ends in {source.suffix or 'nothing'}" if there else "no such file"
+            remedy = "put images into a folder" if there else "check the path"
+            raise InputError("a folder of images or an NPZ file", got=got, remedy=remedy, file=str(source))
+        if len(self.copies) == 1 and self.out.suffix.lower() != ".npz":
+            raise UsageError(f"cannot write {self.out}: the shifted copy of an NPZ file is one; end the name in .npz")
+        images = self.examples.arrays[self.examples.input]
+        grey_or_colour = images.ndim == 3 or (images.ndim == 4 and images.shape[-1] in (1, 3))
+        if images.dtype != np.uint8 or not grey_or_colour or 0 in images.shape:
+            raise InputError(
+                "an array of uint8 images, shape (sample, height, width, 3) or (sample, height, width)",
+                got=f"{images.dtype} of shape {images.shape}",
+                column=self.examples.input,
+                remedy="name the array of images with --input",
+                file=str(source),
+            )
+        return len(images)
 
-    job: Job
-    name: str | None
-    part: Path
-    stamp: Any
+    def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+        """Write the shifted images, part by part, then the other arrays as they are; then the manifest."""
+        shift, severity = self.copies[number]
+        held, name = self.examples.arrays, self.examples.input
+        images = held[name]
+        step = max(1, _VALUES // int(np.prod(images.shape[1:])))
 
-    def __call__(self, number: int) -> None:
-        _write_copy(self.job, _opened(str(self.job.source), self.name, repr(self.stamp)), self.part, number)
+        def copy(file: IO[bytes]) -> None:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
+                with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    header = {"descr": "|u1", "fortran_order": False, "shape": images.shape}
+                    np.lib.format.write_array_header_1_0(member, header)
+                    for start in range(0, len(images), step):
+                        part = images[start : start + step]
+                        shifted = shift.apply(part, severity, seed=self.options.seed, first_row=start)
+                        member.write(shifted.tobytes())
+                        done = number * len(images) + start + len(part)
+                        self.tell(done, len(self.copies) * len(images))
+                for other, array in held.items():
+                    if other != name:
+                        with packed.open(f"{other}.npy", "w", force_zip64=True) as member:
+                            np.lib.format.write_array(member, array, allow_pickle=False)
 
-
-def _in_tasks(job: Job, name: str | None, part: Path, stamp: Any, rows: int) -> None:
-    """Write the copies that are not there yet, one a task."""
-    assert job.engine is not None
-    there, every = _there(job, part), len(job.shifts)
-    done = iter(range(len(there) + 1, every + 1))
-
-    def tell(_: int) -> None:
-        copies = next(done)
-        job.tell(copies * rows, every * rows)
-        job.finished(copies, every, worked=1)
-
-    rest = [number for number in range(every) if number not in there]
-    run_tasks(job.engine, _Task(job.sent, name, part, stamp), rest, on_done=tell)
-
-
-def _there(job: Job, part: Path) -> set[int]:
-    """The copies that an earlier run has finished."""
-    return {i for i, (s, severity) in enumerate(job.shifts) if (job.folder(part, s, severity) / MANIFEST).is_file()}
-
-
-@lru_cache(maxsize=1)
-def _opened(source: str, name: str | None, stamp: str) -> ArrayExamples:
-    """The arrays, read once by a worker that shifts several copies; ``stamp`` tells a file from a later one."""
-    return _examples(Path(source), name)
-
-
-def _examples(source: Path, name: str | None) -> ArrayExamples:
-    return ArrayExamples(source, ["image", "table", "text"], Columns((name,) if name else ()))
-
-
-def _write_copy(job: Job, examples: ArrayExamples, part: Path, number: int) -> None:
-    """Write a copy and, last, its manifest, where it is not there yet."""
-    shift, severity = job.shifts[number]
-    home = job.folder(part, shift, severity)
-    if (home / MANIFEST).is_file():
-        return
-    home.mkdir(exist_ok=True)
-    write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
-    write_atomic(home / MANIFEST, _told(job, shift, severity, job.fingerprint(examples.stamp), examples))
-
-
-def _told(job: Job, shift: ImageShift, severity: int, fingerprint: str, examples: ArrayExamples) -> str:
-    rows = len(examples.arrays[examples.input])
-    return manifest(job, shift, severity, fingerprint, rows, (), array=examples.input, carried=list(examples.arrays))
-
-
-def _check_images(job: Job, examples: ArrayExamples) -> None:
-    held = examples.arrays[examples.input]
-    grey_or_colour = held.ndim == 3 or (held.ndim == 4 and held.shape[-1] in (1, 3))
-    if held.dtype != np.uint8 or not grey_or_colour or 0 in held.shape:
-        raise InputError(
-            "an array of uint8 images, shape (sample, height, width, 3) or (sample, height, width)",
-            got=f"{held.dtype} of shape {held.shape}",
-            column=examples.input,
-            remedy="name the array of images with --input",
-            file=str(job.source),
-        )
-
-
-def _copy(job: Job, shift: ImageShift, severity: int, examples: ArrayExamples, number: int) -> Any:
-    """What writes the NPZ file: the shifted images, part by part, then the other arrays as they are."""
-    images = examples.arrays[examples.input]
-    step = max(1, _VALUES // int(np.prod(images.shape[1:])))
-
-    def write(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
-            with packed.open(f"{examples.input}.npy", "w", force_zip64=True) as member:
-                header = {"descr": "|u1", "fortran_order": False, "shape": images.shape}
-                np.lib.format.write_array_header_1_0(member, header)
-                for start in range(0, len(images), step):
-                    part = images[start : start + step]
-                    shifted = shift.apply(part, severity, seed=job.seed, first_row=start)
-                    member.write(shifted.tobytes())
-                    done = number * len(images) + start + len(part)
-                    job.tell(done, len(job.shifts) * len(images))
-            for name, array in examples.arrays.items():
-                if name != examples.input:
-                    with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-
-    return write
-
-
-ALL = "all"
+        told = _manifest(self, number, self.fingerprint, len(images), [], array=name, carried=list(held))
+        place.parent.mkdir(exist_ok=True)
+        write(place, copy)
+        write(beside, _as_text(told))
+        return told
 
 
 @verb(ShiftImageOptions)
@@ -366,43 +302,30 @@ def shift_image(options: ShiftImageOptions) -> Shifting:
     ...     shifted["image"].max(), shifted["label"].tolist()
     (np.uint8(125), [0, 1, 2, 3])
     """
-    source = Path(options.data)
-    job = Job(
-        source=source,
-        out=Path(options.out),
-        shifts=_asked(options.kind, options.severity),
-        seed=options.seed,
-        skip=options.on_error == "skip",
-        argv=options.argv,
-        progress=options.progress,
-        engine=task_engine(options.engine, options.workers),
-    )
-    _check_out(job)
-    if source.is_dir():
-        if options.input is not None:
-            raise UsageError("input names an array of an NPZ file, and this is a folder of images; leave it out")
-        return outcome(job, *shift_folder(job), __version__)
-    return outcome(job, *shift_arrays(job, options.input), __version__)
-
-
-def _asked(kind: str | Sequence[str], severity: Any) -> tuple[tuple[ImageShift, int], ...]:
-    """Every pair of a kind and a severity, each once; `UsageError` where there is none such."""
-    names = [kind] if isinstance(kind, str) else list(kind)
+    names, levels = kinds_and_severities(options, "--kind fog --severity 3")
     names = list(dict.fromkeys(one for name in names for one in (IMAGE_SHIFTS if name == ALL else (name,))))
-    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
-    if not names or not levels:
-        raise UsageError("expected a kind of shift and a severity; name both, such as --kind fog --severity 3")
     shifts = [find_image_shift(name) for name in names]
-    return tuple(dict.fromkeys((shift, shift.check_severity(one)) for shift in shifts for one in levels))
-
-
-def _check_out(job: Job) -> None:
-    """Say before the work that the place is taken, or cannot be written."""
+    copies = tuple(dict.fromkeys((shift, shift.check_severity(one)) for shift in shifts for one in levels))
+    engine = task_engine(options.engine, options.workers)
+    job = (_FolderJob if Path(options.data).is_dir() else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
-    if out == source or source in out.parents or out in source.parents:
-        raise UsageError(f"cannot write {job.out}: it and {job.source} lie in one another; choose another place")
-    if not out.parent.is_dir():
-        raise UsageError(f"cannot write {job.out}: there is no folder {job.out.parent}; make it first")
-    taken = any(out.iterdir()) if out.is_dir() else out.exists()
-    if taken:
-        raise UsageError(f"cannot write {job.out}: it is there already and not empty; choose another place")
+    inside = out == source or source in out.parents or out in source.parents
+    job.check_out(f"it and {job.source} lie in one another" if inside else None)
+    if isinstance(job, _ArrayJob):
+        told = job.run(engine, unit=job.check())[-1]
+    elif options.input is not None:
+        raise UsageError("input names an array of an NPZ file, and this is a folder of images; leave it out")
+    else:
+        told = job.run(engine)
+    return Shifting(
+        __version__,
+        str(job.source),
+        options.seed,
+        told["rows"],
+        tuple(
+            ShiftedCopy(shift.name, severity, *map(str, job.places(number)))
+            for number, (shift, severity) in enumerate(copies)
+        ),
+        tuple((one["name"], one["why"]) for one in told["skipped"]),
+        deviations(shift for shift, _ in copies),
+    )

@@ -5,142 +5,185 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from ...engines import Engine
+from ...engines import Engine, run_tasks
 from ...errors import InputError, UsageError, WorkError
-from ...results.shifting import ShiftedCopy, Shifting
 from ...runs import LOCK, Manifest, cleared, places_said, running
 from ...runs import MANIFEST as RUN
-from ...shifts import ImageShift
-from ...store.artifact_cache import checksum, read_artifact, write_artifact
-from ...version import __version__
+from ...store import together, write_atomic, write_result
+from ...store.artifact_cache import read_artifact, write_artifact
 
 MANIFEST = "manifest.json"
 _JOB = "job.json"
-Skipped = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True)
+def kinds_and_severities(options: Any, example: str) -> tuple[list[str], list[Any]]:
+    """The names of the kinds, each once, and the severities; `UsageError` where there are none."""
+    severity = options.severity
+    names = list(dict.fromkeys([options.kind] if isinstance(options.kind, str) else options.kind))
+    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
+    if not names or not levels:
+        raise UsageError(f"expected a kind of shift and a severity; name both, such as {example}")
+    return names, levels
+
+
+def deviations(shifts: Iterable[Any]) -> tuple[str, ...]:
+    """What differs from the published form of each kind."""
+    return tuple(dict.fromkeys(f"{one.name}: {one.deviation}" for one in shifts if one.deviation))
+
+
+@dataclass(eq=False)
 class Job:
-    """One call: ``shifts`` are pairs of a shift and a severity, ``skip`` leaves out what does not decode.
+    """One call of a command with its options; ``copies`` are pairs of a shift, or of its kind, and a severity."""
 
-    ``engine`` runs tasks; None does all in this process.
-    """
-
-    source: Path
-    out: Path
-    shifts: tuple[tuple[ImageShift, int], ...]
-    seed: int
-    skip: bool
-    argv: str | None
-    progress: Callable[[int, int], None] | None
-    run: Manifest | None = None
-    engine: Engine | None = None
+    command: str
+    options: Any
+    copies: tuple[tuple[Any, Any], ...]
 
     @property
-    def sent(self) -> Job:
+    def source(self) -> Path:
+        """What is shifted."""
+        return Path(self.options.data)
+
+    @property
+    def out(self) -> Path:
+        """Where the copy goes, or the folder of several."""
+        return Path(self.options.out)
+
+    @property
+    def sent(self) -> Self:
         """The job as it travels to a worker."""
-        return replace(self, progress=None, run=None, engine=None)
+        return replace(self, options=replace(self.options, progress=None, engine=None, workers=None))
 
-    @property
-    def several(self) -> bool:
-        """Whether each copy gets a subfolder of its own."""
-        return len(self.shifts) > 1
-
-    @property
-    def about(self) -> dict[str, str]:
-        """What the run is, for whoever lists runs."""
-        return {"verb": "shift image", **places_said(data=self.source, out=self.out)}
-
-    def folder(self, home: Path, shift: ImageShift, severity: int) -> Path:
-        """Where a copy lies below a folder."""
-        return home / f"{shift.name}-{severity}" if self.several else home
-
-    def fingerprint(self, stamp: Any) -> str:
-        """A short name of source and settings: the same job writes the same pixels."""
-        asked = [[shift.name, severity] for shift, severity in self.shifts]
-        settings = {"source": stamp, "shifts": asked, "seed": self.seed, "skip": self.skip, "version": __version__}
-        return checksum(json.dumps(settings, sort_keys=True, default=str))
+    def name(self, number: int) -> str:
+        """The name of a copy among several."""
+        shift, severity = self.copies[number]
+        return f"{shift.name}-{str(severity).replace('/', '-of-')}"
 
     def tell(self, done: int, total: int) -> None:
         """Say how far the work is."""
-        if self.progress is not None:
-            self.progress(done, total)
+        if self.options.progress is not None:
+            self.options.progress(done, total)
 
-    def finished(self, done: int, total: int, worked: int = 0) -> None:
-        """Note what is finished, for whoever lists runs; ``worked``: so much of it just now."""
-        if self.run is not None:
-            self.run.tell(done, total, worked)
+    def check_out(self, clash: str | None) -> None:
+        """Say before the work that the place is taken or cannot be written; ``clash``: how the source is in its way."""
+        out, why = self.out.resolve(), f"{clash}; choose another place" if clash else None
+        if why is None and not out.parent.is_dir():
+            why = f"there is no folder {self.out.parent}; make it first"
+        if why is None and (any(out.iterdir()) if out.is_dir() else out.exists()):
+            why = "it is there already and not empty; choose another place"
+        if why is not None:
+            raise UsageError(f"cannot write {self.out}: {why}")
 
+    @contextmanager
+    def filling(self, fingerprint: str) -> Iterator[tuple[Path, Manifest]]:
+        """A folder beside the result to fill, and its manifest; it becomes the result at the end of the block.
 
-def manifest(
-    job: Job, shift: ImageShift, severity: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any
-) -> str:
-    """How a copy was made, as JSON."""
-    told = {
-        "version": __version__,
-        "command": "shift image",
-        "argv": job.argv,
-        "source": str(job.source),
-        "fingerprint": fingerprint,
-        "kind": shift.name,
-        "severity": severity,
-        "constants": shift.constants[severity - 1],
-        "lengths": "in pixels of an image whose shorter side is 32; multiplied by the shorter side / 32",
-        "deviation": shift.deviation,
-        "citation": shift.citation,
-        "seed": job.seed,
-        "rows": rows,
-        **more,
-        "skipped": [{"name": name, "why": why} for name, why in skipped],
-    }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
-
-
-@contextmanager
-def filling(out: Path, fingerprint: str, about: Mapping[str, str]) -> Iterator[tuple[Path, Manifest]]:
-    """A folder beside the result to fill, and its manifest; it becomes the result at the end of the block.
-
-    What the same job left there when it was interrupted is still in it; input that is refused leaves nothing. Raises
-    `UsageError` where another process fills it.
-    """
-    home = out.resolve()
-    part = home.with_name(f".{home.name}.part")
-    mine = False
-    try:
-        part.mkdir(exist_ok=True)
-        with running(Manifest(part, about)) as run:
-            mine = True
-            if read_artifact(part / _JOB, "shift") != fingerprint:
-                cleared(part)
-                write_artifact(part / _JOB, "shift", fingerprint)
-            yield part, run
-        for name in (RUN, LOCK):
-            (part / name).unlink(missing_ok=True)
-        if home.is_dir():
-            home.rmdir()  # it was empty
-        os.replace(part, home)
-        (home / _JOB).unlink()
-    except (InputError, UsageError):
-        if mine:
-            shutil.rmtree(part, ignore_errors=True)
-        raise
-    except OSError as error:
-        raise WorkError(
-            f"cannot write {out}: {error.strerror or error}; free some space or choose another place"
-        ) from error
+        What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
+        Raises `UsageError` where another process fills it.
+        """
+        home = self.out.resolve()
+        part = home.with_name(f".{home.name}.part")
+        mine = False
+        try:
+            part.mkdir(exist_ok=True)
+            about = {"verb": self.command, **places_said(data=self.source, out=self.out)}
+            with running(Manifest(part, about)) as run:
+                mine = True
+                if read_artifact(part / _JOB, "shift") != fingerprint:
+                    cleared(part)
+                    write_artifact(part / _JOB, "shift", fingerprint)
+                yield part, run
+            for name in (RUN, LOCK):
+                (part / name).unlink(missing_ok=True)
+            if home.is_dir():
+                home.rmdir()  # it was empty
+            os.replace(part, home)
+            (home / _JOB).unlink()
+        except (InputError, UsageError):
+            if mine:
+                shutil.rmtree(part, ignore_errors=True)
+            raise
+        except OSError as error:
+            said = error.strerror or error
+            raise WorkError(f"cannot write {self.out}: {said}; free some space or choose another place") from error
 
 
-def outcome(job: Job, rows: int, skipped: Skipped, places: Sequence[tuple[Path, Path]], version: str) -> Shifting:
-    """The result of a call, ``places`` being file or folder and manifest of each copy."""
-    copies = tuple(
-        ShiftedCopy(shift.name, severity, str(place), str(told))
-        for (shift, severity), (place, told) in zip(job.shifts, places, strict=True)
-    )
-    notes = dict.fromkeys(f"{shift.name}: {shift.deviation}" for shift, _ in job.shifts if shift.deviation)
-    return Shifting(version, str(job.source), job.seed, rows, copies, tuple(skipped), tuple(notes))
+@dataclass(eq=False)
+class FileJob(Job):
+    """A job whose copies are files; ``written`` is what the manifests of finished ones say, in their order."""
+
+    written: list[dict[str, Any]] = field(default_factory=list, init=False)
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A short name of source and settings."""
+
+    @abstractmethod
+    def place(self, home: Path, number: int) -> tuple[Path, Path]:
+        """Where one of several copies and its manifest lie below a folder."""
+
+    @abstractmethod
+    def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+        """Write a copy and, last, its manifest, with a function of a path and what it is to hold."""
+
+    def places(self, number: int) -> tuple[Path, Path]:
+        """Where a copy and its manifest are in the end."""
+        if len(self.copies) == 1:
+            return self.out, self.out.with_suffix(f".{MANIFEST}")
+        return self.place(self.out, number)
+
+    def run(self, engine: Engine | None, unit: int = 1) -> list[dict[str, Any]]:
+        """Write all copies, those of several that are not there yet; what their manifests say.
+
+        ``unit``: so much progress is a copy that a task has written.
+        """
+        every = len(self.copies)
+        if every == 1:
+            with together():
+                return [self.write(0, *self.places(0), write_result)]
+        with self.filling(self.fingerprint) as (part, run):
+            rest = [number for number in range(every) if not self.place(part, number)[1].is_file()]
+            done = iter(range(every - len(rest) + 1, every + 1))
+
+            def tell(_: int) -> None:
+                copies = next(done)
+                self.tell(copies * unit, every * unit)
+                run.tell(copies, every, 1)
+
+            if engine is not None:
+                run_tasks(engine, _Task(self.sent, part, self.fingerprint), rest, on_done=tell)
+            for number in range(every):
+                place, beside = self.place(part, number)
+                here = engine is None and number in rest
+                told = self.write(number, place, beside, write_atomic) if here else None
+                if engine is None:
+                    run.tell(number + 1, every, int(here))
+                self.written.append(told or json.loads(beside.read_text(encoding="utf-8")))
+        return self.written
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Writes one of several copies, on whatever machine; what the job has read serves the next copy there, too."""
+
+    job: FileJob = field(compare=False)
+    part: Path
+    fingerprint: str
+
+    def __call__(self, number: int) -> None:
+        job = _kept(self)
+        job.write(number, *job.place(self.part, number), write_atomic)
+
+
+@lru_cache(maxsize=1)
+def _kept(task: _Task) -> FileJob:
+    return task.job

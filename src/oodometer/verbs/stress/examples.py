@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, final
@@ -11,14 +11,16 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...datasets import Dataset, Dialogue
-from ...datasets.dialogues import Exchange, Replies, exchange
+from ...datasets.dialogues import Replies, exchange
 from ...errors import InputError
 from ...models.labels import matched
 from ...shifts import TextShift
 from ...shifts.text import Dropped
-from ...shifts.text.synonyms import SynonymShift
 from ..shift.text import ShiftInputs
-from ..shift.texts import Again, Rows, Texts
+from ..shift.texts import Rows, Texts
+
+Turns = Mapping[int, tuple[str, ...]]
+"""Number of an example -> its turns."""
 
 
 @final
@@ -96,23 +98,13 @@ class Examples:
             )
         return halves[0], halves[1]
 
-    def check_labelled(self) -> None:
-        """Raise `InputError` where no truth is known, on which estimates could rest."""
-        if not self.labelled:
-            raise InputError(
-                "labelled rows, on which the estimates rest",
-                got=f"no value in a column {self.label}",
-                remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
-                file=self.file,
-            )
-
-    def checked(self, classes: Sequence[int | str]) -> None:
+    def check_classes(self, classes: Sequence[int | str]) -> None:
         """Raise `InputError`, naming the row, for a label that is none of a model's classes."""
         for one in self.found:
             if one.label is not None:
                 matched([one.label], classes, file=self.file, first_row=one.row - 1, column=self.label)
 
-    def dataset(self, kept: Mapping[int, Sequence[str]] | None = None) -> tuple[Dataset, list[int]]:
+    def dataset(self, kept: Turns | None = None) -> tuple[Dataset, list[int]]:
         """A data set of the examples, or of those that were kept with what became of their turns; and their numbers."""
         found = [one for one in self.found if kept is None or one.number in kept]
         turns = [tuple(one.turns if kept is None else kept[one.number]) for one in found]
@@ -148,93 +140,62 @@ def read_examples(
     `InputError` for what cannot be read, and where the column ``label`` is named, needed and absent.
     """
     refused: Counter[str] = Counter()
-    read = list(enumerate(Texts(Rows(path), column, where, dialogues).read(refused), 1))
+    rows = Rows(path)
+    read = list(enumerate(Texts(rows, column, where, dialogues).read(refused), 1))
     if not read:
-        raise InputError(
-            "dialogues with a reply" if dialogues else "texts",
-            got="; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none",
-            remedy="give dialogues of two turns or more",
-            file=str(path),
-        )
+        got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
+        raise rows.wrong("dialogues with a reply" if dialogues else "texts", got, "give dialogues of two turns or more")
     lacking = next((again for _, (_, again) in read if label is not None and label not in again.row), None)
-    if lacking is not None and label is not None and label_needed:
-        raise InputError(
-            f"a column {label} with the truth",
-            got=f"the columns {', '.join(map(str, lacking.row))}",
-            remedy="name one of them with --label",
-            file=str(path),
-            row=lacking.number,
-        )
-    if dialogues:
-        found = _exchanges(path, read, label, candidates, seed)
-    else:
-        found = [_text(number, turns, again, label) for number, (turns, again) in read]
-    return Examples(str(path), dialogues, tuple(found), dict(refused), label or "label")
-
-
-def _text(number: int, turns: tuple[str, ...], again: Again, label: str | None) -> Example:
-    row = again.row
-    value = row.get(label or "label")
-    known = None if value in ("", None) else value
-    name = str(row["id"]) if row.get("id") is not None else str(number)
-    return Example(number, again.number, name, number, turns, known)
-
-
-def _exchanges(
-    path: Path, read: Sequence[tuple[int, Any]], label: str | None, candidates: int, seed: int
-) -> list[Example]:
-    told: list[tuple[int, int, Exchange]] = []
-    for number, (turns, again) in read:
-        place = {"file": str(path), "row": again.number}
-        told.append((number, again.number, exchange(again(turns), turns, number=number, place=place, label=label)))
-    pool: Replies | None = None
-    if any(one.candidates is None for _, _, one in told):
-        replies = (one.response for _, _, one in told if one.response is not None)
-        pool = Replies(replies, candidates, seed, str(path))
+    if lacking is not None and label_needed:
+        there = f"the columns {', '.join(map(str, lacking.row))}"
+        raise rows.wrong(f"a column {label} with the truth", there, "name one of them with --label", lacking.number)
     out = []
-    for number, row, one in told:
-        offered, position = one.candidates, one.label
-        if offered is None:
-            assert pool is not None
-            assert one.response is not None
-            offered, position = pool.among(one.id, one.response)
-        out.append(Example(number, row, one.id, row, one.context, position, offered))
-    return out
-
-
-_TELL = 500
-
-Wanted = tuple[type[TextShift], tuple[str, ...]]
-"""A kind of shift and its severities, as they were typed."""
+    if dialogues:
+        places = [{"file": str(path), "row": again.number} for _, (_, again) in read]
+        told = [
+            exchange(again(turns), turns, number=number, place=place, label=label)
+            for (number, (turns, again)), place in zip(read, places, strict=True)
+        ]
+        pool: Replies | None = None
+        if any(one.candidates is None for one in told):
+            replies = (one.response for one in told if one.response is not None)
+            pool = Replies(replies, candidates, seed, str(path))
+        for (number, (_, again)), one in zip(read, told, strict=True):
+            offered, position = one.candidates, one.label
+            if pool is not None and offered is None and one.response is not None:
+                offered, position = pool.among(one.id, one.response)
+            out.append(Example(number, again.number, one.id, again.number, one.context, position, offered))
+    else:
+        for number, (turns, again) in read:
+            value, name = again.row.get(label or "label"), again.row.get("id")
+            known = None if value in ("", None) else value
+            out.append(Example(number, again.number, str(number if name is None else name), number, turns, known))
+    return Examples(str(path), dialogues, tuple(out), dict(refused), label or "label")
 
 
 @final
 @dataclass(frozen=True)
 class Condition:
-    """One kind at one severity: for each draw the rows that could be shifted, number -> turns.
+    """One kind at one severity: ``stem`` names it; for each draw the rows that could be shifted, with their turns.
 
     dropped, words, targets : of the first draw, as in `StressPoint`.
     """
 
+    stem: str
     severity: str
-    draws: tuple[Mapping[int, tuple[str, ...]], ...]
+    draws: tuple[Turns, ...]
     dropped: Mapping[str, int]
     words: float | None
     targets: float | None
 
-    def stem(self, shift: TextShift, draw: int) -> str:
-        """The name under which answers to a draw, from 0 on, are kept."""
-        name = f"{shift.name}-{self.severity.replace('/', '-of-')}"
-        return f"{name}-draw-{draw + 1}" if draw else name
-
     @property
-    def different(self) -> tuple[Mapping[int, tuple[str, ...]], ...]:
-        """The draws that differ: a shift without chance has one."""
-        out: list[Mapping[int, tuple[str, ...]]] = []
+    def different(self) -> dict[str, Turns]:
+        """The draws that differ and have rows, by the name of their answers: a shift without chance has one."""
+        out: list[Turns] = []
         for one in self.draws:
             if one not in out:
                 out.append(one)
-        return tuple(out)
+        return {f"{self.stem}-draw-{at + 1}" if at else self.stem: one for at, one in enumerate(out) if one}
 
 
 @final
@@ -251,64 +212,42 @@ class ShiftedKind:
 
 
 def shift_examples(
-    examples: Examples,
-    wanted: Sequence[Wanted],
-    inputs: ShiftInputs,
-    seeds: Sequence[int],
-    progress: Callable[[int, int], None] | None,
+    examples: Examples, wanted: Mapping[type[TextShift], Sequence[str]], inputs: ShiftInputs, seeds: Sequence[int]
 ) -> list[ShiftedKind]:
-    """Shift the examples by each kind at each severity, once for each seed.
+    """Shift the examples by each kind at each of its severities, as they were typed, once for each seed.
 
     Raises `InputError` where a kind can shift none of them at any severity.
     """
-    vocabulary = inputs.vocabulary() if any(issubclass(cls, SynonymShift) for cls, _ in wanted) else None
-    total = len(examples) * len(seeds) * sum(len(levels) for _, levels in wanted)
-    done = 0
-
-    def tell(rows: int) -> None:
-        nonlocal done
-        done += rows
-        if progress is not None:
-            progress(done, total)
-
     out = []
-    for cls, levels in wanted:
-        shift = inputs.make(cls, vocabulary)
-        conditions = tuple(_condition(examples, shift, level, seeds, tell) for level in levels)
+    for cls, levels in wanted.items():
+        shift, _ = inputs.made(cls)
+        conditions = []
+        for severity in levels:
+            dropped: list[Counter[str]] = []
+            draws: list[Turns] = []
+            counts = Counter[str]()
+            for seed in seeds:
+                shifted = {
+                    one.number: shift.apply(one.turns, severity, seed=seed, row=one.number) for one in examples.found
+                }
+                kept = {number: one for number, one in shifted.items() if not isinstance(one, Dropped)}
+                if not draws:
+                    counts.update(words=sum(one.words for one in kept.values()))
+                    counts.update(targets=sum(one.targets for one in kept.values()))
+                dropped.append(Counter(one.why for one in shifted.values() if isinstance(one, Dropped)))
+                draws.append({number: one.turns for number, one in kept.items()})
+            rows = len(draws[0])
+            words, targets = (round(counts[one] / rows, 4) if rows else None for one in ("words", "targets"))
+            stem = f"{shift.name}-{severity.replace('/', '-of-')}"
+            conditions.append(Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets))
         sets = [frozenset(draw) for one in conditions for draw in one.draws if draw]
         if not sets:
-            why = Counter[str]()
-            for one in conditions:
-                why.update(one.dropped)
+            why = sum((Counter(one.dropped) for one in conditions), Counter[str]())
             raise InputError(
                 f"rows that {cls.name} can shift at {', '.join(levels)}",
                 got=f"none ({'; '.join(f'{many:,}: {said}' for said, many in why.items())})",
                 remedy="choose other severities, or other data",
                 file=examples.file,
             )
-        out.append(ShiftedKind(shift, conditions, frozenset.intersection(*sets)))
+        out.append(ShiftedKind(shift, tuple(conditions), frozenset.intersection(*sets)))
     return out
-
-
-def _condition(
-    examples: Examples, shift: TextShift, severity: str, seeds: Sequence[int], tell: Callable[[int], Any]
-) -> Condition:
-    draws: list[dict[int, tuple[str, ...]]] = []
-    dropped: Counter[str] = Counter()
-    words = targets = 0
-    for place, seed in enumerate(seeds):
-        kept = {}
-        for at, one in enumerate(examples.found, 1):
-            found = shift.apply(one.turns, severity, seed=seed, row=one.number)
-            if not isinstance(found, Dropped):
-                kept[one.number] = found.turns
-            if not place:
-                dropped.update([found.why] if isinstance(found, Dropped) else ())
-                words += 0 if isinstance(found, Dropped) else found.words
-                targets += 0 if isinstance(found, Dropped) else found.targets
-            if at % _TELL == 0 or at == len(examples):
-                tell((at - 1) % _TELL + 1)
-        draws.append(kept)
-    rows = len(draws[0])
-    means = (round(words / rows, 4), round(targets / rows, 4)) if rows else (None, None)
-    return Condition(severity, tuple(draws), dict(dropped), *means)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,43 +16,221 @@ import numpy as np
 
 from ...datasets import Dataset
 from ...engines import Engine, run_tasks, task_engine
-from ...errors import UsageError, WorkError
-from ...models.sent import forgetting
+from ...errors import InputError, UsageError, WorkError
+from ...models.base import Classifier
+from ...models.opening import open_classifier
+from ...models.sent import SentModel, forgetting, stamp_of
 from ...options import verb
 from ...predictions import Predictions
 from ...results import Interval
-from ...results.estimation import Estimation, Headline
+from ...results.estimation import Estimation
 from ...results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ...runs import Manifest, places_said, running
-from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, find_text_shift
+from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, TextShift, find_text_shift
 from ...store import together, write_result
 from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
-from ...store.write import guarded
+from ...store.write import guarded, write_part
 from ...version import __version__
 from ..estimate import estimate
 from ..evaluate import evaluate
+from ..model_names import named_models, said_model, sent_models
 from ..model_options import StressOptions
+from ..predict import predict
+from ..predict.asking import read_all
+from ..shift.job import deviations
 from ..shift.text import ShiftInputs
 from ..shift.texts import filters_of
-from .asking import KEY, Answered, Asker, ModelRun, check_sent, open_models
-from .examples import Examples, ShiftedKind, Wanted, read_examples, shift_examples
+from .examples import Examples, ShiftedKind, read_examples, shift_examples
+
+KEY = "source_row"
+PREDICTIONS = "predictions"
+_JOB = "job.json"
+_RESULTS = ("stress.json", "stress.csv")
 
 
 @final
 @dataclass(frozen=True)
-class Judged:
-    """What was found of one set of predictions: on all rows, on the common ones, and without labels."""
+class _ModelRun:
+    """One trained model: the ``name`` of its curves, which several runs may share, and where its predictions lie.
 
-    metrics: dict[str, Interval]
-    common_rows: int
-    common: dict[str, Interval]
-    headline: Headline
-    warnings: tuple[str, ...]
+    ``stamp`` tells the model from a later one, None for one in memory; ``sent`` is what travels to a worker, where the
+    ``classifier`` is opened.
+    """
+
+    name: str
+    source: str
+    folder: str
+    classifier: Classifier | Any
+    stamp: Any
+    sent: SentModel | None = None
 
 
 @final
 @dataclass(frozen=True)
-class Judge:
+class _Question:
+    """What a run of a model is asked about, under which name its answers are kept, and the numbers of the rows."""
+
+    run: _ModelRun
+    stem: str
+    data: Dataset
+    numbers: Sequence[int]
+
+
+@final
+@dataclass(frozen=True)
+class _Answers:
+    """Predictions of a run, the file that they are in, and how many inputs were cut."""
+
+    record: Predictions
+    path: str
+    truncated: int
+
+
+@dataclass
+class _Asker:
+    """Asks runs about data sets; each answer is a file in ``out``, kept where it is of the same inputs and model.
+
+    settings : what else the answers depend on. total : inputs in all, for ``progress``; parts : data sets, for ``run``.
+    """
+
+    out: Path
+    settings: Mapping[str, Any]
+    progress: Any = None
+    total: int = 0
+    parts: int = 0
+    run: Manifest | None = None
+    done: int = 0
+    answered: int = 0
+
+    def count(self, rows: int, worked: int) -> None:
+        """Say that so many inputs, a data set, are answered."""
+        self.done, self.answered = self.done + rows, self.answered + 1
+        self.tell()
+        if self.run is not None:
+            self.run.tell(self.answered, self.parts, worked)
+
+    def tell(self, more: int = 0) -> None:
+        """Say how far the work is."""
+        if self.progress is not None:
+            self.progress(min(self.done + more, self.total), self.total)
+
+    def kept(self, one: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
+        """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones.
+
+        The note beside answers is written last.
+        """
+        place = self.out / PREDICTIONS / one.run.folder / f"{one.stem}.parquet"
+        if one.run.stamp is None:
+            return place, None, None
+        about = (
+            one.run.stamp,
+            sorted(self.settings.items()),
+            __version__,
+            list(one.numbers),
+            one.data.ids,
+            one.data.targets,
+        )
+        asked = checksum(repr(about), repr(one.data.inputs))
+        there = place.is_file() and place.with_suffix(".json").is_file()
+        note = read_artifact(place.with_suffix(".json"), PREDICTIONS) if there else None
+        return place, asked, note if note is not None and note["asked"] == asked else None
+
+    def ask(self, one: _Question) -> _Answers:
+        """The answers to a question: what an earlier run of the same job, or a task, has finished, or new ones."""
+        place, asked, note = self.kept(one)
+        if note is not None:
+            record, truncated = read_all(place, ("id", KEY)), int(note["truncated"])
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.with_suffix(".json").unlink(missing_ok=True)  # of an older file, which is about to be replaced
+            more = {name: self.settings[name] for name in ("dropout", "seed")}
+            made = predict(one.run.classifier, one.data, progress=lambda done, of: self.tell(done), **more)
+            truncated, numbers = made.truncated, {KEY: np.asarray(one.numbers, dtype=np.int64)}
+            record = replace(made.record, columns={**made.record.columns, **numbers})
+            write_part(record, place)
+            if asked is not None:
+                write_artifact(place.with_suffix(".json"), PREDICTIONS, {"asked": asked, "truncated": truncated})
+        self.count(len(one.data), int(note is None))
+        return _Answers(record, str(place), truncated)
+
+
+@final
+@dataclass(frozen=True)
+class _Task:
+    """Asks a run about a condition, on whatever machine, with one thread."""
+
+    asker: _Asker
+    gpu: bool
+
+    def __call__(self, one: _Question) -> None:
+        assert one.run.sent is not None
+        with one.run.sent.opened() as model:
+            self.asker.ask(replace(one, run=replace(one.run, classifier=model)))
+
+
+def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) -> None:
+    """Ask what is not answered yet; answers are files in the asker's folder, where it finds them.
+
+    A task travels with the path of its model and the texts of its condition.
+    """
+    rest = [one for one in every if asker.kept(one)[2] is None]
+    asker.answered = len(every) - len(rest)
+    asker.done = sum(len(one.data) for one in every) - sum(len(one.data) for one in rest)
+    asker.tell()
+    with forgetting():
+        task = _Task(_Asker(asker.out, asker.settings), any(one.run.sent and one.run.sent.gpu for one in rest))
+        sent = [replace(one, run=replace(one.run, classifier=None)) for one in rest]
+        run_tasks(engine, task, sent, on_done=lambda one: asker.count(len(one.data), 1))
+    asker.progress = asker.run = None  # all is answered
+
+
+def _open_models(models: Any, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], bool]:
+    """The runs of all models, those of one name one after another, and whether they read dialogues.
+
+    ``models``: one, a list, or name -> one or a list of runs; texts may be ``name=model``. Raises `UsageError` for none
+    and for one that is named twice, `InputError` for models that read neither texts nor dialogues, or not the same.
+    """
+    found: dict[str, list[Any]] = {}
+    for name, one in named_models(models):
+        found.setdefault(name, []).append(one)
+    if not found:
+        raise UsageError("expected at least one model; name it with --model")
+    runs: list[_ModelRun] = []
+    for name, sources in found.items():
+        for at, one in enumerate(sources):
+            plain = name if at == 0 else f"{name}-{at + 1}"
+            safe = re.sub(r"[^\w.-]+", "-", plain).strip(".-") or "model"
+            names = (safe if at == 1 else f"{safe}-{at}" for at in range(1, len(runs) + 2))
+            folder = next(one for one in names if one not in {other.folder for other in runs})
+            stamp = stamp_of(one) if isinstance(one, (str, os.PathLike)) else None
+            runs.append(_ModelRun(name, said_model(one), folder, open_classifier(one, **options), stamp))
+    said = [one.source for one in runs if one.stamp is not None]
+    twice = next((one for one in said if said.count(one) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice; give each --model another model")
+    kinds = {}
+    for run in runs:
+        reads = run.classifier.reads
+        if "text" not in reads and "dialogue" not in reads:
+            raise InputError(
+                "a model of texts or dialogues",
+                got=f"one that reads {' or '.join(reads)}",
+                remedy="name another model; images are shifted by `shift image`",
+                file=run.source,
+            )
+        kinds["text" not in reads] = run.source
+    if len(kinds) > 1:
+        got, remedy = f"{kinds[True]} reads dialogues", "stress classifiers and rankers apart"
+        raise InputError("models that read the same", got=got, remedy=remedy, file=kinds[False])
+    if engine is not None:
+        sent = sent_models([one for sources in found.values() for one in sources], options)
+        runs = [replace(run, sent=one) for run, one in zip(runs, sent, strict=True)]
+    return runs, True in kinds
+
+
+@final
+@dataclass(frozen=True)
+class _Judge:
     """Judges predictions of one run beside its own labelled reference."""
 
     reference: Predictions
@@ -64,72 +243,54 @@ class Judge:
             return {}
         return dict(evaluate(record, metrics=METRICS, level=self.level, seed=self.seed).metrics)
 
+    def common(self, record: Predictions, numbers: Collection[int]) -> tuple[int, dict[str, Interval]]:
+        """The rows with these numbers, and how good the predictions are on them."""
+        own = record.columns[KEY].astype(np.int64)
+        same = record.take(np.isin(own, np.fromiter(numbers, np.int64, len(numbers))))
+        return len(same), self.metrics(same)
+
     def estimate(self, record: Predictions) -> Estimation:
         """The estimate from the reference and the predictions alone."""
         return estimate(self.reference, record.without_labels(), level=self.level, seed=self.seed)
 
-    def judged(self, record: Predictions, common: Collection[int]) -> Judged:
-        """All of it; rows are matched by their numbers."""
-        same = _some(record, common)
-        found = self.estimate(record)
-        return Judged(self.metrics(record), len(same), self.metrics(same), found.headline, found.warnings)
 
-    def again(self, before: Judged, record: Predictions, common: Collection[int]) -> Judged:
-        """The same predictions with other common rows."""
-        same = _some(record, common)
-        return replace(before, common_rows=len(same), common=self.metrics(same))
+_Judged = tuple[_Judge, _Answers, dict[str, Interval], Estimation]
+"""Who judged which answers, their quality on all rows, and the estimate."""
 
 
-def _some(record: Predictions, numbers: Collection[int]) -> Predictions:
-    """The rows with these numbers."""
-    own = record.columns[KEY].astype(np.int64)
-    return record.take(np.isin(own, np.fromiter(numbers, np.int64, len(numbers))))
+def _judged(judge: _Judge, answers: _Answers) -> _Judged:
+    return judge, answers, judge.metrics(answers.record), judge.estimate(answers.record)
 
 
-def point(
-    severity: str | None,
-    rows: int,
-    answered: Sequence[Answered],
-    judged: Sequence[Judged],
-    *,
-    dropped: dict[str, int],
-    means: tuple[float | None, float | None] = (None, None),
+def _point(
+    severity: str | None, rows: int, judged: Sequence[_Judged], common: Collection[int], **more: Any
 ) -> StressPoint:
     """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
+    about = {"severity": severity, "rows": rows, "dropped": {}, "words": None, "targets": None} | more
     if not judged:
-        return StressPoint(severity, rows, dropped, *means, (), 0, {}, 0, {})
-    first = judged[0]
+        return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
+    same = [judge.common(answers.record, common) for judge, answers, _, _ in judged]
+
+    def spread(found: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
+        names = [name for name in METRICS if len(judged) > 1 and all(name in one for one in found)]
+        return {name: Spread.of([one[name].value for one in found]) for name in names}
+
+    estimates = [one.headline.value for *_, one in judged]
     return StressPoint(
-        severity=severity,
-        rows=rows,
-        dropped=dropped,
-        words=means[0],
-        targets=means[1],
-        predictions=tuple(one.path for one in answered),
-        truncated=answered[0].truncated,
-        metrics=first.metrics,
-        common_rows=first.common_rows,
-        common=first.common,
-        spread=_spread(judged, common=False),
-        common_spread=_spread(judged, common=True),
-        estimate=first.headline,
+        **about,
+        predictions=tuple(one.path for _, one, *_ in judged),
+        truncated=judged[0][1].truncated,
+        metrics=judged[0][2],
+        common_rows=same[0][0],
+        common=same[0][1],
+        spread=spread([one for _, _, one, _ in judged])
+        | ({"estimate": Spread.of(estimates)} if len(judged) > 1 else {}),
+        common_spread=spread([one for _, one in same]),
+        estimate=judged[0][3].headline,
     )
 
 
-def _spread(judged: Sequence[Judged], *, common: bool) -> dict[str, Spread]:
-    if len(judged) < 2:
-        return {}
-    found = [one.common if common else one.metrics for one in judged]
-    names = [name for name in METRICS if all(name in one for one in found)]
-    out = {name: Spread.of([one[name].value for one in found]) for name in names}
-    return out if common else out | {"estimate": Spread.of([one.headline.value for one in judged])}
-
-
-_JOB = "job.json"
-_RESULTS = ("stress.json", "stress.csv")
-
-
-def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bool) -> Path:
+def _claimed(options: StressOptions, dialogues: bool) -> Path:
     """Make the folder, or find it with what an earlier run of the same job has finished.
 
     The job is the data, the rows of them, their labels and candidates and the seed; other models, kinds and severities
@@ -137,7 +298,8 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     """
     said = [options.column, filters_of(options.where), options.label, options.rows, options.seed, dialogues]
     said += [options.candidates if dialogues else None]
-    job = checksum(json.dumps([[[os.path.realpath(one), content_of(one)] for one in files if one], said], default=str))
+    files = [[os.path.realpath(one), content_of(one)] for one in (options.data, options.reference) if one]
+    job, out = checksum(json.dumps([files, said], default=str)), Path(options.out)
     try:
         if out.exists() and not out.is_dir():
             raise UsageError(f"cannot write {out}: it is a file; name a folder")
@@ -159,7 +321,7 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     return out
 
 
-def write_results(home: Path, found: StressTest) -> None:
+def _write_results(home: Path, found: StressTest) -> None:
     """Write ``stress.json`` and ``stress.csv``."""
     with together():
         write_result(home / "stress.json", json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
@@ -195,66 +357,6 @@ def _rows(found: StressTest) -> Iterator[list[Any]]:
             yield [*place, subset, rows, *beside, *numbers, *head]
 
 
-@final
-@dataclass(frozen=True)
-class _Question:
-    """What a run of a model is asked about, under which name its answers are kept, and the numbers of the rows."""
-
-    run: ModelRun
-    stem: str
-    data: Dataset
-    numbers: Sequence[int]
-
-
-@final
-@dataclass(frozen=True)
-class _Task:
-    """Asks a run about a condition, on whatever machine, with one thread."""
-
-    asker: Asker
-    gpu: bool
-
-    def __call__(self, one: _Question) -> None:
-        assert one.run.sent is not None
-        with one.run.sent.opened() as model:
-            self.asker.ask(replace(one.run, classifier=model), one.stem, one.data, one.numbers)
-
-
-def ask_elsewhere(
-    engine: Engine,
-    asker: Asker,
-    runs: Sequence[ModelRun],
-    known: Examples,
-    shifted: Examples,
-    kinds: Sequence[ShiftedKind],
-) -> None:
-    """Ask what is not answered yet; answers are files in the asker's folder, where it finds them.
-
-    A task travels with the path of its model and the texts of its condition.
-    """
-    every = [_Question(run, *what) for run in runs for what in _questions(known, shifted, kinds)]
-    rest = [one for one in every if not asker.has(one.run, one.stem, one.data, one.numbers)]
-    sent = [replace(one, run=replace(one.run, classifier=None)) for one in rest]
-    asker.begin(len(every) - len(rest), sum(len(one.data) for one in every) - sum(len(one.data) for one in rest))
-    with forgetting():
-        gpu = any(one.run.sent is not None and one.run.sent.gpu for one in rest)
-        run_tasks(engine, _Task(asker.sent, gpu), sent, on_done=lambda one: asker.told(len(one.data)))
-    asker.be_quiet()
-
-
-def _questions(
-    known: Examples, shifted: Examples, kinds: Iterable[ShiftedKind]
-) -> Iterator[tuple[str, Dataset, Sequence[int]]]:
-    """Everything that each run is asked about, as `run.py` asks for it."""
-    yield "reference", *known.dataset()
-    yield "source", *shifted.dataset()
-    for kind in kinds:
-        for condition in kind.conditions:
-            for at, kept in enumerate(condition.different):
-                if kept:
-                    yield condition.stem(kind.shift, at), *shifted.dataset(kept)
-
-
 @verb(StressOptions)
 def stress(options: StressOptions) -> StressTest:
     """Ask models about data whose shift grows: accuracy, Brier and ECE at each severity, and the estimate beside them.
@@ -279,33 +381,36 @@ def stress(options: StressOptions) -> StressTest:
         if value is not None and value < least:
             raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
     data, reference, out, seed = options.data, options.reference, options.out, options.seed
-    inputs = ShiftInputs.of(options)
+    inputs = ShiftInputs(options)
     more = {name: getattr(options, name) for name in ("gives", "classes", "max_length", "device")}
-    runner = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
-    runs, dialogues = open_models(options.models, **more)
-    if runner is not None:
-        runner = task_engine(options.engine, options.workers, gpu=check_sent(runs))
+    engine = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
+    runs, dialogues = _open_models(options.models, more, engine)
+    if engine is not None:
+        gpu = any(one.sent is not None and one.sent.on_gpu_here for one in runs)
+        engine = task_engine(options.engine, options.workers, gpu=gpu)
     wanted = _wanted(options, inputs, dialogues)
     shifted, known = _read(options, dialogues)
     if not dialogues:
         for some in (known, shifted) if reference is not None else (known + shifted,):
             for run in runs:
-                some.checked(run.classifier.classes)
-    home = claim(Path(out), [data, reference], options, dialogues)
-    kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats), None)
+                some.check_classes(run.classifier.classes)
+    home = _claimed(options, dialogues)
+    kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
+    conditions = [one for kind in kinds for one in kind.conditions]
+    different = {stem: shifted.dataset(kept) for one in conditions for stem, kept in one.different.items()}
+    asked = {"reference": known.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
-    different = [some for k in kinds for one in k.conditions for some in one.different if some]
-    asker = Asker(home, settings, options.progress, (len(known) + len(shifted) + sum(map(len, different))) * len(runs))
-    asker.answers = (2 + len(different)) * len(runs)
+    total = sum(len(one) for one, _ in asked.values()) * len(runs)
+    asker = _Asker(home, settings, options.progress, total, len(asked) * len(runs))
     about = places_said(data=data, models=[one.source for one in runs], out=out)
     with running(Manifest(home, {"verb": "stress", **about})) as asker.run:
-        if runner is not None:
-            ask_elsewhere(runner, asker, runs, known, shifted, kinds)
+        if engine is not None:
+            _ask_elsewhere(engine, asker, [_Question(run, stem, *asked[stem]) for run in runs for stem in asked])
         warnings: dict[str, None] = {}
-        names = dict.fromkeys(one.name for one in runs)
-        found = [
-            _stressed([r for r in runs if r.name == n], asker, known, shifted, kinds, options, warnings) for n in names
-        ]
+        models = []
+        for name in dict.fromkeys(one.name for one in runs):
+            own = [one for one in runs if one.name == name]
+            models.append(_stressed(own, asker, asked, kinds, options, warnings))
         outcome = StressTest(
             version=__version__,
             data=str(data),
@@ -318,16 +423,16 @@ def stress(options: StressOptions) -> StressTest:
             level=options.level,
             seed=seed,
             repeats=options.repeats,
-            models=tuple(found),
-            notes=tuple(dict.fromkeys(f"{k.shift.name}: {k.shift.deviation}" for k in kinds if k.shift.deviation)),
+            models=tuple(models),
+            notes=deviations(one.shift for one in kinds),
             warnings=tuple(warnings),
             argv=options.argv,
         )
-        write_results(home, outcome)
+        _write_results(home, outcome)
     return outcome
 
 
-def _wanted(options: StressOptions, inputs: ShiftInputs, dialogues: bool) -> list[Wanted]:
+def _wanted(options: StressOptions, inputs: ShiftInputs, dialogues: bool) -> dict[type[TextShift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper.
 
     Raises `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
@@ -335,89 +440,67 @@ def _wanted(options: StressOptions, inputs: ShiftInputs, dialogues: bool) -> lis
     severity: Any = options.severity
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
     usual = DIALOGUE_SHIFTS if dialogues else ("typing-errors", "casing")
-    usual = usual if inputs.training is None else TEXT_SHIFTS[:2]  # synonyms, where texts tell what is known
-    found: dict[str, Wanted] = {}
+    usual = usual if options.training is None else TEXT_SHIFTS[:2]  # synonyms, where texts tell what is known
+    found: dict[type[TextShift], tuple[str, ...]] = {}
     for asked in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
         name, equals, own = asked.partition("=")
         cls = find_text_shift(name, dialogues=dialogues)
-        levels = tuple(dict.fromkeys(own.split(","))) if equals else every or cls.usual
+        levels = tuple(own.split(",")) if equals else every or cls.usual
         for level in levels:
             cls().check_severity(level)
-        before = found.get(name, (cls, ()))[1]
-        found[name] = (cls, tuple(dict.fromkeys((*before, *levels))))
-    inputs.check([cls for cls, _ in found.values()])
-    return list(found.values())
+        found[cls] = tuple(dict.fromkeys((*found.get(cls, ()), *levels)))
+    inputs.check(list(found))
+    return found
 
 
 def _read(options: StressOptions, dialogues: bool) -> tuple[Examples, Examples]:
     """What is shifted, and the labelled rows that are not."""
-    reference, where = options.reference, filters_of(options.where)
+    reference, where, seed = options.reference, filters_of(options.where), options.seed
 
-    def read(path: Path, where: Mapping[str, str], needed: bool) -> Examples:
-        return read_examples(
-            path,
-            dialogues=dialogues,
-            column=options.column,
-            where=where,
-            label=options.label,
-            label_needed=needed,
-            candidates=options.candidates,
-            seed=options.seed,
-        )
+    def read(path: str | Path, where: Mapping[str, str], needed: bool) -> Examples:
+        more: dict[str, Any] = {"column": options.column, "label": options.label, "candidates": options.candidates}
+        return read_examples(Path(path), dialogues=dialogues, where=where, label_needed=needed, seed=seed, **more)
 
-    every = read(Path(options.data), where, reference is None).drawn(options.rows, options.seed)
+    every = read(options.data, where, reference is None).drawn(options.rows, seed)
     if reference is None:
-        known, shifted = every.halves(options.seed)
+        known, shifted = every.halves(seed)
     else:
-        known, shifted = read(Path(reference), filters_of(options.reference_where) or where, True), every
-    known.check_labelled()
+        known, shifted = read(reference, filters_of(options.reference_where) or where, True), every
+    if not known.labelled:
+        raise InputError(
+            "labelled rows, on which the estimates rest",
+            got=f"no value in a column {known.label}",
+            remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
+            file=known.file,
+        )
     return shifted, known
 
 
 def _stressed(
-    runs: Sequence[ModelRun],
-    asker: Asker,
-    known: Examples,
-    shifted: Examples,
-    kinds: Sequence[ShiftedKind],
+    runs: Sequence[_ModelRun],
+    asker: _Asker,
+    asked: Mapping[str, tuple[Dataset, list[int]]],
+    kinds: Iterable[ShiftedKind],
     options: StressOptions,
     warnings: dict[str, None],
 ) -> StressedModel:
     """One model: all its runs asked about the reference, the data as they are, and each kind at each severity."""
-    judges = [Judge(asker.ask(run, "reference", *known.dataset()).record, options.level, options.seed) for run in runs]
-    plain = [asker.ask(run, "source", *shifted.dataset()) for run in runs]
-    judged = [judge.judged(one.record, ()) for judge, one in zip(judges, plain, strict=True)]
-    warnings.update(dict.fromkeys(f"{runs[0].name}: {said}" for said in judged[0].warnings))
+
+    def ask(stem: str) -> list[_Answers]:
+        return [asker.ask(_Question(run, stem, *asked[stem])) for run in runs]
+
+    judges = [_Judge(one.record, options.level, options.seed) for one in ask("reference")]
+    plain = list(map(_judged, judges, ask("source")))
+    warnings.update(dict.fromkeys(f"{runs[0].name}: {said}" for said in plain[0][3].warnings))
     curves = []
     for kind in kinds:
-        same = [j.again(b, one.record, kind.common) for j, b, one in zip(judges, judged, plain, strict=True)]
-        points = [point(None, len(shifted), plain, same, dropped={})]
-        points += _points(kind, runs, judges, asker, shifted)
+        points = [_point(None, len(asked["source"][0]), plain, kind.common)]
+        for one in kind.conditions:
+            judged = [pair for stem in one.different for pair in map(_judged, judges, ask(stem))]
+            means = {"dropped": dict(one.dropped), "words": one.words, "targets": one.targets}
+            points.append(_point(one.severity, len(one.draws[0]), judged, kind.common, **means))
         shift = kind.shift
         curves.append(StressCurve(shift.name, shift.about, shift.counts, len(kind.common), tuple(points)))
     accuracy = judges[0].metrics(judges[0].reference)["accuracy"].to_dict()
-    return StressedModel(
-        runs[0].name,
-        tuple(one.source for one in runs),
-        {"rows": len(known), "accuracy": accuracy},
-        tuple(curves),
-    )
-
-
-def _points(
-    kind: ShiftedKind, runs: Sequence[ModelRun], judges: Sequence[Judge], asker: Asker, shifted: Examples
-) -> list[StressPoint]:
-    out = []
-    for one in kind.conditions:
-        answered: list[Answered] = []
-        judged: list[Judged] = []
-        for at, kept in enumerate(one.different):
-            for run, judge in zip(runs, judges, strict=True):
-                if not kept:
-                    continue
-                found = asker.ask(run, one.stem(kind.shift, at), *shifted.dataset(kept))
-                answered.append(found)
-                judged.append(judge.judged(found.record, kind.common))
-        means = (one.words, one.targets)
-        out.append(point(one.severity, len(one.draws[0]), answered, judged, dropped=dict(one.dropped), means=means))
-    return out
+    about = {"rows": len(asked["reference"][0]), "accuracy": accuracy}
+    return StressedModel(runs[0].name, tuple(one.source for one in runs), about, tuple(curves))
