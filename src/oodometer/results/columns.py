@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .values import Interval, percent, plain
+from .values import Interval, percent, plain, signed_points
 
 ColumnKind = Literal["number", "category", "text"]
 _SHOWN = 3
@@ -146,16 +146,6 @@ def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
     ]
     more = len(moved) - len(names)
     return f"Most moved: {', '.join(names)}" + (f" and {more} of {len(changes)} columns more" if more else "")
-
-
-def signed_points(value: float) -> str:
-    """A change of accuracy in points.
-
-    >>> signed_points(-0.0123), signed_points(0.0)
-    ('-1.2 points', '0.0 points')
-    """
-    number = f"{100 * value:+.1f}"
-    return f"{'0.0' if float(number) == 0 else number} points"
 
 
 def shares_text(name: str, before: float, after: float) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from .columns import ColumnChange
+from .columns import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .shown import Shown
-from .values import Interval, aligned, counted, percent, plain
+from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
+from .view import Grid, View, cells_of, interval_of
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
-
-
-_COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
-_MOST_FINDINGS = 8
+_COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
+_MAIN = 4  # of them are shown at first
+_MOST_TOLD = 3  # models in a sentence
+_PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
+_RANKINGS = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}
 
 
 @dataclass(frozen=True)
@@ -88,25 +90,9 @@ class Comparison(Shown):
     argv: str | None = field(default=None)
     difference: Mapping[str, Any] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return summary_of_comparison(self)
-
-    @property
-    def difference_said(self) -> str:
-        """The difference in accuracy in a sentence, with its interval and what it was read from."""
-        one = self.difference
-        low, value, high = (f"{100 * one[name]:+.1f}" for name in ("lower", "value", "upper"))
-        many = "" if one["clusters"] is None else f" in {one['clusters']:,} clusters"
-        how = f"the same {one['rows']:,} rows{many}" if one["paired"] else f"rows drawn apart{many}"
-        text = (
-            f"Difference in accuracy, {one['b']} - {one['a']}: {value} points [{low}, {high}] "
-            f"({percent(self.level, None)} interval, {how}); {one['b']} is better with probability "
-            f"{percent(one['p_b_better'], 0)}"
-        )
-        if one["p_value"] is None:
-            return text
-        alone = f"{one['b']} alone is right in {counted(one['b_alone'], 'row')}, {one['a']} alone in {one['a_alone']:,}"
-        return f"{text} ({alone}; McNemar's exact p = {one['p_value']:.2g})"
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return comparison_view(self.to_dict())
 
     def __getitem__(self, name: str) -> ModelRecord:
         for model in self.models:
@@ -138,16 +124,279 @@ class Comparison(Shown):
         }
 
 
-def summary_of_comparison(found: Comparison) -> str:
-    """The models by each metric, value and rank, in and out of the domain, and the first findings."""
-    lines = [found.difference_said] if found.difference else []
-    for domain, rankings in found.rankings.items():
-        columns = [name for name in _COLUMNS if name in rankings]
-        cells = {
-            (name, row["model"]): f"{row['value']:.4f} ({row['rank']})" for name in columns for row in rankings[name]
-        }
-        rows = [[m.name, *(cells.get((name, m.name), "") for name in columns)] for m in found.models]
-        if columns:
-            lines += [f"{domain.replace('_', ' ')}, value (rank)", aligned(["model", *columns], rows)]
-    lines += [f"- {one['sentence']}" for one in found.findings[:_MOST_FINDINGS]]
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+def comparison_view(told: Mapping[str, Any]) -> View:
+    """What a comparison says, from the mapping that JSON holds: the difference, who may answer, every metric's order.
+
+    >>> gap = {"a": "old", "b": "new", "value": 0.02, "lower": 0.01, "upper": 0.03, "p_b_better": 0.99, "rows": 900}
+    >>> view = comparison_view({"difference": {**gap, "paired": True, "level": 0.95}})
+    >>> view.title, view.number, view.ends
+    ('Difference in accuracy, new - old', '+2.0 points', ('+1.0', '+3.0'))
+    >>> view.sentences
+    ('new is the better one, with probability 99 %',)
+    """
+    models, gap = told.get("models") or [], told.get("difference") or {}
+    clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
+    one = interval_of({"kind": "asymptotic", **gap})
+    often = [
+        "" if one.get("undecided") or one.get("share") is None else f" (in {percent(one['share'], 0)} of replicates)"
+        for one in told.get("findings") or ()
+    ]
+    targets = [model for model in models if interval_of((model.get("target") or {}).get("accuracy"))]
+    return View(
+        "Models compared" if one is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
+        counted(len(models), "model") if one is None else signed_points(one.value),
+        one,
+        "" if one is None else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
+        share=False,
+        gap=one is not None,
+        sentences=tuple(filter(None, (*_better(gap, one), may_answer(told), on_target(told)))),
+        grids=(
+            *(grid for domain in _RANKINGS for grid in _domain_grid(told, domain)),
+            *_costs_grid(models),
+            *_targets_grid(told, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
+            *(grid for place in ("out_of_domain", "target") for grid in _columns_grid(models, place)),
+            *_thresholds_grids(told),
+        ),
+        notes=tuple(f"{one['sentence']}{share}" for one, share in zip(told.get("findings") or (), often, strict=True)),
+        warnings=tuple(told.get("warnings") or ()),
+        seed=told.get("seed"),
+    )
+
+
+def _better(gap: Mapping[str, Any], one: Interval | None) -> list[str]:
+    """Which of the two is the better one, or that it is undecided, and on how many rows one alone is right."""
+    if one is None:
+        return []
+    better, p = (gap["b"], gap["p_b_better"]) if one.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
+    if one.lower > 0 or one.upper < 0:
+        lines = [f"{better} is the better one, with probability {percent(p, 0)}"]
+    else:
+        lines = [f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"]
+    if gap.get("p_value") is None:
+        return lines
+    alone = f"{gap['b']} alone is right on {counted(gap['b_alone'], 'row')}, {gap['a']} alone on {gap['a_alone']:,}"
+    return [*lines, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
+
+
+def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
+    """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required.
+
+    >>> required({"settings": {"require": [0.9, 0.95, 0.99], "tolerance": 0.95}}), required({})
+    ((0.95, [0.9, 0.95, 0.99]), (0.0, []))
+    """
+    settings = told.get("settings") or {}
+    wanted = sorted(one for one in settings.get("require") or () if one is not None)
+    tolerance = settings.get("tolerance")
+    return (tolerance if tolerance in wanted else max(wanted, default=0.0)), wanted
+
+
+def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """From which threshold on a model is proven to keep each required accuracy, or why nothing is proven."""
+    points: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
+    return points
+
+
+def leader(told: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    """The model that may answer most and its operating point, for the accuracy to speak about first.
+
+    First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
+    """
+    first, wanted = required(told)
+    for accuracy in sorted(wanted, key=lambda x: (x != first, x > first, abs(x - first))):
+        proven = [
+            (model, at)
+            for model in told.get("models") or ()
+            for at in operating_points(model)
+            if at.get("accuracy") == accuracy and interval_of(at.get("coverage"))
+        ]
+        if proven:
+            return max(proven, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
+    return None
+
+
+def may_answer(told: Mapping[str, Any]) -> str:
+    """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked.
+
+    >>> point = {"accuracy": 0.95, "threshold": 0.7, "coverage": {"value": 0.894, "lower": 0.8, "upper": 0.9},
+    ...          "selective_accuracy": {"value": 0.978, "lower": 0.954}}
+    >>> print(may_answer({"models": [{"name": "one", "in_domain": {"operating_points": [point]}}], "level": 0.95,
+    ...                   "settings": {"require": [0.95], "tolerance": 0.95}}))
+    one may answer from confidence 0.7000 on. It then answers 89.4 % of rows like these and, with 95 % confidence, is \
+right on at least 95.4 % of them (here on 97.8 %)
+    """
+    led, (first, wanted) = leader(told), required(told)
+    if led is None:
+        asked = listed([percent(one, None) for one in wanted], "or")
+        return f"No threshold is proven: these rows show no model to be right {asked} of the time" if asked else ""
+    model, at = led
+    proof, share = at["selective_accuracy"], at["coverage"]["value"]
+    other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
+    text = f"{other if at['accuracy'] < first else ''}{model['name']} may answer "
+    sure = f", with {percent(told['level'], None)} confidence," if told.get("level") else ""
+    right = f"right on at least {percent(proof['lower'])} of"
+    here = f"(here on {percent(proof['value'])})"
+    if share >= 1:
+        return f"{text}everything like these rows and{sure} is {right} it {here}"
+    start = f"from confidence {rounded_up(at['threshold'])} on. It then answers {percent(share)} of rows like these and"
+    return f"{text}{start}{sure} is {right} them {here}"
+
+
+def on_target(told: Mapping[str, Any]) -> str:
+    """What is estimated of the models on their targets without labels, and whether their order is decided.
+
+    >>> one, other = ({"value": v, "lower": v - 0.05, "upper": v + 0.05} for v in (0.8, 0.6))
+    >>> told = {"models": [{"name": "a", "target": {"accuracy": one}}, {"name": "b", "target": {"accuracy": other}}]}
+    >>> print(on_target(told))
+    On the target, without labels, a is estimated at 80.0 % (75.0 % to 85.0 %) and b at 60.0 % (55.0 % to 65.0 %)
+    """
+    rows = [(str(one.get("name")), one["target"]) for one in told.get("models") or () if one.get("target")]
+    known = bool(rows) and all(one.get("by_labels") for _, one in rows)
+    by = "by_labels" if known else "accuracy"
+    order = [(name, number, one) for name, one in rows if (number := interval_of(one.get(by))) is not None]
+    order.sort(key=lambda row: -row[1].value)
+    if not order:
+        return ""
+    verb = " is" if known else " is estimated"
+    names = [
+        f"{name}{'' if i else verb} at {percent(at.value)} ({percent(at.lower)} to {percent(at.upper)})"
+        for i, (name, at, _) in enumerate(order[:_MOST_TOLD])
+    ]
+    text = f"On the target, {'by its labels' if known else 'without labels'}, {listed(names)}"
+    if len(order) > 1 and order[0][1].lower <= order[1][1].upper:
+        text += "; the first two intervals overlap: which is better is undecided"
+        text += "" if known else ", and a few labels decide it"
+    doubted = [name for name, _, one in order if one.get("trust") == "none" and not known]
+    return (
+        f"{text}; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
+        if doubted
+        else text
+    )
+
+
+def _domain_grid(told: Mapping[str, Any], domain: str) -> list[Grid]:
+    """Value and rank of each model by each metric in a domain."""
+    rankings = told.get(_RANKINGS[domain]) or {}
+    names = [name for name in _COLUMNS if rankings.get(name)]
+    if not names:
+        return []
+    places = {str(model["name"]): i for i, model in enumerate(told.get("models") or ())}
+    rows = [[name, *[""] * len(names)] for name in places]
+    bold = set()
+    for j, name in enumerate(names, 1):
+        for row in rankings[name]:
+            i = places.get(str(row["model"]))
+            if i is not None and row.get("value") is not None:
+                rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
+                bold |= {(i, j)} if row["rank"] == 1 else set()
+    about = (told.get("paired") or {}).get(domain) or {}
+    how = "; compared on the same rows" if about.get("paired") else f"; compared apart: {about['why']}" if about else ""
+    title = f"{_PLACES[domain]}, value (rank){how}"
+    return [Grid(title, ["model", *names], rows, main=range(1 + min(_MAIN, len(names))), bold=frozenset(bold))]
+
+
+def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """What the models cost, and the scores that weigh it."""
+    rows = [
+        [
+            str(one["name"]),
+            f"{one['computation']:.4g}",
+            *(cells_of(one.get(x), share=False)[0] for x in ("didma", "nidma")),
+        ]
+        for one in models
+        if one.get("computation") is not None
+    ]
+    return [Grid("what the models cost", ["model", "computation", "DiDMA", "NiDMA"], rows)] if rows else []
+
+
+def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
+    if not models:
+        return []
+    rows = [
+        [
+            str(model["name"]),
+            *cells_of(one["accuracy"]),
+            one.get("trust") or "-",
+            cells_of(one.get("truth"))[0],
+            cells_of(one.get("auc_coverage"), share=False)[0],
+        ]
+        for model in models
+        for one in [model["target"]]
+    ]
+    columns = ["model", "accuracy", "lower", "upper", "trust", "truth", "auc_coverage"]
+    used = [j for j in range(len(columns)) if j < 5 or any(row[j] for row in rows)]
+    assumes = dict.fromkeys(one["target"]["assumes"] for one in models if one["target"].get("assumes"))
+    kind = models[0]["target"]["accuracy"].get("kind") or "empirical"
+    title = f"on the target, estimated without labels ({percent(told.get('level') or 0.95, None)} {kind} intervals)"
+    cells = [[row[j] for j in used] for row in rows]
+    return [Grid(title, [columns[j] for j in used], cells, notes=tuple(f"Assumes: {one}" for one in assumes))]
+
+
+def _columns_grid(models: Sequence[Mapping[str, Any]], place: str) -> list[Grid]:
+    """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
+    every = [(str(one["name"]), change) for one in models for change in (one.get("columns") or {}).get(place) or ()]
+    if not every:
+        return []
+    rows = [[name, one["name"], one["says"], explained_text(one)] for name, one in every]
+    few = [i for i, (_, one) in enumerate(every) if one["matters"]]
+    none = () if few else (f"None of your columns explains a change from in domain to {_PLACES[place]}",)
+    title = f"your columns, from in domain to {_PLACES[place]}"
+    heads = ["model", "column", "what changed", "explains"]
+    return [Grid(title, heads, rows, noun="column", few=few, notes=none)]
+
+
+def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
+    """What is proven in domain and what the same threshold did out of it; why nothing is proven elsewhere."""
+    models, rows, open_ = told.get("models") or [], [], []
+    for model in models:
+        for at in operating_points(model):
+            start = [str(model["name"]), percent(at["accuracy"], None)]
+            if not interval_of(at.get("coverage")):
+                open_.append([*start, str(at.get("why") or "")])
+                continue
+            there = elsewhere(model, at["threshold"])
+            rows.append(
+                [
+                    *start,
+                    rounded_up(at["threshold"]),
+                    percent(at["coverage"]["value"]),
+                    *(percent(at["selective_accuracy"][end]) for end in ("value", "lower")),
+                    *(percent(there[name]) if name in there else "-" for name in ("coverage", "value")),
+                ]
+            )
+    away = any(model.get("out_of_domain") for model in models)
+    columns = ["model", "required", "threshold", "answered", "accuracy", "proven", "OOD share", "OOD right"]
+    by_model: dict[str, list[str]] = {}
+    for name, accuracy, _ in open_:
+        by_model.setdefault(name, []).append(accuracy)
+    missing = listed([f"{name} at {listed(some)}" for name, some in by_model.items()][:_MOST_TOLD])
+    missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
+    notes = (
+        ("OOD: the share answered out of domain with the same threshold, and its accuracy",) if away and rows else ()
+    )
+    notes += (f"No threshold is proven for {missing}",) if rows and open_ else ()
+    title = (
+        f"thresholds in domain, chosen on these rows; proven at the level {percent(told.get('level') or 0.95, None)}"
+    )
+    return [
+        Grid(title, columns[: 8 if away else 6], [row[: 8 if away else 6] for row in rows], notes=notes),
+        Grid("thresholds that are not proven", ["model", "required", "why"], open_, noun="reason", detail=True),
+    ]
+
+
+def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, Any]:
+    """What a model did out of its domain from a threshold on: the nearest point of its curve that is not below it.
+
+    >>> curve = {"x": [0.5, 1.0], "y": [1.0, 0.9], "lower": [0.9, 0.8], "upper": [1.0, 1.0], "thresholds": [0.8, 0.6]}
+    >>> elsewhere({"out_of_domain": {"risk_coverage": curve}}, 0.7)["coverage"]
+    0.5
+    """
+    curve = (model.get("out_of_domain") or {}).get("risk_coverage") or {}
+    columns = [curve.get(name) or [] for name in ("x", "y", "lower", "upper", "thresholds")]
+    if threshold is None or not columns[0]:
+        return {}
+    there: dict[str, Any] = {"coverage": 0.0}
+    for x, y, low, high, at in zip(*columns, strict=False):
+        if (at or 0.0) >= threshold and y is not None:
+            there = {"coverage": x, "value": y, "lower": low, "upper": high}
+    return there

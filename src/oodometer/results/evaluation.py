@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..aliases import canonical
 from ..errors import UsageError
 from .shown import Shown
-from .values import Curve, Interval, Skipped, aligned, plain
+from .values import Curve, Interval, Skipped, counted, listed, percent, plain, points, rounded_up
+from .view import Grid, View, cells_of, interval_of
+
+# Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
+_MAIN = (
+    "accuracy", "balanced_accuracy", "precision", "recall", "f1", "macro_f1", "roc_auc", "average_precision", "mcc",
+    "log_loss", "nll", "brier", "ece", "auc_coverage", "aurc", "recall_at_k", "top_k_accuracy",
+)  # fmt: skip
+_MANY = 12
+_IN_SLICES = ("accuracy", "f1", "precision", "recall", "roc_auc")
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,9 @@ class Evaluation(Shown):
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
 
-    def __repr__(self) -> str:
-        return summary_of_evaluation(self)
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return evaluation_view(self.to_dict())
 
     def __getitem__(self, metric: str) -> Interval:
         if metric in self.metrics:
@@ -97,8 +107,9 @@ class Evaluations(Shown):
     files: tuple[Evaluation, ...]
     argv: str | None = field(default=None)
 
-    def __repr__(self) -> str:
-        return "\n\n".join(map(repr, self.files))
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return evaluation_view(self.to_dict())
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.files)
@@ -121,40 +132,110 @@ class Evaluations(Shown):
         }
 
 
-def summary_of_evaluation(found: Evaluation) -> str:
-    """Every metric with its interval, and how many were left out."""
-    lines = [f"{found.name}: {found.rows} labelled rows"]
-    lines.append(aligned(["metric", "value", "lower", "upper", "kind"], metric_rows(found)))
-    lines += positive_said(found)
-    if found.skipped:
-        lines.append(f"{len(found.skipped)} metrics were left out; `.skipped` says why")
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+def evaluation_view(told: Mapping[str, Any]) -> View:
+    """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first.
+
+    >>> accuracy = {"value": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "kind": "exact"}
+    >>> view = evaluation_view({"name": "a.csv", "rows": 50, "metrics": {"accuracy": accuracy}})
+    >>> view.title, view.number, view.sentences
+    ('Accuracy', '80.0 %', ('Measured on 50 labelled rows of a.csv',))
+    """
+    if told.get("files") is not None:
+        return _several(told)
+    metrics = told.get("metrics") or {}
+    numbers = {name: one for name, one in metrics.items() if interval_of(one)}
+    name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
+    skipped = [[one.get("metric") or one["method"], one["why"]] for one in told.get("skipped") or ()]
+    cases = [one for one in told.get("failure_cases") or () if one.get("seen")]
+    share = name in ("accuracy", "")
+    return View(
+        "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
+        cells_of(numbers[name], share=share)[0] if name else counted(told.get("rows") or 0, "row"),
+        interval_of(numbers.get(name)),
+        share=share,
+        sentences=tuple(_sentences(told, numbers)),
+        details=tuple(f"Failure case: {one['sentence']}" for one in cases),
+        grids=(
+            *_metrics_grid(told, numbers),
+            *_slices_grid(told.get("slices") or []),
+            Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
+        ),
+        warnings=tuple(told.get("warnings") or ()),
+        seed=told.get("seed"),
+    )
 
 
-def metric_rows(found: Evaluation) -> list[list[str]]:
-    """A row for each metric: name, value, ends of the interval, kind; a mean over classes stands there once."""
-    said = {f"macro_{name}" for name, m in found.metrics.items() if getattr(m, "extras", {}).get("average") == "macro"}
-    return [
-        [_title(name, m), *(f"{x:.4f}" for x in (m.value, m.lower, m.upper)), m.kind]
-        for name, m in found.metrics.items()
-        if name not in said
+def _several(told: Mapping[str, Any]) -> View:
+    """The accuracy of each file, then what each one's own view says under its name."""
+    views = {str(one.get("name")): evaluation_view(one) for one in told["files"]}
+    rows = [
+        [str(one.get("name")), f"{one.get('rows') or 0:,}", *cells_of((one.get("metrics") or {}).get("accuracy"))]
+        for one in told["files"]
     ]
+    each = [(f"{name}: ", view) for name, view in views.items()]
+    return View(
+        "Measured on labelled rows",
+        counted(len(rows), "file"),
+        sentences=tuple(start + said for start, view in each for said in view.sentences[1:]),
+        details=tuple(start + said for start, view in each for said in view.details),
+        grids=(
+            Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
+            *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
+        ),
+        warnings=tuple(start + said for start, view in each for said in view.warnings),
+        seed=next((view.seed for view in views.values()), None),
+    )
 
 
-def positive_said(found: Evaluation) -> list[str]:
-    """Which class the metrics of one class are about, where there are some."""
-    about = {name: m.extras["positive"] for name, m in found.metrics.items() if "positive" in getattr(m, "extras", {})}  # type: ignore[attr-defined]
-    if not about:
-        return []
-    names = list(about)
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return [f"positive class: {about[names[0]]} ({listed})"]
+def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
+    """On which rows, how far confidence is off, which class is the positive one, and what may be answered."""
+    rows = f"Measured on {counted(told.get('rows') or 0, 'labelled row')} of {told.get('name') or 'this table'}"
+    unknown = told.get("unlabelled") or 0
+    lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
+    if "ece" in numbers:
+        lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
+    about = {name: one["positive"] for name, one in numbers.items() if one.get("positive") is not None}
+    lines += [f"Positive class: {next(iter(about.values()))} ({listed(list(about))})"] if about else []
+    for at in told.get("operating_points") or ():
+        text = str(at.get("why") or "")
+        if interval_of(at.get("coverage")):
+            share, proven = at["coverage"]["value"], f"(proven: {percent(at['selective_accuracy']['lower'])})"
+            from_ = f"answer from a threshold of {rounded_up(at['threshold'])} up, {percent(share)} of the rows"
+            text = f"{'answer everything' if share == 1 else from_} {proven}"
+        lines.append(f"To be right {percent(at['accuracy'], None)} of the time: {text}")
+    return lines
 
 
-def _title(name: str, metric: Interval) -> str:
-    """A metric with the average that it is, or the place on the curve where it was read, where there is one."""
-    extras = getattr(metric, "extras", {})
-    if "average" in extras:
-        return f"{name} ({str(extras['average']).partition(',')[0]})"
-    place = next((extras[key] for key in ("risk", "coverage") if key in extras and name.endswith(key)), None)
-    return name if place is None else f"{name} {place:g}"
+def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
+    """A row for each metric; a mean over classes stands there once; at first the main ones."""
+    twice = {f"macro_{name}" for name, one in numbers.items() if one.get("average") == "macro"}
+    names = [name for name in numbers if name not in twice]
+    rows = []
+    for name in names:
+        one, title = numbers[name], name
+        read_at = next((one[key] for key in ("risk", "coverage") if key in one and name.endswith(key)), None)
+        if "average" in one:
+            title = f"{name} ({str(one['average']).partition(',')[0]})"
+        elif read_at is not None:
+            title = f"{name} {read_at:g}"
+        rows.append([title, *cells_of(one, share=False), str(one.get("kind") or "")])
+    few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
+    disca = f"disca is that of {told.get('rows')} rows: it does not compare with that of another number of rows"
+    notes = (disca,) if "disca" in numbers and not few else ()
+    columns = ["metric", "value", "lower", "upper", "kind"]
+    return [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)] if rows else []
+
+
+def _slices_grid(slices: list[Mapping[str, Any]]) -> list[Grid]:
+    """The main metrics of each slice."""
+    there = list(dict.fromkeys(name for one in slices for name in one["metrics"]))
+    names = [name for name in _IN_SLICES if name in there] or there[:5]
+    rows = [
+        [
+            str(one["value"]),
+            f"{one['rows']:,}",
+            *(cells_of(one["metrics"].get(x), share=False)[0] or "-" for x in names),
+        ]
+        for one in slices
+    ]
+    return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []

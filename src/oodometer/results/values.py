@@ -20,7 +20,6 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, Protocol
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
-_WIDEST = 60  # characters of a cell in a table of text
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
 
 
@@ -90,23 +89,23 @@ def rounded_up(threshold: float) -> str:
     return str(exact.quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING))
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of text, columns under each other; long cells are cut but in the last column.
+def signed_points(difference: float) -> str:
+    """A difference of two shares in percentage points, with its sign.
 
-    >>> print(aligned(["method", "accuracy"], [["atc", "94.5 %"], ["source", "95.3 %"]]))
-    method  accuracy
-    atc     94.5 %
-    source  95.3 %
+    >>> signed_points(-0.0123), signed_points(0.0)
+    ('-1.2 points', '0.0 points')
     """
-    cells = [[*map(_shortened, line[:-1]), line[-1]] for line in (columns, *rows)]
-    widths = [max(len(line[j]) for line in cells) for j in range(len(columns))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
-    )
+    number = f"{100 * difference:+.1f}"
+    return f"{'0.0' if float(number) == 0 else number} points"
 
 
-def _shortened(cell: str) -> str:
-    return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3].rstrip() + "..."
+def listed(items: Sequence[str], word: str = "and") -> str:
+    """Items in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["90 %", "95 %"], "or"), listed([])
+    ('a, b and c', '90 % or 95 %', '')
+    """
+    return f" {word} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 @dataclass(frozen=True, slots=True)

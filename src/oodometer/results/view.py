@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .values import Interval, percent
+from .values import Interval, percent, signed_points
 
 INTERVAL = ("value", "lower", "upper", "level", "kind")
 """The columns of a number with its interval."""
@@ -82,7 +82,8 @@ class View:
 
     Parameters
     ----------
-    title : what the number is. number : as text. interval : of the number, or of accuracies in percent where ``share``.
+    title : what the number is. number : as text. interval : of the number, in percent where ``share``, in points
+        with a sign where ``gap``.
     note : said beside the number. trust : high, low or none; None where the result tells no trust.
     sentences : the most important first. details : those that wait until somebody asks.
     points : of a small chart, and ``line``, a level to hold them against, called ``line_name``. grids : tables.
@@ -106,6 +107,7 @@ class View:
     alarms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     seed: int | None = None
+    gap: bool = False
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -120,6 +122,8 @@ class View:
 
     def text(self, value: float) -> str:
         """A value as this view writes its number."""
+        if self.gap:
+            return signed_points(value).removesuffix(" points")
         return percent(value) if self.share else f"{value:.4f}"
 
 
