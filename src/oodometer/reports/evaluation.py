@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..results.evaluation import evaluation_view
 from .charts.base import Result
 from .charts.by_category import worst_classes
-from .failures import cases
-from .numbers import best, finite, given, percent, points, rows_text, short
+from .numbers import best, finite, given, percent, rows_text, short
 
 MOST_CLASSES = 200  # in the table of classes
 MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
 MOST_PAIRS = 20
 MOST_FILES = 3  # shown in full where several were evaluated
-
-# What a reader looks for first, in this order; the others are folded.
-FIRST = (
-    "accuracy", "f1", "macro_f1", "precision", "macro_precision", "recall", "macro_recall", "specificity",
-    "balanced_accuracy", "roc_auc", "average_precision", "mcc", "cohen_kappa", "expected_value", "top_k_accuracy",
-    "recall_at_k",
-)  # fmt: skip
 
 MEANINGS = {
     "accuracy": "share of rows that are right; more is better",
@@ -111,22 +104,8 @@ def _confusion(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
-    if not accuracy:
-        return ""
-    text = f"On these {rows_text(result.get('rows'))} the model is right {percent(accuracy['value'])} of the time."
-    ece = best((result.get("metrics") or {}).get("ece"))
-    if ece:
-        text += f" Its confidence is off by {points(ece['value'])} on average."
-    return text
-
-
 def context(result: Result) -> dict[str, Any]:
     """Names for the section of one file."""
-    metrics = [
-        (str(name), one, meaning(str(name), one)) for name, one in (result.get("metrics") or {}).items() if best(one)
-    ]
-    first = sorted((one for one in metrics if one[0] in FIRST), key=lambda one: FIRST.index(one[0]))
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
     classes = worst_classes(result)[1][:MOST_CLASSES]
     columns = [
@@ -135,16 +114,12 @@ def context(result: Result) -> dict[str, Any]:
         if name != "class" and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
     ]
     return {
+        "view": evaluation_view(result),
         "accuracy": accuracy,
-        "first": first,
-        "others": [one for one in metrics if one not in first],
-        "sentence": _sentence(result, accuracy),
+        "meanings": [(name, meaning(name, one)) for name, one in (result.get("metrics") or {}).items() if best(one)],
         "class_rows": classes,
         "class_columns": columns,
         "confusion": _confusion(result),
-        "points": result.get("operating_points") or [],
-        "cases": cases(result.get("failure_cases")),
-        "looked": bool(result.get("failure_cases")),
         "disca": best((result.get("metrics") or {}).get("disca")),
     }
 
@@ -153,13 +128,3 @@ def with_slices(result: Result) -> dict[str, Any]:
     """The result with the accuracy of all rows, and of each slice, where an estimate has its headline."""
     slices = [{**one, "headline": (one.get("metrics") or {}).get("accuracy")} for one in result.get("slices") or []]
     return {**result, "headline": (result.get("metrics") or {}).get("accuracy"), "slices": slices}
-
-
-def comparison(files: list[dict[str, Any]]) -> dict[str, Any]:
-    """A table of several files: the metrics that any of them has, and a row of values for each file."""
-    found = [(one, {name: value for name, value in (one.get("metrics") or {}).items() if best(value)}) for one in files]
-    names = list(dict.fromkeys(name for _, metrics in found for name in metrics))
-    return {
-        "names": names,
-        "rows": [(one, [metrics.get(name, {}) for name in names]) for one, metrics in found],
-    }

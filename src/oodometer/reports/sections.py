@@ -8,7 +8,9 @@ from typing import Any
 
 from ..audits.result import audit_view
 from ..results.backtest import backtest_view
+from ..results.comparison import comparison_view
 from ..results.estimation import estimation_view
+from ..results.evaluation import evaluation_view
 from ..results.ranking import ranking_view
 from ..results.stressing import stress_view
 from ..results.view import View
@@ -102,16 +104,11 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
             {
                 "result": one,
                 "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-                "slice_rows": by_category.worst_slices(one)[:MOST_ROWS],
                 "votes": judges.context(one),
                 **evaluation.context(one),
             }
         )
-    words: dict[str, Any] = {
-        "sheets": sheets,
-        "left": len(files_) - len(sheets),
-    }
-    return drawn, words | {"comparison": evaluation.comparison(files_) if result.get("files") else None}
+    return drawn, {"sheets": sheets, "left": len(files_) - len(sheets)}
 
 
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -186,7 +183,9 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
 VIEWS: dict[str, Callable[[Result], View]] = {
     "audit": audit_view,
     "backtest": backtest_view,
+    "compare": comparison_view,
     "estimate": estimation_view,
+    "evaluate": evaluation_view,
     "rank": ranking_view,
     "stress": stress_view,
 }

@@ -185,9 +185,9 @@ def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
     ((0.95, [0.9, 0.95, 0.99]), (0.0, []))
     """
     settings = told.get("settings") or {}
-    wanted = sorted(one for one in settings.get("require") or () if one is not None)
-    tolerance = settings.get("tolerance")
-    return (tolerance if tolerance in wanted else max(wanted, default=0.0)), wanted
+    wanted: list[float] = sorted(one for one in settings.get("require") or () if one is not None)
+    first = settings.get("tolerance")
+    return first if first in wanted else max(wanted, default=0.0), wanted
 
 
 def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -371,10 +371,8 @@ def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
         by_model.setdefault(name, []).append(accuracy)
     missing = listed([f"{name} at {listed(some)}" for name, some in by_model.items()][:_MOST_TOLD])
     missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
-    notes = (
-        ("OOD: the share answered out of domain with the same threshold, and its accuracy",) if away and rows else ()
-    )
-    notes += (f"No threshold is proven for {missing}",) if rows and open_ else ()
+    beyond = "OOD: the share answered out of domain with the same threshold, and its accuracy"
+    notes = (beyond if away else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
     title = (
         f"thresholds in domain, chosen on these rows; proven at the level {percent(told.get('level') or 0.95, None)}"
     )

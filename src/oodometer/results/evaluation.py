@@ -154,7 +154,7 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
         interval_of(numbers.get(name)),
         share=share,
         sentences=tuple(_sentences(told, numbers)),
-        details=tuple(f"Failure case: {one['sentence']}" for one in cases),
+        details=tuple(map(_case, cases)),
         grids=(
             *_metrics_grid(told, numbers),
             *_slices_grid(told.get("slices") or []),
@@ -176,8 +176,7 @@ def _several(told: Mapping[str, Any]) -> View:
     return View(
         "Measured on labelled rows",
         counted(len(rows), "file"),
-        sentences=tuple(start + said for start, view in each for said in view.sentences[1:]),
-        details=tuple(start + said for start, view in each for said in view.details),
+        details=tuple(start + said for start, view in each for said in (*view.sentences[1:], *view.details)),
         grids=(
             Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
             *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
@@ -204,6 +203,11 @@ def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]
             text = f"{'answer everything' if share == 1 else from_} {proven}"
         lines.append(f"To be right {percent(at['accuracy'], None)} of the time: {text}")
     return lines
+
+
+def _case(one: Mapping[str, Any]) -> str:
+    often = "" if one.get("share") is None else f" (in {percent(one['share'], 0)} of replicates)"
+    return f"Failure case: {one['sentence']}{often}"
 
 
 def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:

@@ -120,6 +120,10 @@ class View:
         """Level and kind of the interval."""
         return "" if self.interval is None else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
 
+    def grid(self, start: str) -> Grid | None:
+        """The first table that has rows or notes, and whose title begins so."""
+        return next((one for one in self.grids if one.title.startswith(start) and (one.rows or one.notes)), None)
+
     def text(self, value: float) -> str:
         """A value as this view writes its number."""
         if self.gap:
