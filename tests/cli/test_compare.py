@@ -46,7 +46,7 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         "DiDMA",
         "on the target, estimated without labels",
         "OOD share",
-        "may answer",
+        "may be answered by",
         "thresholds in domain",
     ):
         assert part in printed
@@ -93,11 +93,11 @@ def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.Ca
     assert "coverage_at_risk 0.05" in printed
     assert "risk_at_coverage 0.8" in printed
     assert "disca" in printed
-    assert "to be right 90 % of the time: answer" in printed
+    assert "To be right 90 % of the time: answer" in printed
     rng = np.random.default_rng(1)
     confidence = np.linspace(0.999, 0.5, 2000)
     correct = np.concatenate([rng.random(100) < 0.5, np.ones(1900, dtype=bool)])
     lines = "\n".join(f"{c:.5f},{int(y)}" for c, y in zip(confidence, correct, strict=True))
     (folder / "bad.csv").write_text("confidence,correct\n" + lines + "\n")
     assert main(["evaluate", str(folder / "bad.csv"), "-v"]) == 0
-    assert "failure case: accuracy rises in the first 20 %" in capsys.readouterr().out
+    assert "Failure case: accuracy rises in the first 20 %" in capsys.readouterr().out

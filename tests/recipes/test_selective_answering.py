@@ -49,7 +49,7 @@ def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None
     assert {"report.html", "figures.html"} < set(FIGURES.files("report.html"))
     page = (found.folder / "report.html").read_text(encoding="utf-8")
     assert page == render(json.loads((found.folder / "compare.json").read_text(encoding="utf-8")))
-    assert "Which of 10 models may answer?" in page
+    assert "Which of 10 models is better?" in page
     words = ["oodometer", "reproduce", "selective-answering", "--scale", "small"]
     assert " ".join(f"<span>{word}</span>" for word in words) in page
     figures = (found.folder / "figures.html").read_text(encoding="utf-8")

@@ -20,12 +20,12 @@ from oodometer import compare
 from oodometer.errors import MissingExtraError, WorkError
 from oodometer.extras import install_line
 from oodometer.reports import render, write_report
-from oodometer.reports.charts.models import colors, curve_rows, drawn, leader, names, thin
-from oodometer.reports.comparison import JUDGES, badges, choices, on_target, sentence
+from oodometer.reports.charts.models import colors, curve_rows, drawn, names, thin
+from oodometer.reports.comparison import JUDGES, badges, choices
 from oodometer.reports.failures import matrix, pairs
 from oodometer.reports.numbers import cutoff, percent
-from oodometer.reports.operating import elsewhere, tables
 from oodometer.reports.rankings import against, disca_table, notes
+from oodometer.results.comparison import comparison_view, elsewhere, leader, may_answer, on_target
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -75,10 +75,10 @@ def test_every_part_is_there(two_page: str) -> None:
     }  # fmt: skip
     told = text_of(page)
     for words in (
-        "Which of 2 models may answer?",
+        "Which of 2 models is better?",
         "In domain: 300 rows, the same for all models",
         "DiSCA at every tolerance",
-        "What the models cost: DiDMA and NiDMA",
+        "What the models cost",
         "Failure cases of each curve",
         "None of the estimates made without labels is a guarantee",
         "Mishra, Arunkumar and Baral, “Investigating the Failure Modes of the AUC Metric",
@@ -100,11 +100,13 @@ def test_the_sentence_is_that_of_the_operating_point(two: dict[str, Any], two_pa
         if point["accuracy"] == at["accuracy"] and point["coverage"]
     ]
     assert at["coverage"]["value"] == max(point["coverage"]["value"] for point in rivals)
-    told = text_of(two_page)
-    assert sentence(two).replace("\N{NO-BREAK SPACE}", " ") in told
-    assert model["name"] in sentence(two)
-    assert percent(at["selective_accuracy"]["lower"]) in sentence(two)
-    assert "exact bound, level 95 %" in told
+    told = text_of(two_page).replace("\N{NO-BREAK SPACE}", " ")
+    view = comparison_view(two)
+    assert may_answer(two) in view.sentences
+    assert f"{view.title} {view.number}" in told
+    assert all(one[1:] in told for one in view.sentences)
+    assert model["name"] in may_answer(two)
+    assert percent(at["selective_accuracy"]["lower"]).replace("\N{NO-BREAK SPACE}", " ") in may_answer(two)
 
 
 def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(two: dict[str, Any]) -> None:
@@ -120,10 +122,11 @@ def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(two: dic
     led = leader(two)
     assert led is not None
     assert led[1]["accuracy"] == 0.8
-    assert sentence(two).replace("\N{NO-BREAK SPACE}", " ").startswith(
-        "No model is proved to be right 95 % of the time. For 80 %: "
-    )  # fmt: skip
-    assert [table["accuracy"] for table in tables(two)] == [0.8, 0.9, 0.95]
+    assert may_answer(two).startswith("No model is proven to be right 95 % of the time. For 80 %: everything ")
+    grid = comparison_view(two).grid("thresholds in")
+    assert grid is not None
+    assert {row[1] for row in grid.rows} == {"80 %"}
+    assert grid.notes[-1] == "No threshold is proven for model a at 90 % and 95 % and model b at 90 % and 95 %"
 
 
 def test_nothing_proved_is_said_and_not_drawn_as_a_number(two: dict[str, Any]) -> None:
@@ -131,10 +134,9 @@ def test_nothing_proved_is_said_and_not_drawn_as_a_number(two: dict[str, Any]) -
         for point in one["in_domain"]["operating_points"]:
             point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
     told = text_of(render(two)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "No model may answer on its own: none is proved to be right 80 % or 90 % or 95 % of the time" in told
-    assert "no threshold is proven" in told
-    assert "Too few rows." in told
-    assert "may answer from confidence" not in told
+    assert "No threshold is proven: these rows show no model to be right 80 %, 90 % or 95 % of the time." in told
+    assert "too few rows" in told
+    assert "may answer:" not in told
     assert leader(two) is None
 
 
@@ -143,7 +145,8 @@ def test_answering_everything_has_no_threshold(two: dict[str, Any]) -> None:
     exact = {"level": 0.95, "kind": "exact"}
     point |= {"threshold": 0.0, "coverage": {"value": 1.0, "lower": 0.99, "upper": 1.0, **exact},
               "selective_accuracy": {"value": 0.97, "lower": 0.953, "upper": 1.0, **exact}, "why": None}  # fmt: skip
-    assert sentence(two).startswith(f"{two['models'][1]['name']} may answer everything like these rows")
+    name = two["models"][1]["name"]
+    assert may_answer(two).startswith(f"Everything like these rows may be answered by {name}: with 95 % confidence")
 
 
 def test_out_of_domain_the_same_threshold_is_looked_up(two: dict[str, Any]) -> None:
@@ -151,10 +154,10 @@ def test_out_of_domain_the_same_threshold_is_looked_up(two: dict[str, Any]) -> N
     assert led is not None
     curve = led[0]["out_of_domain"]["risk_coverage"]
     kept = [i for i, at in enumerate(curve["thresholds"]) if at >= led[1]["threshold"]]
-    found = elsewhere(led[0], "out_of_domain", led[1]["threshold"])
+    found = elsewhere(led[0], led[1]["threshold"])
     assert found["value"] == curve["y"][kept[-1]]
     assert found["coverage"] == curve["x"][kept[-1]]
-    assert elsewhere(led[0], "out_of_domain", 2.0) == {"coverage": 0.0}
+    assert elsewhere(led[0], 2.0) == {"coverage": 0.0}
     said = next(one for one in badges(two) if one["badge"] == "elsewhere")
     assert percent(found["value"]) in said["text"]
     assert ("does not carry over" in said["text"]) == (found["value"] < led[1]["accuracy"])
@@ -373,8 +376,8 @@ def test_it_stays_small_with_forty_models(ten: dict[str, Any]) -> None:
     page = render(result)
     assert len(page.encode()) < LARGEST
     told = text_of(page)
-    assert "Which of 40 models may answer?" in told
-    assert "The other 30 models in short" in told
+    assert "Which of 40 models is better?" in told
+    assert "All 40 models in short" in told
     assert len(drawn(result)) == 10
     assert len([row for row in rows_of(specs_of(page), "curves-in-domain") if isinstance(row.get("y"), list)]) == 10
     assert len(set(names(result).values())) == 40
@@ -506,7 +509,7 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     files = [str(tmp_path / f"{name}.parquet") for name in ("a", "b")]
     assert main(["compare", *files, "--report", str(page)]) == 0
     told = text_of(page.read_text(encoding="utf-8"))
-    assert "Which of 2 models may answer?" in told
+    assert "Which of 2 models is better?" in told
     assert "a.parquet" in told
 
 
@@ -530,5 +533,5 @@ def test_a_target_that_deserves_no_trust_is_told_with_the_order() -> None:
     ]
     said = on_target({"models": models})
     assert "undecided" in said
-    assert said.endswith("the estimate of b deserves no trust, nor does its place.")
+    assert said.endswith("the estimate of b deserves no trust, nor does its place")
     assert "no trust" not in on_target({"models": models[:1]})

@@ -154,7 +154,7 @@ FILTERS: dict[str, Any] = {
     "signed_points": signed_points,
     "short": short,
     "basename": basename,
-    "cell": lambda text: short(text, 400).replace(" %", f"{SPACE}%") if text else "",
+    "cell": lambda text, column: short(text, 400 if column else 60).replace(" %", f"{SPACE}%") if text else "",
     "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
     "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
     "range": _range,

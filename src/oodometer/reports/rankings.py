@@ -6,8 +6,9 @@ from typing import Any
 
 from ..errors import UsageError
 from ..registry import find
+from ..results.comparison import leader
 from .charts.base import Result
-from .charts.models import DOMAINS, METRICS, firm, leader, names, order, part, rankings, score
+from .charts.models import DOMAINS, METRICS, firm, names, order, part, rankings, score
 from .evaluation import meaning
 from .glossary import reference
 from .numbers import best, finite
@@ -78,17 +79,6 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
     return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
 
 
-def costs(result: Result) -> list[dict[str, Any]]:
-    """Models with what they cost, the best by NiDMA or DiDMA first; empty where nothing was given."""
-    called = names(result)
-    rows = [
-        {**one, "name": called[str(one.get("name"))], "disca": score(one, "in_domain", "disca")}
-        for one in result.get("models") or []
-        if finite(one.get("computation")) is not None
-    ]
-    return sorted(rows, key=lambda row: -float(best(row.get("nidma") or row.get("didma")).get("value", float("-inf"))))
-
-
 def against(result: Result) -> dict[str, Any] | None:
     """Differences of the leader from each other model, with how often it is the better one in replicates."""
     led = leader(result)
@@ -121,17 +111,6 @@ def against(result: Result) -> dict[str, Any] | None:
         if name in found and name in called
     ]
     return {"name": called[mine], "columns": [COLUMNS[name] for name in columns], "rows": rows}
-
-
-def target_rows(result: Result) -> list[dict[str, Any]]:
-    """What is estimated of each model on its target without labels, the highest accuracy first."""
-    called = names(result)
-    rows = [
-        {**one["target"], "name": called[str(one.get("name"))]}
-        for one in result.get("models") or []
-        if one.get("target") and best(one["target"].get("accuracy"))
-    ]
-    return sorted(rows, key=lambda row: -row["accuracy"]["value"])
 
 
 def skipped(result: Result) -> list[dict[str, Any]]:

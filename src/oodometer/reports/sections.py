@@ -17,19 +17,18 @@ from ..results.view import View
 from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
-from . import comparison, evaluation, failures, few_shot, operating, rankings
+from . import comparison, evaluation, failures, few_shot, rankings
 from . import history as histories
 from . import stress as stresses
 from . import votes as judges
 from .charts import by_category, curves, models, over_time, trials
 from .charts.base import Figure, Result
-from .charts.models import DOMAINS, domains, leader
+from .charts.models import DOMAINS, domains
 from .glossary import STRENGTHS, reference
 from .numbers import best
 from .words import assumed, fall_text
 
 FEW_MODELS = 3  # as many have their bands in the large chart
-MOST_OTHERS = 40  # models in a table in short, beyond those in charts
 MOST_ROWS = 200  # of the table of slices and of that of chunks
 ESTIMATE_CHARTS = (
     by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
@@ -124,28 +123,21 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
         *(models.fluctuations(result, one) for one in DOMAINS),
         *small,
     ]
-    shown, others = comparison.limited(result)
+    shown = {**result, "models": models.drawn(result)}
     each = list(DOMAINS)
     return drawn, {
         "small": small,
         "styles": models.STYLES,
-        "leader": leader(result),
-        "sentence": comparison.sentence(result),
         "badges": comparison.badges(result),
         "cards": comparison.cards(result),
         "compared": comparison.compared(result),
-        "moved": comparison.moved(result),
-        "others": others[:MOST_OTHERS],
-        "left": len(others) - MOST_OTHERS,
-        "tables": operating.tables(shown),
+        "left": len(result.get("models") or []) - len(shown["models"]),
         "findings": {name: failures.pairs(result, name) for name in each},
         "cases": {name: failures.matrix(shown, name) for name in each},
         "case_names": failures.CASES,
         "places": {name: rankings.places(shown, name) for name in each},
         "disca": [table for name in each if (table := rankings.disca_table(shown, name))],
-        "costs": rankings.costs(shown),
         "against": rankings.against(shown),
-        "targets": rankings.target_rows(shown),
         "left_out": rankings.skipped(shown),
         "notes": rankings.notes(result),
         "domains": DOMAINS,

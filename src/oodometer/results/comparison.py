@@ -132,7 +132,7 @@ def comparison_view(told: Mapping[str, Any]) -> View:
     >>> view.title, view.number, view.ends
     ('Difference in accuracy, new - old', '+2.0 points', ('+1.0', '+3.0'))
     >>> view.sentences
-    ('new is the better one, with probability 99 %',)
+    ('The better one is new, with probability 99 %',)
     """
     models, gap = told.get("models") or [], told.get("difference") or {}
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
@@ -169,12 +169,12 @@ def _better(gap: Mapping[str, Any], one: Interval | None) -> list[str]:
         return []
     better, p = (gap["b"], gap["p_b_better"]) if one.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
     if one.lower > 0 or one.upper < 0:
-        lines = [f"{better} is the better one, with probability {percent(p, 0)}"]
+        lines = [f"The better one is {better}, with probability {percent(p, 0)}"]
     else:
         lines = [f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"]
     if gap.get("p_value") is None:
         return lines
-    alone = f"{gap['b']} alone is right on {counted(gap['b_alone'], 'row')}, {gap['a']} alone on {gap['a_alone']:,}"
+    alone = f"Alone right are {gap['b']} on {counted(gap['b_alone'], 'row')} and {gap['a']} on {gap['a_alone']:,}"
     return [*lines, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
 
 
@@ -221,8 +221,8 @@ def may_answer(told: Mapping[str, Any]) -> str:
     ...          "selective_accuracy": {"value": 0.978, "lower": 0.954}}
     >>> print(may_answer({"models": [{"name": "one", "in_domain": {"operating_points": [point]}}], "level": 0.95,
     ...                   "settings": {"require": [0.95], "tolerance": 0.95}}))
-    one may answer from confidence 0.7000 on. It then answers 89.4 % of rows like these and, with 95 % confidence, is \
-right on at least 95.4 % of them (here on 97.8 %)
+    From confidence 0.7000 on, one may answer: 89.4 % of rows like these, and with 95 % confidence it is right on at \
+least 95.4 % of them (here on 97.8 %)
     """
     led, (first, wanted) = leader(told), required(told)
     if led is None:
@@ -231,14 +231,14 @@ right on at least 95.4 % of them (here on 97.8 %)
     model, at = led
     proof, share = at["selective_accuracy"], at["coverage"]["value"]
     other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
-    text = f"{other if at['accuracy'] < first else ''}{model['name']} may answer "
-    sure = f", with {percent(told['level'], None)} confidence," if told.get("level") else ""
-    right = f"right on at least {percent(proof['lower'])} of"
-    here = f"(here on {percent(proof['value'])})"
+    start = f"{'from' if at['accuracy'] < first else 'From'} confidence {rounded_up(at['threshold'])} on,"
+    text = f"{start} {model['name']} may answer: {percent(share)} of rows like these, and"
     if share >= 1:
-        return f"{text}everything like these rows and{sure} is {right} it {here}"
-    start = f"from confidence {rounded_up(at['threshold'])} on. It then answers {percent(share)} of rows like these and"
-    return f"{text}{start}{sure} is {right} them {here}"
+        start = "everything" if at["accuracy"] < first else "Everything"
+        text = f"{start} like these rows may be answered by {model['name']}:"
+    sure = f" with {percent(told['level'], None)} confidence" if told.get("level") else ""
+    right = f"it is right on at least {percent(proof['lower'])} of them (here on {percent(proof['value'])})"
+    return f"{other if at['accuracy'] < first else ''}{text}{sure} {right}"
 
 
 def on_target(told: Mapping[str, Any]) -> str:
@@ -296,16 +296,19 @@ def _domain_grid(told: Mapping[str, Any], domain: str) -> list[Grid]:
 
 def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """What the models cost, and the scores that weigh it."""
+    of = "energy" if any(one.get("energy") for one in models) else "parameters"
     rows = [
         [
             str(one["name"]),
+            f"{one.get(of) or 0:,.10g}",
             f"{one['computation']:.4g}",
-            *(cells_of(one.get(x), share=False)[0] for x in ("didma", "nidma")),
+            *(cells_of(one.get(score), share=False)[0] for score in ("didma", "nidma")),
         ]
         for one in models
         if one.get("computation") is not None
     ]
-    return [Grid("what the models cost", ["model", "computation", "DiDMA", "NiDMA"], rows)] if rows else []
+    columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
+    return [Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []
 
 
 def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
@@ -374,7 +377,7 @@ def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
     beyond = "OOD: the share answered out of domain with the same threshold, and its accuracy"
     notes = (beyond if away else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
     title = (
-        f"thresholds in domain, chosen on these rows; proven at the level {percent(told.get('level') or 0.95, None)}"
+        f"thresholds in domain, chosen on these rows; proven at the {percent(told.get('level') or 0.95, None)} level"
     )
     return [
         Grid(title, columns[: 8 if away else 6], [row[: 8 if away else 6] for row in rows], notes=notes),

@@ -146,7 +146,9 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     numbers = {name: one for name, one in metrics.items() if interval_of(one)}
     name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
     skipped = [[one.get("metric") or one["method"], one["why"]] for one in told.get("skipped") or ()]
-    cases = [one for one in told.get("failure_cases") or () if one.get("seen")]
+    looked = told.get("failure_cases") or ()
+    cases = [one for one in looked if one.get("seen")]
+    none = ("None of the failure cases of the accuracy-coverage curve was seen",) if looked and not cases else ()
     share = name in ("accuracy", "")
     return View(
         "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
@@ -154,7 +156,7 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
         interval_of(numbers.get(name)),
         share=share,
         sentences=tuple(_sentences(told, numbers)),
-        details=tuple(map(_case, cases)),
+        details=(*map(_case, cases), *none),
         grids=(
             *_metrics_grid(told, numbers),
             *_slices_grid(told.get("slices") or []),

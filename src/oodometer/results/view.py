@@ -13,6 +13,7 @@ INTERVAL = ("value", "lower", "upper", "level", "kind")
 """The columns of a number with its interval."""
 
 _NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
+_LONG = 30  # characters; a longer cell is a sentence
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Grid:
     def numeric(self) -> list[bool]:
         """Which columns hold numbers; the first holds names."""
         return [j > 0 and is_numbers([row[j] for row in self.rows]) for j in range(len(self.columns))]
+
+    @property
+    def texts(self) -> list[int]:
+        """Columns that hold sentences; the first holds names."""
+        return [j for j in range(1, len(self.columns)) if any(len(row[j]) > _LONG for row in self.rows)]
 
     def shown(self, full: bool) -> Grid | None:
         """The table as it is shown at first, or in full."""

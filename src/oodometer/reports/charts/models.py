@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ...results.comparison import leader
 from ..numbers import best, finite, given, number, percent, short, threshold
 from ..words import capital
 from .base import (
@@ -75,40 +76,10 @@ def names(result: Result) -> dict[str, str]:
     return dict(zip(given, unique(short(one, _WIDEST) for one in given), strict=True))
 
 
-def required(result: Result) -> float | None:
-    """The accuracy to speak about first: the tolerance of DiSCA where it is required, else the highest one.
-
-    >>> required({"settings": {"require": [0.9, 0.95, 0.99], "tolerance": 0.95}}), required({})
-    (0.95, None)
-    """
-    settings = result.get("settings") or {}
-    wanted = [one for each in settings.get("require") or [] if (one := finite(each)) is not None]
-    tolerance = finite(settings.get("tolerance"))
-    return tolerance if tolerance in wanted else max(wanted, default=None)
-
-
 def point(model: Result, domain: str, accuracy: float) -> dict[str, Any]:
     """The operating point of a model for a required accuracy; empty where none was looked for."""
     rows = part(model, domain).get("operating_points") or []
     return next((dict(row) for row in rows if row.get("accuracy") == accuracy), {})
-
-
-def leader(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The model that may answer most and its operating point, for the accuracy to speak about first.
-
-    First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
-    """
-    first = required(result)
-    wanted = [x for each in (result.get("settings") or {}).get("require") or [] if (x := finite(each))]
-    if first is None:
-        return None
-    lower = sorted((x for x in wanted if x < first), reverse=True)
-    for accuracy in [first, *lower, *sorted(x for x in wanted if x > first)]:
-        points = [(one, point(one, "in_domain", accuracy)) for one in result.get("models") or []]
-        proven = [pair for pair in points if best(pair[1].get("coverage"))]
-        if proven:
-            return max(proven, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
-    return None
 
 
 def order(result: Result) -> list[str]:
