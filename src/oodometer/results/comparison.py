@@ -174,7 +174,7 @@ def _better(gap: Mapping[str, Any], one: Interval | None) -> list[str]:
         lines = [f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"]
     if gap.get("p_value") is None:
         return lines
-    alone = f"Alone right are {gap['b']} on {counted(gap['b_alone'], 'row')} and {gap['a']} on {gap['a_alone']:,}"
+    alone = f"Only {gap['b']} is right on {counted(gap['b_alone'], 'row')}, only {gap['a']} on {gap['a_alone']:,}"
     return [*lines, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
 
 
