@@ -9,7 +9,6 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.results import percent
-from oodometer.results.values import aligned
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -59,14 +58,6 @@ def test_the_command_line_says_the_same(tmp_path: Path, capsys: pytest.CaptureFi
     shown = " ".join(capsys.readouterr().out.split())
     found = oodometer.estimate(*paths, methods=["atc", "doc"], backtest=None)
     assert shown.startswith(" ".join("\n".join(repr(found).splitlines()[:4]).split()))
-
-
-def test_long_cells_are_cut_and_nothing_is_padded_at_the_end() -> None:
-    made = aligned(["a", "b"], [["x" * 100, "y"], ["z", ""]]).splitlines()
-    assert made[1].startswith("x" * 57 + "...  y")
-    assert made[2] == "z"
-    assert aligned(["a"], []) == "a"
-    assert aligned(["a"], [["x" * 100]]).endswith("x" * 100), "the last column says it all"
 
 
 def test_the_other_verbs_show_theirs() -> None:
