@@ -61,14 +61,18 @@ def test_night_after_night(home: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "No new alarm in 3 chunks: accuracy below 80 % (1 known from earlier runs)" in shown
     assert ask(home, ("2026-02", 0.7), ("2026-03", 0.6), ("2026-04", 0.9), more=("--alarms", "all")) == 3
     assert main(["history", "runs.sqlite"]) == 0
-    runs, chunks = capsys.readouterr().out.rpartition("\nchunk ")[::2]
-    assert "reference: 5 runs" in runs
-    table = runs.partition("reference: 5 runs")[2]
-    assert [line.split()[-1] for line in table.splitlines() if line[:1].isdigit()] == ["0", "3", "0", "3", "3"]
+    chunks, runs = capsys.readouterr().out.partition("\nreference: ")[2].partition("\n5 runs\n")[::2]
+    assert chunks.startswith("estimated accuracy of 2026-04: ")
+    assert [
+        line.split()[-1]
+        for line in runs.splitlines()
+        if line[0].isdigit() and " UTC" not in line and "left out" not in line
+    ] == ["0", "3", "0", "3", "3"]
     assert [line.split()[0] for line in chunks.splitlines() if line.startswith("2026")] == [
         "2026-01", "2026-02", "2026-03", "2026-04"
     ]  # fmt: skip
     assert chunks.count(" since 20") == 2
+    assert "ALARM stands in 2 chunks: 2026-02, 2026-03" in runs
     assert max(map(len, shown.splitlines())) <= 132
 
 
@@ -93,7 +97,7 @@ def test_json_and_page_of_a_history(home: Path, capsys: pytest.CaptureFixture[st
         ["loans"],
     )
     page = (home / "page.html").read_text()
-    assert "An alarm stands: 2026-01." in page
+    assert "ALARM stands in 1 chunk: 2026-01" in page
     assert '<h2 class="file">loans</h2>' in page
     assert '<h2 class="file">cards</h2>' not in page
     assert main(["history", "runs.sqlite", "--report", "page.txt"]) == 2

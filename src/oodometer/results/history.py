@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .values import counted, plain
+from .shown import Shown
+from .values import Record, counted, percent, plain, points
+from .view import Grid, Point, View, cells_of, interval_of, with_ends
 
 
 @dataclass(frozen=True)
-class PastRun:
+class PastRun(Record):
     """A run as its store tells it. ``number`` names it there, ``at`` is the time of its end (UTC, ISO).
 
     ``alarms`` were raised, ``new`` of them by no earlier run; ``repeats`` is the number of the run whose answer it
@@ -43,13 +45,9 @@ class PastRun:
     repeats: int | None
     options: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return plain(dict(vars(self)))  # type: ignore[no-any-return]
-
 
 @dataclass(frozen=True)
-class Seen:
+class Seen(Record):
     """What one run said of a part: the run's number and time, the rows it had then, and the number with its ends."""
 
     run: int
@@ -60,13 +58,9 @@ class Seen:
     upper: float | None
     trust: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class PastAlarm:
+class PastAlarm(Record):
     """A rule that a part failed: ``since`` when it was first raised, and whether it still ``stands``."""
 
     rule: str
@@ -74,10 +68,6 @@ class PastAlarm:
     bound: float | None
     since: str | None
     stands: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -126,15 +116,16 @@ class PastPart:
 
 
 @dataclass(frozen=True, repr=False)
-class Job:
+class Job(Shown):
     """A series of runs, oldest first, and the parts of its targets along time, as the newest run cuts them."""
 
     name: str
     runs: tuple[PastRun, ...]
     parts: tuple[PastPart, ...]
 
-    def __repr__(self) -> str:
-        return f"{self.name}: {counted(len(self.runs), 'run')}, {counted(len(self.of(self.cut)), self.cut)}"
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        return job_view(self.to_dict())
 
     def of(self, kind: str, metric: str = "accuracy") -> tuple[PastPart, ...]:
         """The parts of one kind ("target", "chunk" or "slice"), one number each."""
@@ -155,20 +146,25 @@ class Job:
 
 
 @dataclass(frozen=True, repr=False)
-class History:
+class History(Shown):
     """What a store holds, job by job; ``store`` names it without a password.
 
     >>> History("runs.sqlite", (Job("car_loan", (), ()),))
-    past runs in runs.sqlite
-      car_loan: 0 runs, 0 targets
+    Past runs in runs.sqlite: 1 job
+      car_loan: no run
     """
 
     store: str
     jobs: tuple[Job, ...]
     argv: str | None = None
 
-    def __repr__(self) -> str:
-        return "\n  ".join([f"past runs in {self.store}", *map(repr, self.jobs)])
+    def view(self) -> View:
+        """What it says; see `Shown`: of one job all of it, of several a line each."""
+        if len(self.jobs) == 1 and self.jobs[0].runs:
+            return self.jobs[0].view()
+        views = [one.view() for one in self.jobs]
+        lines = [f"{one.title}: {one.number}{''.join(f'; {alarm}' for alarm in one.alarms)}" for one in views]
+        return View(f"Past runs in {self.store}", counted(len(views), "job"), sentences=tuple(lines))
 
     def __getitem__(self, job: str) -> Job:
         for one in self.jobs:
@@ -187,3 +183,115 @@ class History:
             "store": self.store,
             "jobs": [one.to_dict() for one in self.jobs],
         }
+
+
+_MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
+_FELL = {"alarm": "yes, with an alarm", "fell": "yes", "holds": "no", "cannot say": "cannot say"}
+
+
+def job_view(told: Mapping[str, Any]) -> View:
+    """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands.
+
+    >>> run = {"number": 3, "at": "2026-11-24T05:15:00+00:00", "value": 0.9, "lower": 0.8, "upper": 0.95, "rows": 1500}
+    >>> view = job_view({"job": "loans", "runs": [run], "parts": []})
+    >>> view.title, view.number, view.sentences[2]
+    ('loans: estimated accuracy, newest run', '90.0 %', 'No alarm stands')
+    """
+    runs, every = told.get("runs") or [], told.get("parts") or []
+    if not runs:
+        return View(str(told.get("job")), "no run")
+    kinds = {one["kind"] for one in every}
+    kind = next((one for one in ("chunk", "slice") if one in kinds), "target")
+    parts = [one for one in every if one["kind"] == kind]
+    chunks = [one for one in parts if kind == "chunk" and one["metric"] == "accuracy" and one["value"] is not None]
+    run = runs[-1]
+    last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
+    about = {"level": run.get("level"), "kind": run.get("kind")}
+    standing = [one["name"] for one in parts if any(alarm["stands"] for alarm in one.get("alarms") or ())]
+    names = list(dict.fromkeys(map(str, standing)))
+    older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
+    metrics = list(dict.fromkeys(one["metric"] for one in parts))
+    reference, value = run.get("reference_accuracy"), last.get("value")
+    against = ""
+    if reference is not None and value is not None:
+        gap = round(value, 3) - round(reference, 3)
+        against = f"{points(gap)} {'below' if gap < 0 else 'above'} the reference accuracy ({percent(reference)})"
+    rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
+    return View(
+        f"{told.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
+        "none" if value is None else percent(value),
+        interval_of({**last, **about}),
+        trust=last.get("trust"),
+        sentences=(
+            f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}" if chunks and last.get("fell") else "",
+            against,
+            "" if names else "No alarm stands",
+            f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
+        ),
+        points=tuple(
+            Point(
+                one["name"],
+                one["value"],
+                one["lower"],
+                one["upper"],
+                truth=(one["truth"] or {}).get("value"),
+                alarm=one["name"] in standing,
+            )
+            for one in (chunks if len(chunks) > 1 else ())
+        ),
+        line=reference,
+        line_name="reference",
+        grids=(
+            *(_parts_grid([one for one in parts if one["metric"] == name], kind, name) for name in metrics),
+            _runs_grid(runs),
+        ),
+        alarms=(f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}",)
+        if names
+        else (),
+    )
+
+
+def _when(run: Mapping[str, Any]) -> str:
+    return str(run.get("at"))[:16].replace("T", " ")
+
+
+def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Grid:
+    """The newest estimate of each part, its truth, the runs that saw it, and since when it fails a rule."""
+    rows, marked = [], set()
+    for i, one in enumerate(parts):
+        share, alarms = metric == "accuracy", one.get("alarms") or ()
+        since = sorted(str(alarm.get("since"))[:10] for alarm in alarms if alarm["stands"])
+        marked |= {i} if since else set()
+        many = "" if one.get("rows") is None else f"{one['rows']:,}"
+        truth, seen = cells_of(one.get("truth"), share=share)[0], str(len(one.get("seen") or ()))
+        alarm = f"since {since[0]}" if since else "ended" if alarms else ""
+        cells = cells_of(one, share=share)
+        rows.append([str(one["name"]), many, *cells, truth, seen, alarm, str(one.get("at"))[:10]])
+    columns = [kind, "rows", metric, "lower", "upper", "truth", "runs", "alarm", "estimated"]
+    used = [j for j in range(len(columns)) if j not in (5, 7) or any(row[j] for row in rows)]
+    return Grid(
+        f"The newest estimate of each {kind}{'' if metric == 'accuracy' else f', {metric}'}",
+        [columns[j] for j in used],
+        [[row[j] for j in used] for row in rows],
+        noun=kind,
+        few=range(max(len(rows) - _MOST_PARTS, 0), len(rows)),
+        main=range(len(used) - 1),
+        across="column",
+        marked=frozenset(marked),
+    )
+
+
+def _runs_grid(runs: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = []
+    for one in runs:
+        again = "" if one.get("repeats") is None else f" (as {one['repeats']})"
+        many = "" if one.get("rows") is None else f"{one['rows']:,}"
+        counts = [str(one.get(name) or "") for name in ("alarms", "new")]
+        words = [str(one.get(name) or "") for name in ("trust", "diagnosis", "version", "target")]
+        rows.append(
+            [f"{one['number']}{again}", _when(one), many, *cells_of(one), *counts, str(one.get("exit_code")), *words]
+        )
+    columns = ["run", "when (UTC)", "rows", "accuracy", "lower", "upper", "alarms", "new", "exit"]
+    columns += ["trust", "shift", "version", "target"]
+    few = range(max(len(rows) - _MOST_RUNS, 0), len(rows))
+    return Grid(f"{counted(len(runs), 'run')}", columns, rows, noun="run", few=few, main=range(9), across="column")

@@ -37,7 +37,7 @@ class Grid:
     title, columns, rows : as text. noun : what a row is called where some are left out.
     detail : whether the table waits until somebody asks (-v, a click). few, main : rows and columns that are shown
         before; all by default. bold : cells (row, column) that stand out. marked : rows with an alarm.
-    notes : sentences below it. rest : one more where some rows or columns are left out.
+    notes : sentences below it. rest : one more where some rows or columns are left out. across : what a column is.
     """
 
     title: str
@@ -51,6 +51,7 @@ class Grid:
     marked: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     rest: str = ""
+    across: str = "metric"
 
     @property
     def numeric(self) -> list[bool]:
@@ -79,7 +80,7 @@ class Grid:
         if self.detail:
             return {} if not self.noun else {self.noun: 1 if self.noun == "table" else len(self.rows)}
         rows = {} if self.few is None else {self.noun: len(self.rows) - len(self.few)}
-        return rows | ({} if self.main is None else {"metric": len(self.columns) - len(self.main)})
+        return rows | ({} if self.main is None else {self.across: len(self.columns) - len(self.main)})
 
 
 @dataclass(frozen=True)
