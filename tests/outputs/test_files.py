@@ -84,7 +84,6 @@ def test_without_a_browser_one_line_says_what_to_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv(pdf.VARIABLE, raising=False)
-    monkeypatch.setattr(pdf, "_PLACES", ())
     with pytest.raises(UsageError, match=r"none was found; install one, name it in OODOMETER_BROWSER, or write \.html"):
         made["diagnose"].save(tmp_path / "a.pdf")
     monkeypatch.setenv(pdf.VARIABLE, "no-such-browser --flag")

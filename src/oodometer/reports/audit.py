@@ -8,8 +8,8 @@ from typing import Any
 from .charts.base import Result
 from .charts.by_category import chosen_first
 from .charts.curves import expected, halving, today, width_steps
-from .glossary import reference
 from .numbers import best, digits, finite, number, percent, percent_range, points, rows_text
+from .references import reference
 from .words import capital
 
 MEANINGS = {

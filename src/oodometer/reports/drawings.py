@@ -31,6 +31,11 @@ def axis(field: str, title: str, scale: Mapping[str, Any] | None = None, **more:
     return {"field": field, "type": "quantitative", "title": title, "scale": dict(scale or {}), **more}
 
 
+def _field(name: str, **more: Any) -> Spec:
+    """A nominal channel without a title."""
+    return {"field": name, "title": None, **more}
+
+
 def _tooltip(*fields: str) -> list[Spec]:
     return [{"field": field} for field in fields]
 
@@ -43,42 +48,33 @@ def lines(
     ``order`` names another field, ``few`` makes points large and gives the legend a title, ``more`` fields are told of
     each point.
     """
-    named = {} if few else {"title": None}
-    colour = {"field": by, "type": "nominal", **named, "sort": None, "scale": {"scheme": "tableau10"}}
-    size = 50 if few else 14
-    return {
-        "mark": {"type": "line", "point": {"filled": True, "size": size}, "strokeWidth": 1.6},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": colour,
-            "order": {"field": "order", "type": "quantitative", **(order or {})},
-            "tooltip": _tooltip(by, *more, x["field"], y["field"]),
-        },
+    color = {"field": by, "type": "nominal", "sort": None, "scale": {"scheme": "tableau10"}}
+    encoding = {
+        "x": x,
+        "y": y,
+        "color": color if few else {**color, "title": None},
+        "order": {"field": "order", "type": "quantitative", **(order or {})},
+        "tooltip": _tooltip(by, *more, x["field"], y["field"]),
     }
+    point = {"filled": True, "size": 50 if few else 14}
+    return {"mark": {"type": "line", "point": point, "strokeWidth": 1.6}, "encoding": encoding}
 
 
-def _along(by: str) -> Spec:
-    return {"field": by, "type": "nominal", "title": None, "sort": None, "axis": {"labelAngle": -45}}
+def dots(by: str, y: Spec, color: str | None = None, *more: str) -> Spec:
+    """A dot for each value of the field ``by``; ``more`` fields are told of it."""
+    mark = {"type": "point", "filled": True, "size": 70, "opacity": 1, **({"color": color} if color else {})}
+    return {"mark": mark, "encoding": {"x": _names(by), "y": y, "tooltip": _tooltip(by, *more, y["field"])}}
 
 
-def dots(by: str, y: Spec) -> Spec:
-    """A dot for each value of the field ``by``."""
-    tooltip = _tooltip(by, y["field"])
-    mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
-    return {"mark": mark, "encoding": {"x": _along(by), "y": y, "tooltip": tooltip}}
+def _names(by: str) -> Spec:
+    return _field(by, type="nominal", sort=None, axis={"labelAngle": -45})
 
 
 def bars(by: str, y: Spec, marks: Spec) -> Spec:
     """A bar for each value of the field ``by``, and a mark on an axis of its own."""
-    tooltip = _tooltip(by, y["field"], marks["field"])
-    up = {**marks, "axis": {"grid": False}}
-    point = {"type": "point", "filled": True, "size": 70, "color": TRUTH, "opacity": 1}
-    layers = [
-        {"mark": mark, "encoding": {"x": _along(by), "y": height, "tooltip": tooltip}}
-        for mark, height in (({"type": "bar", "color": BAR}, y), (point, up))
-    ]
-    return {"layer": layers, "resolve": {"scale": {"y": "independent"}}}
+    above = dots(by, {**marks, "axis": {"grid": False}}, TRUTH, y["field"])
+    bar = {"mark": {"type": "bar", "color": BAR}, "encoding": {**above["encoding"], "y": y}}
+    return {"layer": [bar, above], "resolve": {"scale": {"y": "independent"}}}
 
 
 def bounds(by: str, ranges: _Rows, marks: _Rows, kinds: Sequence[str], title: str) -> Spec:
@@ -87,23 +83,13 @@ def bounds(by: str, ranges: _Rows, marks: _Rows, kinds: Sequence[str], title: st
     Of ``kinds``, the values of the field ``what``, the first is the truth, the second what the bar says of it.
     """
     shapes = {"domain": kinds, "range": ["diamond", "circle", "triangle-up", "square", "cross"]}
-    colours = {"domain": kinds, "range": [TRUTH, LINE, *[OTHER] * (len(kinds) - 2)]}
-    down = {"field": by, "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 220}}
+    colors = {"domain": kinds, "range": [TRUTH, LINE, *[OTHER] * (len(kinds) - 2)]}
+    down = _field(by, type="nominal", sort=None, axis={"labelLimit": 220})
     across = {"type": "quantitative", "scale": {"domain": [0, 1]}, **PERCENT}
-    told = {"field": "what", "title": None, "sort": None}
-    bar = {
-        "y": down,
-        "x": {"field": "lower", "title": title, **across},
-        "x2": {"field": "upper"},
-        "tooltip": _tooltip(by, "lower", "upper"),
-    }
-    mark = {
-        "y": down,
-        "x": {"field": "value", **across},
-        "shape": {**told, "scale": shapes},
-        "color": {**told, "scale": colours},
-        "tooltip": _tooltip(by, "what", "value"),
-    }
+    bar = {"y": down, "x": {"field": "lower", "title": title, **across}, "x2": {"field": "upper"},
+           "tooltip": _tooltip(by, "lower", "upper")}  # fmt: skip
+    mark = {"y": down, "x": {"field": "value", **across}, "shape": _field("what", sort=None, scale=shapes),
+            "color": _field("what", sort=None, scale=colors), "tooltip": _tooltip(by, "what", "value")}  # fmt: skip
     dot = {"type": "point", "filled": True, "size": 60, "opacity": 1}
     layers = [
         {"data": {"values": ranges}, "mark": {"type": "bar", "color": BAR, "height": 12}, "encoding": bar},
@@ -114,22 +100,17 @@ def bounds(by: str, ranges: _Rows, marks: _Rows, kinds: Sequence[str], title: st
 
 def bands(x: Spec, title: str, kinds: Sequence[str]) -> Spec:
     """Line and band (``value``, ``lower``, ``upper``) of each of ``kinds``, of which the last is the truth."""
-    colours = {"domain": kinds, "range": [*[LINE] * (len(kinds) - 1), TRUTH]}
+    colors = {"domain": kinds, "range": [*[LINE] * (len(kinds) - 1), TRUTH]}
     up = {"type": "quantitative", "scale": {"zero": False}, **PERCENT}
     detail = {"field": "what"}
     area = {"y": {"field": "lower", "title": title, **up}, "y2": {"field": "upper"}, "detail": detail}
+    line = {"y": {"field": "value", **up}, "detail": detail}
+    tooltip = _tooltip("what", x["field"], "value", "lower", "upper")
     return {
-        "encoding": {
-            "x": x,
-            "color": {"field": "what", "title": None, "scale": colours, "legend": None},
-            "tooltip": _tooltip("what", x["field"], "value", "lower", "upper"),
-        },
+        "encoding": {"x": x, "color": _field("what", scale=colors, legend=None), "tooltip": tooltip},
         "layer": [
             {"mark": {"type": "area", "opacity": 0.15}, "encoding": area},
-            {
-                "mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.8},
-                "encoding": {"y": {"field": "value", **up}, "detail": detail},
-            },
+            {"mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.8}, "encoding": line},
         ],
     }
 

@@ -8,8 +8,8 @@ from ..results.ranking import NOT_RANDOM
 from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
 from .charts.by_category import ranked_models
-from .glossary import reference
 from .numbers import best, finite
+from .references import reference
 from .words import capital
 
 SURE = 0.95  # of a pair, above which its cell is in bold

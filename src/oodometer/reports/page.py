@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,13 +18,12 @@ from markupsafe import Markup, escape
 
 from ..arguments import checked
 from ..backtests.trials import cache_folder
-from ..errors import MissingExtraError, UsageError
+from ..errors import MissingExtraError, UsageError, WorkError
 from ..results import Interval
 from ..results.view import View
-from ..store.atomic import refuse_clashes, write_result
+from ..store.atomic import refuse_clashes, write_atomic, write_result
 from ..version import __version__
-from .charts.base import Figure
-from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
+from .charts.base import WORDS, Figure
 from .numbers import (
     DASH,
     MISSING,
@@ -43,6 +41,7 @@ from .numbers import (
     short,
     threshold,
 )
+from .pdf import pdf_of
 from .sections import SECTIONS, VIEWS
 from .words import apart, capital, measured, sentence, signed_points
 
@@ -52,48 +51,31 @@ def runtime() -> str:
     """Vega alone, since the specifications are compiled here (600 kB instead of 900).
 
     To put it together takes vl-convert two seconds, so it is kept where backtests are, under its release and with a
-    hash of itself; a file that does not fit its hash is made again.
+    hash of itself; a file that does not fit its hash is made again. Where nothing can be kept, the next page takes two
+    seconds again.
     """
     import vl_convert
+
+    def mark(content: bytes) -> bytes:
+        return b"// " + hashlib.blake2b(content, digest_size=16).hexdigest().encode() + b"\n"
 
     # The address is a key into what vl-convert carries with it; nothing is fetched.
     address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
     wanted = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
     of = hashlib.blake2b(f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8).hexdigest()
-    folder = cache_folder()
-    kept = None if folder is None else folder / f"charts-{of}.js"
-    bundle = None if kept is None else _read(kept)
-    if bundle is None:
-        bundle = vl_convert.javascript_bundle(wanted)
-        if kept is not None:
-            _keep(kept, bundle)
-    # A tag in the text of the library would end the script early.
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _mark(bundle: bytes) -> bytes:
-    return b"// " + hashlib.blake2b(bundle, digest_size=16).hexdigest().encode()
-
-
-def _read(kept: Path) -> str | None:
-    try:
-        first, _, bundle = kept.read_bytes().partition(b"\n")
-        return bundle.decode("utf-8") if first == _mark(bundle) else None
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _keep(kept: Path, bundle: str) -> None:
-    """Written beside and renamed; where nothing can be kept, the next page takes two seconds again."""
-    content = bundle.encode("utf-8")
-    part = kept.with_name(f"{kept.name}.{secrets.token_hex(4)}.tmp")
+    folder, content = cache_folder(), b""
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(_mark(content) + b"\n" + content)
-            part.replace(kept)
-        finally:
-            part.unlink(missing_ok=True)
+        if folder is not None:
+            first, _, rest = (folder / f"charts-{of}.js").read_bytes().partition(b"\n")
+            content = rest if first + b"\n" == mark(rest) else b""
+    if not content:
+        content = vl_convert.javascript_bundle(wanted).encode("utf-8")
+        with suppress(OSError, WorkError):
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                write_atomic(folder / f"charts-{of}.js", mark(content) + content)
+    # A tag in the text of the library would end the script early.
+    return content.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _data(value: Any, text: str) -> Markup:
@@ -106,20 +88,20 @@ def _data(value: Any, text: str) -> Markup:
 def _range(interval: Mapping[str, Any] | Interval, decimals: int | None = None) -> Markup:
     """Both ends of an interval in percent, each as a `<data>` element."""
     interval = interval if isinstance(interval, Mapping) else interval.to_dict()
-    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
-    if lower is None or upper is None:
-        return Markup(MISSING)
-    text = percent_range(lower, upper, digits(interval) if decimals is None else decimals)
-    first, last = text.split(DASH, 1) if text.count(DASH) == 1 else (percent(lower), percent(upper))
-    return _data(lower, first) + DASH + _data(upper, last)
+    text = percent_range(interval.get("lower"), interval.get("upper"), decimals or digits(interval))
+    return escape(text) if text == MISSING else _both(interval, *text.split(DASH, 1))
+
+
+def _both(interval: Mapping[str, Any], first: str, last: str, between: str = DASH) -> Markup:
+    return _data(interval["lower"], first) + between + _data(interval["upper"], last)
 
 
 def _number_range(interval: Mapping[str, Any], decimals: int = 4) -> Markup:
-    lower, upper = interval.get("lower"), interval.get("upper")
-    if finite(lower) is None or finite(upper) is None:
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    if lower is None or upper is None:
         return Markup(MISSING)
-    dash = DASH if lower is not None and lower >= 0 else " to "  # beside a minus a dash would read as one more
-    return _data(lower, number(lower, decimals)) + dash + _data(upper, number(upper, decimals))
+    # Beside a minus a dash would read as one more.
+    return _both(interval, number(lower, decimals), number(upper, decimals), DASH if lower >= 0 else " to ")
 
 
 def _signed(value: Any) -> str:
@@ -130,19 +112,15 @@ def _signed(value: Any) -> str:
 def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
     """Both ends of an interval as bare text, for tables so large that elements around each end would swell the page."""
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
-    if lower is None or upper is None:
-        return MISSING
-    if share:
+    if share or lower is None or upper is None:
         return percent_range(lower, upper, digits(interval))
-    return f"{number(lower)}{DASH}{number(upper)}" if lower >= 0 else f"{number(lower)} to {number(upper)}"
+    return f"{number(lower)}{DASH if lower >= 0 else ' to '}{number(upper)}"
 
 
-def _span(interval: Mapping[str, Any]) -> Markup:
+def _span(interval: Mapping[str, Any]) -> str:
     """Both ends of an interval that may lie below 0, as words: a dash between would read as a minus."""
-    lower, upper = interval.get("lower"), interval.get("upper")
-    if finite(lower) is None or finite(upper) is None:
-        return Markup(MISSING)
-    return escape(f"{_signed(lower)} to {_signed(upper)}")
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    return MISSING if lower is None or upper is None else f"{_signed(lower)} to {_signed(upper)}"
 
 
 FILTERS: dict[str, Any] = {
@@ -201,15 +179,7 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
         )
     refuse_clashes({"the page": path}, inputs_of(told))
     page = render(told, found)
-    if ending == ".pdf":
-        from .pdf import pdf_of
-
-        write_result(path, pdf_of(page))
-    else:
-        write_result(path, page)
-
-
-_ADDRESSES = 1 << 37
+    write_result(path, pdf_of(page) if ending == ".pdf" else page)
 
 
 def inputs_of(result: Mapping[str, Any]) -> list[Any]:
@@ -234,8 +204,9 @@ def render(result: Mapping[str, Any], found: Found | None = None) -> str:
     drawn, words = SECTIONS[command](result)
     view = None if command not in VIEWS else VIEWS[command](result) if found is None else found.view()
     figures = {figure.name: figure for figure in drawn if figure is not None}
-    command_line = _command_line(result.get("argv"))
-    return _filled(command, figures, result=result, view=view, command_line=command_line, **words)
+    argv = result.get("argv")
+    line = shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")
+    return _filled(command, figures, result=result, view=view, command_line=line, **words)
 
 
 def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = "") -> str:
@@ -262,20 +233,18 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
             "(ulimit -v unlimited lifts that); its tables and all other output are there",
             stacklevel=2,
         )
-    specs, style_of_charts = _specs(drawn)
-    page: str = (
-        _environment()
-        .get_template(f"{template}.html.j2")
-        .render(
-            figures=figures,
-            specs=specs,
-            chart_style=style_of_charts,
-            style=Markup(_asset("style.css")),
-            script=Markup(_asset("charts.js")),
-            runtime=Markup(runtime()) if drawn else "",
-            **words,
-        )
-    )
+    if drawn:
+        import vl_convert
+
+        # What they say about style is the same of all but a few, and stands once.
+        words["specs"] = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in drawn.items()}
+        shared = next(iter(words["specs"].values())).get("config", {})
+        for spec in words["specs"].values():
+            spec.pop("$schema", None)  # the library on the page is the one that compiled it
+            if spec.get("config") == shared:
+                del spec["config"]
+        words |= {"specs": _json(words["specs"]), "chart_style": _json(shared), "runtime": Markup(runtime())}
+    page: str = _environment().get_template(f"{template}.html.j2").render(figures=figures, **words)
     script = f"<script>\n{_asset('tables.js')}\n</script>" if 'class="scroll"' in page else ""
     page = page.replace("<!-- tables -->", script, 1)
     if not drawn:
@@ -292,7 +261,7 @@ def may_draw() -> bool:
     except ImportError:  # Windows has no such limit
         return True
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return limit == resource.RLIM_INFINITY or limit >= _ADDRESSES
+    return limit == resource.RLIM_INFINITY or limit >= 1 << 37
 
 
 def check_report_libraries() -> None:
@@ -304,8 +273,8 @@ def check_report_libraries() -> None:
 
 
 @cache
-def _asset(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8").strip()
+def _asset(name: str) -> Markup:
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8").strip())
 
 
 @cache
@@ -314,23 +283,8 @@ def _environment() -> Any:
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS)
-    environment.globals.update(kinds=KINDS, no_guarantee=NO_GUARANTEE, trust=TRUST, shifts=SHIFTS)
+    environment.globals.update(WORDS, style=_asset("style.css"), script=_asset("charts.js"))
     return environment
-
-
-def _specs(figures: Mapping[str, Figure]) -> tuple[Markup | str, Markup | str]:
-    """Compiled specifications by name, and what the first one says about style where all say the same."""
-    import vl_convert
-
-    if not figures:
-        return "", ""
-    compiled = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in figures.items()}
-    shared = next(iter(compiled.values())).get("config", {})
-    for spec in compiled.values():
-        spec.pop("$schema", None)  # the library on the page is the one that compiled it
-        if spec.get("config") == shared:
-            del spec["config"]
-    return _json(compiled), _json(shared)
 
 
 def _json(value: Any) -> Markup:
@@ -339,7 +293,3 @@ def _json(value: Any) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
-
-
-def _command_line(argv: Any) -> str:
-    return shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")

@@ -16,21 +16,15 @@ VARIABLE = "OODOMETER_BROWSER"
 _NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge", "microsoft-edge",
     "brave-browser", "chrome-headless-shell",
-)  # fmt: skip
-_PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
-)
+)  # fmt: skip
 # What `playwright install chromium` leaves, by system.
-_PLAYWRIGHT = {
-    "linux": ".cache/ms-playwright",
-    "darwin": "Library/Caches/ms-playwright",
-    "win32": "AppData/Local/ms-playwright",
-}
+_PLAYWRIGHT = {"darwin": "Library/Caches/ms-playwright", "win32": "AppData/Local/ms-playwright"}
 _PROGRAMS = ("chrome", "chrome.exe", "headless_shell", "chrome-headless-shell", "Chromium")
 _LONGEST = 180  # seconds
 _DRAWING = 20_000  # milliseconds of the page's own clock, which runs ahead while nothing is waited for
@@ -48,14 +42,11 @@ def browser() -> list[str]:
         if shutil.which(words[0]) is None:
             raise UsageError(f"{VARIABLE} names {words[0]}, which is no program; name a Chromium, Chrome or Edge")
         return words
-    for path in (*map(shutil.which, _NAMES), *(place for place in _PLACES if Path(place).is_file())):
-        if path:
+    folder = Path.home() / _PLAYWRIGHT.get(sys.platform, ".cache/ms-playwright")
+    kept = (file for home in sorted(folder.glob("chromium*"), reverse=True) for file in home.glob("*/**/*"))
+    for path in (*map(shutil.which, _NAMES), *(str(file) for file in kept if file.name in _PROGRAMS)):
+        if path and shutil.which(path):
             return [path]
-    folder = Path.home() / _PLAYWRIGHT.get(sys.platform, _PLAYWRIGHT["linux"])
-    for home in sorted(folder.glob("chromium*"), reverse=True):
-        for file in home.glob("*/**/*"):
-            if file.name in _PROGRAMS and file.is_file() and os.access(file, os.X_OK):
-                return [str(file)]
     raise UsageError(
         "a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; install one, name it in "
         f"{VARIABLE}, or write .html and print that"
@@ -66,28 +57,21 @@ def pdf_of(page: str) -> bytes:
     """A page of HTML as PDF. Raises `UsageError` without a browser, `WorkError` where it did not print."""
     program = browser()
     with tempfile.TemporaryDirectory(prefix="oodometer-pdf-", ignore_cleanup_errors=True) as place:
-        folder = Path(place)
-        (folder / "page.html").write_text(page, encoding="utf-8")
+        source, printed = Path(place, "page.html"), Path(place, "page.pdf")
+        source.write_text(page, encoding="utf-8")
         flags = [
             "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-            "--disable-sync", "--disable-component-update", f"--user-data-dir={folder / 'profile'}",
-            f"--virtual-time-budget={_DRAWING}", "--no-pdf-header-footer", f"--print-to-pdf={folder / 'page.pdf'}",
+            "--disable-sync", "--disable-component-update", f"--user-data-dir={Path(place, 'profile')}",
+            f"--virtual-time-budget={_DRAWING}", "--no-pdf-header-footer", f"--print-to-pdf={printed}",
         ]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            flags.append(
-                "--no-sandbox"
-            )  # Chromium refuses to start for root with it; the page is ours and loads nothing
+            flags.append("--no-sandbox")  # Chromium refuses to start for root with it; the page is ours, loads nothing
+        command = [*program, *flags, source.as_uri()]
         try:
-            done = subprocess.run(
-                [*program, *flags, (folder / "page.html").as_uri()],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_LONGEST,
-            )
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LONGEST)
         except (OSError, subprocess.TimeoutExpired) as error:
             why = f"took more than {_LONGEST} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
             raise WorkError(f"cannot print the PDF: {program[0]} {why}; write .html and print that") from None
-        printed = folder / "page.pdf"
         if not printed.is_file() or not printed.stat().st_size:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             why = said[-1][-200:] if said else f"exit code {done.returncode}"

@@ -10,8 +10,8 @@ from ..results.comparison import leader
 from .charts.base import Result
 from .charts.models import DOMAINS, METRICS, firm, names, order, part, rankings, score
 from .evaluation import meaning
-from .glossary import reference
 from .numbers import best, finite
+from .references import reference
 
 SHARES = ("accuracy", "coverage_at_risk", "risk_at_coverage")
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}

@@ -24,8 +24,8 @@ from . import votes as judges
 from .charts import by_category, curves, models, over_time, trials
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
-from .glossary import STRENGTHS, reference
 from .numbers import best
+from .references import reference
 from .words import assumed, fall_text
 
 FEW_MODELS = 3  # as many have their bands in the large chart
@@ -54,7 +54,6 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "alarm": alarms.banner(result),
         "fall_text": fall_text,
         "assumed": assumed(result),
-        "strengths": STRENGTHS,
         "estimates": found,
         "votes": judges.context(result),
         "chunk_rows": over_time.shown_chunks(result)[-MOST_ROWS:],
