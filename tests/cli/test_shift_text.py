@@ -65,10 +65,10 @@ def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.Cap
             "source_row": 3,
         },
     ]
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "4 contexts of dialogues" in said
-    assert "1 rows hold none: a dialogue of one turn, which has no reply" in said
-    assert "1 rows hold none: a dialogue without turns" in said
+    assert "1 row without one: a dialogue of one turn, which has no reply" in said
+    assert "1 row without one: a dialogue without turns" in said
     assert "2 left out: so few turns that none is to be deleted" in said
     told = json.loads(out.with_suffix(".manifest.json").read_text())
     assert (told["kind"], told["severity"], told["seed"], told["version"]) == (

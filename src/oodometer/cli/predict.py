@@ -21,4 +21,4 @@ def predict(given: dict[str, Any], to: Written) -> None:
         found = run(**given, progress=progress)
         shown = to.deliver({**found.to_dict(), "argv": output.command_line()})
     if shown:
-        output.say(*found.summary().splitlines())
+        output.show(found)

@@ -41,4 +41,4 @@ def _shift(run: Callable[..., Any], given: dict[str, Any], to: Written) -> None:
         found = run(**given, argv=output.command_line(), progress=progress)
         shown = to.deliver({**found.to_dict(), "argv": output.command_line()})
     if shown:
-        output.say(*found.summary().splitlines())
+        output.show(found)

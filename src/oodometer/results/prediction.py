@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .values import Interval, percent
+from .shown import Shown
+from .values import Interval, counted, percent
+from .view import View
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Shown):
     """A predictions file, or record, and how it came about.
 
     Parameters
@@ -65,25 +67,22 @@ class Prediction:
             "metrics": list(self.metrics),
         }
 
-    def summary(self) -> str:
-        """What was predicted, in a few lines."""
-        source = f"predicted by {self.model}" if self.log is None else f"read from {self.log}"
-        lines = [f"{self.rows} rows of {self.data} {source}"]
-        if self.accuracy is not None:
-            a = self.accuracy
-            lines.append(
-                f"accuracy {percent(a.value)} ({percent(a.lower)} to {percent(a.upper)}, "
-                f"{percent(a.level, 0)} interval)" + (f" by {', '.join(self.metrics)}" if self.metrics else "")
-            )
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        accuracy, by = self.accuracy, f"by {', '.join(self.metrics)}" if self.metrics else ""
+        rows, lines = counted(self.rows, "row"), []
         if self.truncated:
-            lines.append(f"{self.truncated} inputs were longer than the model reads and were cut")
+            lines.append(f"{counted(self.truncated, 'input')} cut, longer than the model reads")
         if self.skipped:
             named = "; ".join(f"{name}: {why}" for name, why in self.examples)
-            lines.append(f"{self.skipped} inputs could not be read or have no answer, and were left out ({named})")
-        lines += [f"warning: {one}" for one in self.warnings]
-        if self.out is not None:
-            lines.append(f"predictions: {self.out}")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.summary()
+            lines.append(f"{counted(self.skipped, 'input')} left out, unreadable or without an answer ({named})")
+        source = f"predicted by {self.model}" if self.log is None else f"read from {self.log}"
+        return View(
+            "Predicted" if accuracy is None else "Accuracy",
+            rows if accuracy is None else percent(accuracy.value),
+            accuracy,
+            by,
+            sentences=(f"{rows} of {self.data} {source}", *lines),
+            notes=() if self.out is None else (f"Predictions: {self.out}",),
+            warnings=self.warnings,
+        )

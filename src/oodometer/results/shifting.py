@@ -1,69 +1,87 @@
-"""Shifting: which shifted copies of a data set were written, and what of it could not be read."""
+"""Shifting: which shifted copies of images, texts or dialogues were written, what was left out of them, and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+from .shown import Shown
+from .values import Record, counted
+from .view import View
+
+_WHAT = {"shift image": "images", "shift text": "texts", "shift dialogue": "contexts of dialogues"}
 
 
 @dataclass(frozen=True)
-class ShiftedCopy:
+class ShiftedCopy(Record):
     """One shifted copy: kind and severity of the shift, the file or folder, and the manifest that tells how."""
 
     kind: str
-    severity: int
+    severity: int | str
     out: str
     manifest: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"kind": self.kind, "severity": self.severity, "out": self.out, "manifest": self.manifest}
-
 
 @dataclass(frozen=True)
-class Shifting:
-    """What `shift_image` wrote.
+class ShiftedTexts(ShiftedCopy):
+    """One shifted copy of texts or dialogues.
 
     Parameters
     ----------
-    data : what was shifted.
-    seed : of the draws.
-    rows : examples in each copy.
-    copies : one for each kind and severity.
-    skipped : examples that could not be read and were left out, each with its name and the reason.
-    notes : what differs from the published form of a kind.
+    rows : texts or dialogues in the copy. dropped : reason -> how many were left out.
+    words : mean number of words and punctuation marks (of turns where turns are deleted) before the shift.
+    targets : mean number of them that the shift touched. counts : what such a target is.
+    """
+
+    rows: int
+    dropped: Mapping[str, int]
+    words: float | None
+    targets: float | None
+    counts: str
+
+
+@dataclass(frozen=True, repr=False)
+class Shifting(Shown, Record):
+    """What `shift_image`, `shift_text` or `shift_dialogue` wrote.
+
+    Parameters
+    ----------
+    command : "shift image", "shift text" or "shift dialogue". data : what was shifted. seed : of the draws.
+    rows : images in each copy; texts, or contexts of dialogues, that were read. copies : one for each kind and
+    severity. refused : reason -> rows of the file that hold none. skipped : images that could not be read and were left
+    out, each with its name and the reason. notes : what differs from the published form of a kind.
     """
 
     version: str
+    command: str
     data: str
     seed: int
     rows: int
     copies: tuple[ShiftedCopy, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+    skipped: tuple[Mapping[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "version": self.version,
-            "command": "shift image",
-            "data": self.data,
-            "seed": self.seed,
-            "rows": self.rows,
-            "copies": [one.to_dict() for one in self.copies],
-            "skipped": [{"name": name, "why": why} for name, why in self.skipped],
-            "notes": list(self.notes),
-        }
+        """Return a plain mapping, ready for JSON; of images what was skipped, of texts what was refused."""
+        told = super().to_dict()
+        del told["refused" if self.command == "shift image" else "skipped"]
+        return told
 
-    def summary(self) -> str:
-        """What was written, in a few lines."""
-        lines = [f"{self.rows} images of {self.data} shifted"]
-        lines += [f"{one.kind}, severity {one.severity}: {one.out}" for one in self.copies]
+    def view(self) -> View:
+        """What it says; see `Shown`."""
+        lines = [f"{self.rows:,} {_WHAT[self.command]} of {self.data}"]
+        lines += [f"{counted(many, 'row')} without one: {why}" for why, many in self.refused.items()]
+        for one in self.copies:
+            name = f"{one.kind}, severity {one.severity}"
+            texts = one if isinstance(one, ShiftedTexts) else None
+            touched = "" if texts is None or texts.targets is None else f", {texts.targets:.2f} {texts.counts} in each"
+            lines.append(f"{name}: {'' if texts is None else f'{texts.rows:,}{touched}: '}{one.out}")
+            dropped = {} if texts is None else texts.dropped
+            lines += [f"{name}: {many:,} left out: {why}" for why, many in dropped.items()]
         if self.skipped:
-            named = "; ".join(f"{name}: {why}" for name, why in self.skipped[:3])
+            named = "; ".join(f"{one['name']}: {one['why']}" for one in self.skipped[:3])
             lines.append(f"{len(self.skipped)} could not be read and were left out ({named})")
-        lines += [f"note: {one}" for one in self.notes]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.summary()
+        many = "1 copy" if len(self.copies) == 1 else f"{len(self.copies)} copies"
+        return View("Shifted", many, sentences=tuple(lines), notes=self.notes)

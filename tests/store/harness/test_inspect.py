@@ -177,7 +177,7 @@ def test_the_interval_of_epochs_counts_samples() -> None:
     assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx((same.lower, same.upper))
     assert "the interval is that of 2 ids, not of 4 independent rows" in found.warnings[-1]
     assert found.to_dict()["metrics"] == ["match"]
-    assert "interval) by match" in found.summary()
+    assert "interval, by match)" in repr(found)
 
 
 def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def test_replies_in_a_chat_are_those_of_the_assistant(tmp_path: Path) -> None:
 
 def test_a_file_of_dialogues_becomes_a_predictions_file(ranker: Path, talk: Path) -> None:
     out = talk.with_name("out.parquet")
-    said = oodometer.predict(ranker, talk, out=out, candidates=3, batch_rows=2).summary()
+    said = " ".join(repr(oodometer.predict(ranker, talk, out=out, candidates=3, batch_rows=2)).split())
     assert "4 rows" in said
-    assert "2 inputs could not be read or have no answer" in said
+    assert "2 inputs left out, unreadable or without an answer" in said
     assert "row 2: a dialogue of one turn, which has no reply" in said
     record = oodometer.store.as_source(out, extra_columns=["id"]).read(["label", "candidate_scores"])  # type: ignore[attr-defined]
     assert record.columns["id"].tolist() == ["a-1", "a-2", "a-3", "d-1"]

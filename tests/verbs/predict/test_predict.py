@@ -147,7 +147,7 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     skipping = predict(of_images, home, classes=["dark", "light"], on_error="skip", batch_rows=1)
     assert (skipping.rows, skipping.skipped) == (3, 1)
     assert skipping.examples[0][0] == "dark/broken.jpg"
-    assert "1 inputs could not be read" in skipping.summary()
+    assert "1 input left out, unreadable" in repr(skipping)
     for name in ("dark/a.png", "dark/b.png", "light/c.png"):
         (home / name).write_bytes(b"no image")
     with pytest.raises(InputError, match="of which none decodes"):

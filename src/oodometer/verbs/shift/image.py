@@ -319,6 +319,7 @@ def shift_image(options: ShiftImageOptions) -> Shifting:
         told = job.run(engine)
     return Shifting(
         __version__,
+        "shift image",
         str(job.source),
         options.seed,
         told["rows"],
@@ -326,6 +327,6 @@ def shift_image(options: ShiftImageOptions) -> Shifting:
             ShiftedCopy(shift.name, severity, *map(str, job.places(number)))
             for number, (shift, severity) in enumerate(copies)
         ),
-        tuple((one["name"], one["why"]) for one in told["skipped"]),
-        deviations(shift for shift, _ in copies),
+        skipped=tuple({"name": one["name"], "why": one["why"]} for one in told["skipped"]),
+        notes=deviations(shift for shift, _ in copies),
     )

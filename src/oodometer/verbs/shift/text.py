@@ -13,7 +13,7 @@ from typing import Any, final
 from ...engines import task_engine
 from ...errors import InputError, UsageError
 from ...options import verb
-from ...results.text_shifting import ShiftedTexts, TextShifting
+from ...results.shifting import ShiftedTexts, Shifting
 from ...shifts import TextShift, find_text_shift
 from ...shifts.dialogue import InsufficientContext
 from ...shifts.text import Dropped, ImportantWords, KnownWords, Vocabulary, find_wordnet
@@ -172,7 +172,7 @@ class _TextJob(FileJob):
 
 
 @verb(ShiftTextOptions)
-def shift_text(options: ShiftTextOptions) -> TextShifting:
+def shift_text(options: ShiftTextOptions) -> Shifting:
     """Write shifted copies of the texts of a file.
 
     A text that cannot be shifted so far is left out and counted. Each copy has a manifest in JSON: rule, severity,
@@ -191,7 +191,7 @@ def shift_text(options: ShiftTextOptions) -> TextShifting:
 
 
 @verb(ShiftDialogueOptions)
-def shift_dialogue(options: ShiftDialogueOptions) -> TextShifting:
+def shift_dialogue(options: ShiftDialogueOptions) -> Shifting:
     """Write shifted copies of the dialogues of a file of JSON lines.
 
     Empty dialogues and those of a single turn are counted and left out. Raises as `shift_text`.
@@ -205,7 +205,7 @@ def shift_dialogue(options: ShiftDialogueOptions) -> TextShifting:
     return _run(options, "shift dialogue")
 
 
-def _run(options: ShiftTextOptions, command: str) -> TextShifting:
+def _run(options: ShiftTextOptions, command: str) -> Shifting:
     """Check what was asked for before anything large is read, then write the copies."""
     job, dialogues = _TextJob(command, options, ()), command == "shift dialogue"
     ending = job.texts.rows.ending
@@ -238,5 +238,5 @@ def _run(options: ShiftTextOptions, command: str) -> TextShifting:
         out, manifest = map(str, job.places(number))
         copies.append(ShiftedTexts(out=out, manifest=manifest, **{name: one[name] for name in same}))
     last = told[-1]
-    about = (__version__, command, str(job.source), options.seed, last["read"], last["refused"])
-    return TextShifting(*about, tuple(copies), deviations(shifts))
+    about = (__version__, command, str(job.source), options.seed, last["read"], tuple(copies), last["refused"])
+    return Shifting(*about, notes=deviations(shifts))
