@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from oodometer.errors import MissingExtraError, UsageError
-from oodometer.outputs.tables import table_of, typed
-from oodometer.outputs.tables.base import INTERVAL, Table
+from oodometer.outputs.frames import table_of, typed
+from oodometer.results.view import INTERVAL, Table
 
 from .conftest import EVIL, METHODS, table
 

@@ -14,7 +14,7 @@ from ..results.estimation import Headline
 from ..results.fall import Fall
 from ..results.shown import Shown
 from ..results.values import counted
-from ..results.view import Grid, View, cells_of, interval_of, with_ends
+from ..results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
 from .believed import Believed
 from .judge import effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
@@ -185,6 +185,24 @@ class Audit(Shown):
         """What it says; see `Shown`."""
         return audit_view(self.to_dict())
 
+    def frames(self) -> dict[str, Maker]:
+        """Intervals, strata where the target was divided, and rows to label next where they were asked for.
+
+        ``number`` says what an interval is: the audited one, the believed, the label-free, or another. Rows to label
+        are numbers of the target's rows, from 0, with how likely each was to be drawn.
+        """
+        strata, more = (
+            ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested"),
+            self.suggestion,
+        )
+        made: dict[str, Maker] = {"intervals": lambda: _intervals_table(self)}
+        if self.strata:
+            made["strata"] = lambda: Table(strata, [one.to_dict() for one in self.strata])
+        if more is not None:
+            drawn = zip(more.row.tolist(), more.probability.tolist(), strict=True)
+            made["suggested"] = lambda: Table(("row", "p"), [{"row": row, "p": p} for row, p in drawn])
+        return made
+
     @property
     def refuted(self) -> bool:
         """Whether the labels contradict the label-free interval at the level."""
@@ -318,3 +336,19 @@ def _believed_on(told: Mapping[str, Any]) -> list[str]:
 
 def _assumes(told: Mapping[str, Any]) -> str:
     return f"Assumes: {told['assumes']}" if told.get("assumes") else ""
+
+
+def _intervals_table(found: Audit) -> Table:
+    free, chosen, believed = found.headline, found.estimate, found.believed
+    about = {"number": "label-free", "method": free.method, "assumes": free.assumes}
+    rows: list[dict[str, Any]] = [{**about, **ends(free)}]
+    for one in found.intervals:
+        number = "audited" if chosen is not None and one.method == chosen.method else "another"
+        about = {"number": number, "method": one.method, "assumes": one.assumes}
+        rows.append({**about, **ends(one), "labels": found.labels, "effective_labels": found.worth(one)})
+    if believed is not None and believed.interval is not None:
+        about = {"number": "believed", "method": "natural shifts and labels", "assumes": believed.assumes}
+        worth = {"labels": found.labels, "effective_labels": believed.effective_labels}
+        rows.append({**about, **ends(believed.interval), **worth})
+    rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
+    return Table(("number", "method", *INTERVAL, "labels", "effective_labels", "assumes"), rows)

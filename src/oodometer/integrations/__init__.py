@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError
-from ..outputs.tables import Table, table_of
+from ..outputs.frames import table_of
+from ..results.view import Table
 
 __all__ = ["TRACKERS", "log"]
 

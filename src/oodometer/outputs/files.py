@@ -77,7 +77,7 @@ def _inputs(told: Mapping[str, Any]) -> list[Any]:
 
 def _content(form: str, found: Any, told: Mapping[str, Any], what: str | None) -> Content:
     if form in ("csv", "parquet"):
-        from .tables import table_of, typed
+        from .frames import table_of, typed
 
         return partial(_write_table, form, typed(table_of(found, what)))
     if form == "json":

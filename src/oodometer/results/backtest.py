@@ -12,7 +12,7 @@ import numpy as np
 
 from .shown import Shown
 from .values import Skipped, percent, plain, points
-from .view import Grid, View
+from .view import Grid, Maker, Table, View
 
 FAMILIES = {
     "none": "no shift",
@@ -143,6 +143,32 @@ class Backtest(Shown):
     def view(self) -> View:
         """What it says; see `Shown`."""
         return backtest_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
+        errors = ("error", "bias", "coverage", "width", "cases")
+        about = ("family", "severity", "repeat", "rows", "truth")
+        columns = (*about[:4], "method", "value", "lower", "upper", "level", "truth", "error")
+
+        def trials() -> Table:
+            rows = [
+                {
+                    **{name: getattr(trial, name) for name in about},
+                    **dict(zip(("value", "lower", "upper"), three, strict=True)),
+                    "method": method,
+                    "level": self.level,
+                    "error": three[0] - trial.truth,
+                }
+                for trial in self.trials
+                for method, three in trial.estimates.items()
+            ]
+            return Table(columns, rows)
+
+        return {
+            "rows": lambda: Table(("method", "family", "severity", *errors), [row.to_dict() for row in self.rows]),
+            "methods": lambda: Table(("method", *errors), [row.to_dict() for row in self.overall()]),
+            "trials": trials,
+        }
 
     @property
     def methods(self) -> list[str]:

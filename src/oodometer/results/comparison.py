@@ -11,7 +11,7 @@ from .columns import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .shown import Shown
 from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
-from .view import Grid, View, cells_of, interval_of
+from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
@@ -93,6 +93,14 @@ class Comparison(Shown):
     def view(self) -> View:
         """What it says; see `Shown`."""
         return comparison_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """``models``: a row for each model, domain and metric; ``pairs``: a row for each two models, a minus b."""
+        pair = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
+        return {
+            "models": lambda: _models_table(self),
+            "pairs": lambda: Table(pair, [{**one, **ends(one["difference"])} for one in self.pairs]),
+        }
 
     def __getitem__(self, name: str) -> ModelRecord:
         for model in self.models:
@@ -401,3 +409,20 @@ def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, An
         if (at or 0.0) >= threshold and y is not None:
             there = {"coverage": x, "value": y, "lower": low, "upper": high}
     return there
+
+
+def _models_table(found: Comparison) -> Table:
+    rows: list[dict[str, Any]] = []
+    for model in found.models:
+        costs = {"didma": model.didma, "nidma": model.nidma}
+        numbers: dict[str, Mapping[str, Any]] = {
+            "in_domain": {**model.in_domain.metrics, **{name: one for name, one in costs.items() if one is not None}},
+            "out_of_domain": {} if model.out_of_domain is None else model.out_of_domain.metrics,
+            "target": {n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None},
+        }
+        for domain, some in numbers.items():
+            for metric, one in some.items():
+                ranked = found.rankings.get(domain, {}).get(metric, [])
+                rank = next((row["rank"] for row in ranked if row["model"] == model.name), None)
+                rows.append({"model": model.name, "domain": domain, "metric": metric, **ends(one), "rank": rank})
+    return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows)

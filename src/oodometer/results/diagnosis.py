@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .columns import ColumnChange, explained_text, most_moved
 from .shown import Shown
 from .values import percent, plain
-from .view import Grid, View, p_text
+from .view import INTERVAL, Grid, Maker, Table, View, ends, p_text
 
 _SHOWN = 8
 ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
@@ -82,6 +82,31 @@ class Diagnosis(Shown):
     def view(self) -> View:
         """What it says; see `Shown`."""
         return diagnosis_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
+        first = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
+        findings = [
+            {
+                **{name: getattr(one, name) for name in first[1:6]},
+                "finding": one.name,
+                "supports": ", ".join(one.supports),
+                "refutes": ", ".join(one.refutes),
+            }
+            for one in self.findings
+        ]
+        then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
+        columns = [
+            {
+                "column": one.name,
+                "type": one.kind,
+                **ends(one.explains),
+                **{name: getattr(one, name) for name in ("distance", "psi", "p_value", "moved", "says")},
+            }
+            for one in self.columns
+        ]
+        made: dict[str, Maker] = {"findings": lambda: Table(first, findings)}
+        return made | ({"columns": lambda: Table(then, columns)} if columns else {})
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:

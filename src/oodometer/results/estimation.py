@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from .alarms import Alarms
@@ -12,7 +12,7 @@ from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
-from .view import Grid, Point, View, cells_of, interval_of, with_ends
+from .view import INTERVAL, Grid, Maker, Point, Table, View, cells_of, ends, interval_of, with_ends
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
@@ -176,6 +176,17 @@ class Estimation(Shown):
     def view(self) -> View:
         """What it says; see `Shown`."""
         return estimation_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """Parts where there are any, then methods, headline and assumptions; how the user's columns moved."""
+        columns = {} if self.diagnosis is None else self.diagnosis.frames()
+        return {
+            **({"parts": lambda: _parts_table(self)} if self.slices or self.chunks else {}),
+            "methods": lambda: _methods_table(self),
+            "headline": lambda: _headline_table(self),
+            "assumptions": lambda: _assumptions_table(self),
+            **{name: made for name, made in columns.items() if name == "columns"},
+        }
 
     def __getitem__(self, method: str) -> Estimate:
         for estimate in self.estimates:
@@ -547,3 +558,91 @@ class MetricEstimation(WithInterval):
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
             "estimates": [e.to_dict() for e in self.estimates],
         }
+
+
+_FALL = ("fell", "fell_p", "alarm")
+_PART = ("rows", "metric", *INTERVAL, "method", "trust", *_FALL, "truth", "truth_lower", "truth_upper")
+
+
+class OneMetric(NamedTuple):
+    """One metric of a result or of a part: its headline, what each method says, the reference's own, the truth."""
+
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    reference: float | None
+    truth: Any  # a number with its interval, as a record or as a mapping; None where it is not known
+
+
+def metrics_of(one: Estimation | Part) -> dict[str, OneMetric]:
+    """Every metric by its name: accuracy first, then what was asked for; a part has no reference of its own."""
+    whole = isinstance(one, Estimation)
+    truth = one.target.get("accuracy") if isinstance(one, Estimation) else one.truth
+    known = one.reference.get("accuracy") if isinstance(one, Estimation) else None
+    reference = known["value"] if isinstance(known, Mapping) else known
+    made = {"accuracy": OneMetric(one.headline, one.estimates, reference if whole else None, truth)}
+    for name, metric in one.metrics.items():
+        own = None if metric.reference is None else metric.reference.value
+        made[name] = OneMetric(metric.headline, metric.estimates, own, metric.truth)
+    return made
+
+
+def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[str, Any]:
+    """Cells of a metric of the whole or of a part: number, fall, truth."""
+    fell = one.fell if name == "accuracy" else None
+    fall = (None, None, None) if fell is None else (fell.verdict, fell.p, fell.alarm)
+    truth = ends(metric.truth)
+    return {
+        "metric": name,
+        **ends(metric.headline),
+        "method": metric.headline.method,
+        "trust": metric.headline.trust,
+        **dict(zip(_FALL, fall, strict=True)),
+        "truth": truth["value"],
+        "truth_lower": truth["lower"],
+        "truth_upper": truth["upper"],
+    }
+
+
+def _parts_table(found: Estimation) -> Table:
+    """One row for each chunk or slice and metric."""
+    rows = []
+    for title, part in [*(("slice", one) for one in found.slices), *(("chunk", one) for one in found.chunks)]:
+        where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
+        where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
+        rows += [{**where, **_metric_cells(part, name, one)} for name, one in metrics_of(part).items()]
+    place = [*(("by", "slice") if found.slices else ()), *(("chunk", "start", "end") if found.chunks else ())]
+    return Table(("part", *place, *_PART), rows)
+
+
+def _headline_table(found: Estimation) -> Table:
+    """One row for each metric, of the whole target, beside the reference's."""
+    rows = [
+        {
+            "rows": found.target.get("rows"),
+            **_metric_cells(found, name, one),
+            "reference": one.reference,
+            "assumes": one.headline.assumes,
+        }
+        for name, one in metrics_of(found).items()
+    ]
+    return Table((*_PART, "reference", "assumes"), rows)
+
+
+def _methods_table(found: Estimation) -> Table:
+    """One row for each method and metric; the accuracy's first."""
+    columns = ("metric", "method", "score", *INTERVAL, "rows", "assumes", "citation")
+    rows = [
+        {"metric": name, **{column: getattr(e, column) for column in columns[1:]}}
+        for name, one in metrics_of(found).items()
+        for e in one.estimates
+    ]
+    return Table(columns, rows)
+
+
+def _assumptions_table(found: Estimation) -> Table:
+    """One row for each thing that one may believe of the shift."""
+    rows = [
+        {"if": name, **ends(one.interval), "method": one.method, "refuted_by": one.refuted, "why": one.why}
+        for name, one in found.assumptions.items()
+    ]
+    return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..aliases import canonical
 from ..errors import UsageError
 from .shown import Shown
 from .values import Curve, Interval, Skipped, counted, listed, percent, plain, points, rounded_up
-from .view import Grid, View, cells_of, interval_of
+from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
@@ -63,6 +64,10 @@ class Evaluation(Shown):
         """What it says; see `Shown`."""
         return evaluation_view(self.to_dict())
 
+    def frames(self) -> dict[str, Maker]:
+        """Slices first where there are any, then metrics, classes and curves; ``name`` tells which file a row is of."""
+        return _frames([self])
+
     def __getitem__(self, metric: str) -> Interval:
         if metric in self.metrics:
             return self.metrics[metric]
@@ -110,6 +115,10 @@ class Evaluations(Shown):
     def view(self) -> View:
         """What it says; see `Shown`."""
         return evaluation_view(self.to_dict())
+
+    def frames(self) -> dict[str, Maker]:
+        """The tables of one file, with the rows of all."""
+        return _frames(self.files)
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.files)
@@ -245,3 +254,49 @@ def _slices_grid(slices: list[Mapping[str, Any]]) -> list[Grid]:
         for one in slices
     ]
     return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []
+
+
+def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
+    makers: dict[str, tuple[tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]]]] = {}
+    if any(one.slices for one in several):
+        makers["slices"] = ("by", "slice", "rows", "metric", *INTERVAL), _slice_rows
+    makers["metrics"] = ("rows", "metric", *INTERVAL), _metric_rows
+    if any(one.tables.get("per_class") for one in several):
+        makers["per_class"] = ("class", "metric", *INTERVAL, "support"), _class_rows
+    if any(one.curves for one in several):
+        makers["curves"] = ("curve", "x_name", "y_name", "x", *INTERVAL), _curve_rows
+
+    def made(columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]) -> Table:
+        return Table(("name", *columns), [{"name": one.name, **row} for one in several for row in rows(one)])
+
+    return {name: partial(made, *how) for name, how in makers.items()}
+
+
+def _metric_rows(one: Evaluation) -> list[dict[str, Any]]:
+    return [{"rows": one.rows, "metric": name, **ends(metric)} for name, metric in one.metrics.items()]
+
+
+def _slice_rows(one: Evaluation) -> list[dict[str, Any]]:
+    return [
+        {"by": part.by, "slice": part.value, "rows": part.rows, "metric": name, **ends(metric)}
+        for part in one.slices
+        for name, metric in part.metrics.items()
+    ]
+
+
+def _class_rows(one: Evaluation) -> list[dict[str, Any]]:
+    return [
+        {"class": row["class"], "metric": name, **ends(cell), "support": row.get("support")}
+        for row in one.tables.get("per_class", [])
+        for name, cell in row.items()
+        if ends(cell)["value"] is not None
+    ]
+
+
+def _curve_rows(one: Evaluation) -> list[dict[str, Any]]:
+    out = []
+    for name, curve in one.curves.items():
+        about = {column: getattr(curve, column) for column in ("x_name", "y_name", "level", "kind")}
+        for x, value, lower, upper in zip(curve.x, curve.y, curve.lower, curve.upper, strict=True):
+            out.append({"curve": name, **about, "x": x, "value": value, "lower": lower, "upper": upper})
+    return out

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from ..aliases import canonical
 from ..errors import UsageError
-from ..outputs.tables.estimation import metrics_of
 from ..results import percent
-from ..results.estimation import Estimation, Headline, Part, alarm_text, number
+from ..results.estimation import Estimation, Headline, Part, alarm_text, metrics_of, number
 
 End = Literal["value", "lower", "upper"]
 _TRUST = ("none", "low", "high")
