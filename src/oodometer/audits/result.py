@@ -277,14 +277,15 @@ def audit_view(told: Mapping[str, Any]) -> View:
             seed=told.get("seed"),
         )
     cells = [[one["method"], *cells_of(one), one["kind"], one["assumes"]] for one in told.get("intervals") or ()]
+    believed, assumes = told.get("believed") or {}, f"Assumes: {told['assumes']}" if told.get("assumes") else ""
     columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
     return View(
         "Audited accuracy",
         percent(chosen.value),
         chosen,
         str(told.get("method") or ""),
-        sentences=tuple(filter(None, (*_labels(told, rows), _verdict(told), claim, *_believed(told), _assumes(told)))),
-        details=(*method, *_believed_on(told)),
+        sentences=tuple(filter(None, (*_labels(told, rows), _verdict(told), claim, *_believed(told), assumes))),
+        details=(*method, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
         grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
         notes=notes,
         warnings=warnings,
@@ -327,15 +328,6 @@ def _believed(told: Mapping[str, Any]) -> list[str]:
         f"informative as {many}",
         Fall(**fell).sentence() if fell else "",
     ]
-
-
-def _believed_on(told: Mapping[str, Any]) -> list[str]:
-    assumes = (told.get("believed") or {}).get("assumes")
-    return [f"Public shifts: {assumes}"] if assumes else []
-
-
-def _assumes(told: Mapping[str, Any]) -> str:
-    return f"Assumes: {told['assumes']}" if told.get("assumes") else ""
 
 
 def _intervals_table(found: Audit) -> Table:

@@ -109,11 +109,10 @@ def _numbers(found: Any) -> dict[str, float]:
 
 def _ends(row: Mapping[str, Any], name: str) -> dict[str, float]:
     """The numbers of a row that are there and finite; the value goes by the bare name."""
-    known = {end: row.get(end) for end in _ENDS}
     return {
         name if end == "value" else f"{name}.{end}": float(cell)
-        for end, cell in known.items()
-        if cell is not None and math.isfinite(float(cell))
+        for end in _ENDS
+        if (cell := row.get(end)) is not None and math.isfinite(float(cell))
     }
 
 
