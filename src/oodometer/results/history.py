@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
+from ..version import __version__
 from .shown import Shown
 from .values import Record, counted, percent, plain, points
 from .view import Grid, Point, View, cells_of, interval_of, with_ends
@@ -71,7 +72,7 @@ class PastAlarm(Record):
 
 
 @dataclass(frozen=True)
-class PastPart:
+class PastPart(Record):
     """A number of the target, of a chunk or a slice (``kind``), as all runs saw it, the newest last.
 
     ``truth`` is what labels last told of it, with its ends; ``fell`` the newest answer to "did the accuracy fall?".
@@ -100,19 +101,7 @@ class PastPart:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "kind": self.kind,
-            "part": self.part,
-            "name": self.name,
-            "metric": self.metric,
-            "start": self.start,
-            "end": self.end,
-            **self.newest.to_dict(),
-            "truth": plain(self.truth),
-            "fell": self.fell,
-            "alarms": [one.to_dict() for one in self.alarms],
-            "seen": [one.to_dict() for one in self.seen],
-        }
+        return {**super().to_dict(), **self.newest.to_dict()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,15 +127,11 @@ class Job(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "job": self.name,
-            "runs": [one.to_dict() for one in self.runs],
-            "parts": [one.to_dict() for one in self.parts],
-        }
+        return {"job": self.name, "runs": plain(self.runs), "parts": plain(self.parts)}
 
 
 @dataclass(frozen=True, repr=False)
-class History(Shown):
+class History(Shown, Record):
     """What a store holds, job by job; ``store`` names it without a password.
 
     >>> History("runs.sqlite", (Job("car_loan", (), ()),))
@@ -174,15 +159,7 @@ class History(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
-        return {
-            "command": "history",
-            "version": __version__,
-            "argv": self.argv,
-            "store": self.store,
-            "jobs": [one.to_dict() for one in self.jobs],
-        }
+        return {"command": "history", "version": __version__, **super().to_dict()}
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .shown import Shown
-from .values import Interval, counted, percent
+from .values import Interval, Record, counted, percent
 from .view import View
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction(Shown):
+class Prediction(Shown, Record):
     """A predictions file, or record, and how it came about.
 
     Parameters
@@ -46,26 +46,12 @@ class Prediction(Shown):
     log: str | None = None
     metrics: tuple[str, ...] = ()
     record: Any = field(default=None, repr=False)
+    _untold = frozenset({"record"})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "version": self.version,
-            "command": "predict",
-            "model": self.model,
-            "data": self.data,
-            "out": self.out,
-            "rows": self.rows,
-            "classes": list(self.classes),
-            "fields": list(self.fields),
-            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
-            "skipped": self.skipped,
-            "examples": [{"name": name, "why": why} for name, why in self.examples],
-            "truncated": self.truncated,
-            "warnings": list(self.warnings),
-            "log": self.log,
-            "metrics": list(self.metrics),
-        }
+        examples = [{"name": name, "why": why} for name, why in self.examples]
+        return {"command": "predict", **super().to_dict(), "examples": examples}
 
     def view(self) -> View:
         """What it says; see `Shown`."""

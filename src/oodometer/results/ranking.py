@@ -25,7 +25,7 @@ _EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of t
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Record):
     """One kind of evidence: a number for each model, and the order that it alone would give.
 
     Parameters
@@ -70,20 +70,9 @@ class Evidence:
                 found.append(0.5 if a == b else float((a > b) == self.higher_is_better))
         return sum(found) / len(found) if found else None
 
-    def to_dict(self, order: Sequence[str]) -> dict[str, Any]:
+    def to_dict(self, order: Sequence[str] = ()) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; ``order`` is the order of the result."""
-        return {
-            "name": self.name,
-            "group": self.group,
-            "about": self.about,
-            "higher_is_better": self.higher_is_better,
-            "values": plain(dict(self.values)),
-            "intervals": {name: one.to_dict() for name, one in self.intervals.items()},
-            "order": list(self.order),
-            "agreement": self.agreement(order),
-            "note": self.note,
-            "citation": self.citation,
-        }
+        return {**super().to_dict(), "order": list(self.order), "agreement": self.agreement(order)}
 
 
 @dataclass(frozen=True)
@@ -161,7 +150,7 @@ class ExplainedExample(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class FewShotRanking(Shown):
+class FewShotRanking(Shown, Record):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
     Parameters
@@ -200,6 +189,7 @@ class FewShotRanking(Shown):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     argv: str | None = None
+    _untold = frozenset({"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"})
 
     def view(self) -> View:
         """What it says; see `Shown`."""
@@ -259,34 +249,16 @@ class FewShotRanking(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {
-            "version": self.version,
             "command": "rank",
-            "argv": self.argv,
-            "data": dict(self.data),
-            "labelled": self.labelled,
-            "chosen": self.chosen,
-            "pool": self.pool,
-            "modality": self.modality,
-            "classes": list(self.classes),
-            "level": self.level,
-            "seed": self.seed,
-            "decided_by": self.decided_by,
+            **super().to_dict(),
             "likeliest": self.likeliest.model,
             "open": self.open,
             "open_among": list(self.open_among),
             "by_right": [list(some) for some in self.by_right],
             "ranking": [self._row(one) for one in self.ranking],
-            "pairs": [one.to_dict() for one in self.pairs],
             "evidence": [one.to_dict(self.models) for one in self.evidence],
-            "settling": self.settling.to_dict(),
             "suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested],
             "suggested_are_random": False,
-            "attribution": None if self.attribution is None else plain(dict(self.attribution)),
-            "examples": [one.to_dict() for one in self.examples],
-            "left_out": dict(self.left_out),
-            "skipped": [one.to_dict() for one in self.skipped],
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
         }
 
     def _row(self, one: RankedModel) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .estimation import Headline
 from .shown import Shown
-from .values import Interval, Record, percent, points
+from .values import Interval, Record, percent, plain, points
 from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 METRICS = ("accuracy", "brier", "ece")
@@ -35,7 +35,7 @@ class Spread(Record):
 
 
 @dataclass(frozen=True)
-class StressPoint:
+class StressPoint(Record):
     """One model at one severity of one kind of shift; that of the data as they are has the severity None.
 
     Parameters
@@ -62,6 +62,7 @@ class StressPoint:
     spread: Mapping[str, Spread] = field(default_factory=dict)
     common_spread: Mapping[str, Spread] = field(default_factory=dict)
     estimate: Headline | None = None
+    _untold = frozenset({"common", "common_rows", "common_spread"})
 
     @property
     def error(self) -> float | None:
@@ -71,24 +72,8 @@ class StressPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "severity": self.severity,
-            "rows": self.rows,
-            "dropped": dict(self.dropped),
-            "words": self.words,
-            "targets": self.targets,
-            "predictions": list(self.predictions),
-            "truncated": self.truncated,
-            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
-            "spread": {name: one.to_dict() for name, one in self.spread.items()},
-            "common": {
-                "rows": self.common_rows,
-                "metrics": {name: one.to_dict() for name, one in self.common.items()},
-                "spread": {name: one.to_dict() for name, one in self.common_spread.items()},
-            },
-            "estimate": None if self.estimate is None else self.estimate.to_dict(),
-            "error": self.error,
-        }
+        common = {"rows": self.common_rows, "metrics": plain(self.common), "spread": plain(self.common_spread)}
+        return {**super().to_dict(), "common": common, "error": self.error}
 
 
 @dataclass(frozen=True)
@@ -119,7 +104,7 @@ class StressedModel(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class StressTest(Shown):
+class StressTest(Shown, Record):
     """What `stress` found; at a prompt and in a notebook it shows its summary.
 
     Parameters
@@ -172,24 +157,7 @@ class StressTest(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "version": self.version,
-            "command": "stress",
-            "argv": self.argv,
-            "data": self.data,
-            "out": self.out,
-            "modality": self.modality,
-            "rows": self.rows,
-            "refused": dict(self.refused),
-            "labelled": self.labelled,
-            "reference": dict(self.reference),
-            "level": self.level,
-            "seed": self.seed,
-            "repeats": self.repeats,
-            "models": [one.to_dict() for one in self.models],
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-        }
+        return {"command": "stress", **super().to_dict()}
 
 
 def stress_view(told: Mapping[str, Any]) -> View:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
@@ -48,13 +48,15 @@ def plain(value: Any) -> Any:
 
 
 class Record:
-    """A dataclass whose JSON holds its fields, in their order."""
+    """A dataclass whose JSON holds its fields in their order, but those of ``_untold``."""
 
     __slots__ = ()
+    _untold: ClassVar[frozenset[str]] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
+        names = [name for name in self.__dataclass_fields__ if name not in self._untold]  # type: ignore[attr-defined]
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:

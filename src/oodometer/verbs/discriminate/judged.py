@@ -15,11 +15,12 @@ from ...estimators import VotingBounds
 from ...intervals import check_level
 from ...metrics.votes import MEASURES, agreements, bounds_of, check_agree, count_votes, share
 from ...predictions import Predictions
-from ...results import Interval, percent, plain
+from ...results import Interval, percent
 from ...results.shown import Shown
-from ...results.values import counted
+from ...results.values import Record, counted
 from ...results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
 from ...store import as_source, write_predictions
+from ...version import __version__
 from .worth import metric_table, spread
 
 _TEXTS = ("input", "output")
@@ -33,7 +34,7 @@ _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "m
 
 
 @dataclass(frozen=True)
-class PseudoLabels:
+class PseudoLabels(Record):
     """Accepted rows and what is known of them.
 
     record : the accepted rows: `input` and `output` where the data hold them, and the columns ``row`` (its number in
@@ -52,27 +53,15 @@ class PseudoLabels:
     accuracy: Interval | None
     ladder: tuple[Mapping[str, Any], ...]
     level: float
+    _untold = frozenset({"record"})
 
     def __len__(self) -> int:
         return len(self.record)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ...version import __version__
-
-        return {
-            "command": "pseudo_labels",
-            "version": __version__,
-            "level": self.level,
-            "rows": self.rows,
-            "judges": self.judges,
-            "agree": self.agree,
-            "kept": len(self.record),
-            "accepted": self.accepted.to_dict(),
-            "precision": plain(self.precision),
-            "accuracy": plain(self.accuracy),
-            "ladder": [plain(row) for row in self.ladder],
-        }
+        about = {"command": "pseudo_labels", "version": __version__, "kept": len(self.record)}
+        return {**about, **super().to_dict()}
 
 
 def pseudo_labels(
@@ -210,7 +199,7 @@ def _found(record: Predictions, table: Array, judges: int, needed: int, level: f
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedOutputs(Shown):
+class JudgedOutputs(Shown, Record):
     """What judges say of a file of outputs; ``record`` holds its rows with their `votes`.
 
     metric : "exact" (accuracy), or what the judges predict. judges : their names. lower, upper, mean, single : the
@@ -250,6 +239,7 @@ class JudgedOutputs(Shown):
     argv: str | None = None
     thresholds: Mapping[str, Any] | None = None
     at_half: Mapping[str, Interval] | None = None
+    _untold = frozenset({"record", "pseudo_labels", "pseudo_out"})
 
     def view(self) -> View:
         """What it says; see `Shown`."""
@@ -264,38 +254,17 @@ class JudgedOutputs(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ...version import __version__
-
         exported = None
         if self.pseudo_labels is not None:
-            found = self.pseudo_labels.to_dict()
-            exported = {name: found[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
+            told = self.pseudo_labels.to_dict()
+            exported = {name: told[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
             exported["file"] = self.pseudo_out
         return {
             "command": "discriminate predict",
             "version": __version__,
-            "argv": self.argv,
-            "name": self.name,
-            "rows": self.rows,
-            "level": self.level,
-            "seed": self.seed,
-            "metric": self.metric,
-            "judges": list(self.judges),
-            "agree": self.agree,
-            "estimate": self.estimate.to_dict(),
-            "assumes": self.assumes,
-            **{name: getattr(self, name).to_dict() for name in ("lower", "upper", "mean", "single")},
+            **super().to_dict(),
             "by_judge": [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)],
-            "ladder": [plain(row) for row in self.ladder],
-            "bounds": [plain(row) for row in self.bounds],
-            "thresholds": plain(self.thresholds),
-            "at_half": plain(self.at_half),
-            "truth": plain(self.truth),
-            "empty": self.empty,
-            "cut": self.cut,
-            "out": self.out,
             "pseudo_labels": exported,
-            "warnings": list(self.warnings),
         }
 
 

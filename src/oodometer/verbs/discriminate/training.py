@@ -24,11 +24,12 @@ from ...models.base import Progress
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...options import verb
-from ...results import plain
 from ...results.shown import Shown
+from ...results.values import Record
 from ...results.view import View
 from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
+from ...version import __version__
 from ..model_options import TrainOptions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
@@ -83,7 +84,7 @@ _HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and le
 
 
 @dataclass(frozen=True, repr=False)
-class TrainedJudges(Shown):
+class TrainedJudges(Shown, Record):
     """What `train_judges` left in a folder.
 
     folder : where the judges are. judges : their number. metric : "exact", or what they predict. settings : how they
@@ -118,24 +119,11 @@ class TrainedJudges(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ...version import __version__
-
         return {
             "command": "discriminate train",
             "version": __version__,
-            "argv": self.argv,
+            **super().to_dict(),
             "folder": str(self.folder),
-            "kept": self.kept,
-            "level": self.level,
-            "seed": self.seed,
-            "judges": self.judges,
-            "metric": self.metric,
-            "settings": plain(self.settings),
-            "examples": plain(self.examples),
-            "dev": plain(self.dev),
-            "thresholds": plain(self.thresholds),
-            "held_out": plain(self.held_out),
-            "warnings": list(self.warnings),
         }
 
 

@@ -17,8 +17,10 @@ from ...metrics import Votes
 from ...metrics.votes import MEASURES, VoteCounts, absolute, check_agree, check_draws, discrimination, paired_gap
 from ...predictions import Predictions
 from ...results import Interval, Skipped, plain
+from ...results.values import Record
 from ...scores import natural_confidence
 from ...store import as_source
+from ...version import __version__
 
 _BASELINES = ("max-prob", "ac", "atc", "max-prob-oracle")
 _READ = (
@@ -35,7 +37,7 @@ _READ = (
 
 
 @dataclass(frozen=True)
-class StudyRow:
+class StudyRow(Record):
     """One line of the paper's tables: what a method says of the accuracy, and how far it is off.
 
     value : with its interval. error : |accuracy - value|, from the differences row by row (kind asymptotic, or
@@ -47,15 +49,15 @@ class StudyRow:
     value: Interval
     error: Interval | None = None
     measures: Mapping[str, Interval | None] = field(default_factory=dict)
+    _untold = frozenset({"measures"})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        error = None if self.error is None else self.error.to_dict()
-        return {"method": self.method, "value": self.value.to_dict(), "error": error, **plain(self.measures)}
+        return super().to_dict() | plain(self.measures)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
-class VoteStudy:
+class VoteStudy(Record):
     """What `vote_study` found; ``study["mean"]`` is one of its rows.
 
     rows, judges : labelled rows and judges. gold : the accuracy, exact. methods : single, lower, upper, mean, and the
@@ -76,6 +78,7 @@ class VoteStudy:
     warnings: tuple[str, ...]
     level: float
     seed: int
+    _untold = frozenset({"tables"})
 
     def __getitem__(self, method: str) -> StudyRow:
         for row in self.methods:
@@ -86,24 +89,8 @@ class VoteStudy:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ...version import __version__
-
-        return {
-            "command": "vote_study",
-            "version": __version__,
-            "name": self.name,
-            "rows": self.rows,
-            "judges": self.judges,
-            "level": self.level,
-            "seed": self.seed,
-            "gold": self.gold.to_dict(),
-            "methods": [row.to_dict() for row in self.methods],
-            "inside": self.inside,
-            "width": self.width.to_dict(),
-            **{name: plain(table) for name, table in self.tables.items()},
-            "skipped": [s.to_dict() for s in self.skipped],
-            "warnings": list(self.warnings),
-        }
+        told = {"command": "vote_study", "version": __version__, **super().to_dict()}
+        return told | {name: plain(table) for name, table in self.tables.items()}
 
 
 def vote_study(
