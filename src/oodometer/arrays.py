@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,26 @@ import numpy as np
 from .errors import InputError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def refuse(
+    bad: Array,
+    column: str,
+    expected: str,
+    got: str | Callable[[Any], str],
+    remedy: str | Callable[[], str],
+    sample: int = -1,
+    kind: type[InputError] = InputError,
+) -> None:
+    """Raise `InputError` for the first cell that is bad, if one is; ``got`` may be worked out of its place.
+
+    ``sample`` is the axis of ``bad`` that counts the rows.
+    """
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        found = got if isinstance(got, str) else got(at)
+        way_out = remedy if isinstance(remedy, str) else remedy()
+        raise kind(expected, got=found, remedy=way_out, row=int(at[sample]) + 1, column=column)
 
 
 def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:

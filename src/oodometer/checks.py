@@ -1,4 +1,4 @@
-"""The door: every check that an array must pass before it becomes part of a record."""
+"""The door: every check that an array must pass before it becomes part of a record, and what candidates' scores say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, Ragged, as_cells, as_numpy
+from .arrays import Array, Ragged, as_cells, as_numpy, refuse
 from .classes import is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
@@ -33,61 +33,39 @@ _LEAST_DECIDING = 2
 _ROUNDED_SUM = 0.02  # probabilities of a few digits
 
 
-def _axes_remedy(given: int, axes: str) -> str:
-    if given == 1 and axes == "sample, class":
-        return "give each row one number a class, or the probability of class 1 alone as numbers"
-    return "transpose or reshape it" if given else "give one value a row"
-
-
-def _check_objects(array: Array, column: str, axes: str, truths: bool) -> None:
-    """No cell of an array of objects is null, or a truth value where a number belongs."""
-    if array.ndim != len(axes.split(", ")):
-        return
-    for at, cell in enumerate(array.ravel().tolist()):
-        if is_null(cell) and not isinstance(cell, float):
-            got, remedy = "null", "fill in the value or drop the row"
-        elif isinstance(cell, bool) and not truths:
-            got, remedy = repr(cell), "give numbers, not verdicts"
-        else:
-            continue
-        where = np.unravel_index(at, array.shape)[axes.split(", ").index("sample")]
-        raise InputError("a number", got=got, remedy=remedy, row=int(where) + 1, column=column)
-
-
 def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> Array:
-    array = as_cells(value)
+    array, names = as_cells(value), axes.split(", ")
     if array.dtype.kind == "O":
-        _check_objects(array, column, axes, truths)
+        for place, cell in enumerate(array.ravel().tolist() if array.ndim == len(names) else ()):
+            null = is_null(cell) and not isinstance(cell, float)
+            if null or (isinstance(cell, bool) and not truths):
+                raise InputError(
+                    "a number",
+                    got="null" if null else repr(cell),
+                    remedy="fill in the value or drop the row" if null else "give numbers, not verdicts",
+                    row=int(np.unravel_index(place, array.shape)[names.index("sample")]) + 1,
+                    column=column,
+                )
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(
-                f"numbers in an array with axes ({axes})",
-                got="rows of different lengths or cells that are no numbers",
-                remedy="give every row one number for each class",
-                column=column,
-            ) from None
+            got = "rows of different lengths or cells that are no numbers"
+            remedy = "give every row one number for each class"
+            raise InputError(f"numbers in an array with axes ({axes})", got=got, remedy=remedy, column=column) from None
     if array.dtype.kind not in ("fiub" if truths else "fiu"):
         raise InputError("numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column)
-    want = len(axes.split(", "))
-    if array.ndim != want:
-        raise InputError(
-            f"an array with axes ({axes})",
-            got=f"shape {array.shape}",
-            remedy=_axes_remedy(array.ndim, axes),
-            column=column,
-        )
+    if array.ndim != len(names):
+        remedy = "transpose or reshape it" if array.ndim else "give one value a row"
+        if array.ndim == 1 and axes == "sample, class":
+            remedy = "give each row one number a class, or the probability of class 1 alone as numbers"
+        raise InputError(f"an array with axes ({axes})", got=f"shape {array.shape}", remedy=remedy, column=column)
     if array.dtype.kind != "f":
         return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.itemsize < 4 else array
 
 
 def check_finite(
-    value: Any,
-    column: str,
-    axes: str = "sample, class",
-    names: Sequence[Any] | None = None,
-    truths: bool = False,
+    value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None, truths: bool = False
 ) -> Array:
     """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named.
 
@@ -97,24 +75,58 @@ def check_finite(
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum(dtype=np.float64)
     if not np.isfinite(total):
-        bad = ~np.isfinite(array)
-        if bad.any():
-            position = np.unravel_index(int(np.argmax(bad)), array.shape)
-            raise _not_finite(array, position, column, axes, names)
+        _refuse_not_finite(array, column, axes, names)
     return array
 
 
-def _not_finite(array: Array, at: Any, column: str, axes: str, names: Sequence[Any] | None) -> InputError:
-    row = int(at[axes.split(", ").index("sample")]) + 1
-    rest = [int(at[i]) for i, axis in enumerate(axes.split(", ")) if axis != "sample"]
-    cell = column if not rest else f"{column}[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
-    return InputError(
-        "a finite number",
-        got=str(array[tuple(at)]),
-        remedy="drop the row or find out why the model gave it",
-        row=row,
-        column=cell,
-    )
+def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any] | None) -> None:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), array.shape)
+        rest = [int(place) for place, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"]
+        cell = f"[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]" if rest else ""
+        remedy = "drop the row or find out why the model gave it"
+        sample = axes.split(", ").index("sample")
+        refuse(bad, f"{column}{cell}", "a finite number", lambda at: str(array[at]), remedy, sample)
+
+
+def both_of(value: Any, field: str) -> Any:
+    """Numbers with one axis as those of both classes, class 1 last; anything else as it came.
+
+    >>> both_of([0.25, 1.0], "probabilities").tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    cells = as_cells(value)
+    return both_classes(cells, field, field) if cells.ndim == 1 and cells.dtype.kind in "fiu" else cells
+
+
+def both_classes(values: Array, field: str, column: str, positive: int = 1) -> Array:
+    """Probabilities or logits of both classes, shape (sample, 2), from those of the class at ``positive``.
+
+    The other class has the probability 1 - p, or the logit 0: then p = 1 / (1 + exp(-logit)). Raises `InputError` for
+    what is no probability; a little rounding is forgiven.
+
+    >>> both_classes(np.array([0.25, 1.0]), "probabilities", "p").tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    values = check_finite(values, column, "sample")
+    other = np.zeros_like(values)
+    if field == "probabilities":
+        bad = (values < -_NEGATIVE_TOLERANCE) | (values > 1 + _NEGATIVE_TOLERANCE)
+        otherwise = "if these are logits, call the column logit_1"
+        given = values
+        remedy = lambda: _PERCENTS if _are_percents(given) else otherwise  # noqa: E731
+        refuse(bad, column, "a probability between 0 and 1", lambda at: f"{given[at]:.6g}", remedy)
+        values = np.clip(values, 0, 1)
+        other = 1 - values
+    return np.stack([other, values] if positive else [values, other], axis=1)
+
+
+_PERCENTS = "these look like percents: divide them by 100"
+
+
+def _are_percents(values: Array) -> bool:
+    return bool(values.min() >= 0 and 1 < values.max() <= 100)
 
 
 def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
@@ -145,19 +157,21 @@ def survey_probabilities(value: Any, column: str = "probabilities", names: Seque
     if array.shape[0] == 0:
         return Surveyed(array, None, None)
     if array.shape[1] < 2:
-        raise InputError(
-            "at least two classes",
-            got=f"{array.shape[1]}",
-            remedy="for the probability of one positive class give one axis, shape (sample,), or the column prob_1 "
-            "(--positive)",
-            column=column,
+        remedy = (
+            "for the probability of one positive class give one axis, shape (sample,), or the column prob_1 "
+            "(--positive)"
         )
+        raise InputError("at least two classes", got=f"{array.shape[1]}", remedy=remedy, column=column)
     lowest, gap, top = look_over(array)
     if not (gap <= _OFF and lowest >= -_NEGATIVE_TOLERANCE):
         digits = _digits(array, gap) if lowest >= 0 else None
         if digits is None:
             raise _explain_probabilities(array, column, names)
-        return Surveyed(_back_to_one(array), None, digits)
+        sums = row_sums(array.astype(np.float64, copy=False))
+        off = np.abs(sums - 1) > _OFF  # the others stay as they are
+        array = array.copy()
+        array[off] /= sums[off, None]
+        return Surveyed(array, None, digits)
     if lowest < 0:
         array, top = np.maximum(array, 0), None
     return Surveyed(array, top, None)
@@ -169,88 +183,46 @@ def _digits(array: Array, gap: float) -> int | None:
     K values rounded to d digits move a sum by K / 2 * 10^-d at most. More than a tenth is never put down to it: then
     mass is missing, or the rows are something else.
     """
+    step = max(1, (1 << 16) // array.shape[1])
+    parts = [array[at : at + step] for at in range(0, len(array), step)]
     for digits in range(2, 7):
         if not gap <= min(array.shape[1] * 0.5 * 10.0**-digits, _MOST_ROUNDING) + 1e-6:
             return None
-        if _has_digits(array, digits):
+        # each value is the float nearest to a decimal number of so many digits; seen at once where not
+        if all((np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all() for part in parts):
             return digits
     return None
 
 
-def _has_digits(array: Array, digits: int) -> bool:
-    """Whether every value is the float nearest to a decimal number of so many digits; seen at once where not."""
-    step = max(1, (1 << 16) // array.shape[1])
-    for at in range(0, len(array), step):
-        part = array[at : at + step]
-        if not (np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all():
-            return False
-    return True
-
-
-def _back_to_one(array: Array) -> Array:
-    """The rows whose sum is off by more than the tolerance divided by it; the others as they are."""
-    sums = row_sums(array.astype(np.float64, copy=False))
-    off = np.abs(sums - 1) > _OFF
-    out = array.copy()
-    out[off] /= sums[off, None]
-    return out
-
-
 def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:
     """Say what a matrix that holds no probabilities seems to hold, and what to do."""
+    _refuse_not_finite(array, column, "sample, class", names)
     with np.errstate(invalid="ignore", over="ignore"):
         sums = row_sums(array)
-        off = ~(np.abs(sums - 1) <= _OFF)
-    bad = ~np.isfinite(array)
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        return _not_finite(array, at, column, "sample, class", names)
     negative = (array < -_NEGATIVE_TOLERANCE).any(axis=1)
-    row = int(np.argmax(off | negative))
-    if array.max() <= 1e-6:
-        with np.errstate(over="ignore"):
-            looks_log = bool(abs(np.exp(array[row].astype(np.float64)).sum() - 1) < 0.02)
-        if looks_log:
-            return InputError(
-                f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
-                got="a row of values below 0 whose exponentials sum to 1",
-                remedy="these look like log-probabilities: pass them as logits (column prefix logit_ or "
-                "Predictions.from_logits), which is exact for log-probabilities",
-                row=row + 1,
-                column=column,
-            )
-    if not negative.any() and np.median(np.abs(sums - 100)) < 1.0:
-        return InputError(
-            f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
-            got=f"a row that sums to {sums[row]:.6g}",
-            remedy="these look like percents: divide them by 100",
-            row=row + 1,
-            column=column,
+    row = int(np.argmax(~(np.abs(sums - 1) <= _OFF) | negative))
+    expected, got = f"probabilities that sum to 1 (±{SUM_TOLERANCE})", f"a row that sums to {sums[row]:.6g}"
+    logits = "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
+    with np.errstate(over="ignore"):
+        looks_log = array.max() <= 1e-6 and abs(np.exp(array[row].astype(np.float64)).sum() - 1) < 0.02
+    if looks_log:
+        got = "a row of values below 0 whose exponentials sum to 1"
+        remedy = (
+            "these look like log-probabilities: pass them as logits (column prefix logit_ or Predictions.from_logits), "
+            "which is exact for log-probabilities"
         )
-    if negative.any():
+    elif not negative.any() and np.median(np.abs(sums - 100)) < 1.0:
+        remedy = _PERCENTS
+    elif negative.any():
         row = int(np.argmax(negative))
-        cls = int(np.argmin(array[row]))
-        cell = f"{column}[{names[cls] if names is not None else cls}]"
-        return InputError(
-            "probabilities between 0 and 1",
-            got=f"{array[row, cls]:.6g}",
-            remedy="if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits",
-            row=row + 1,
-            column=cell,
-        )
-    half_precision = (
-        "; if the model computed in half precision (bfloat16), take the softmax in float32"
-        if abs(sums[row] - 1) <= _HALF_PRECISION
-        else ""
-    )
-    return InputError(
-        f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
-        got=f"a row that sums to {sums[row]:.6g}",
-        remedy="if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits; "
-        "if a class is missing, give all of them" + half_precision,
-        row=row + 1,
-        column=column,
-    )
+        worst = int(np.argmin(array[row]))
+        column = f"{column}[{names[worst] if names is not None else worst}]"
+        expected, got, remedy = "probabilities between 0 and 1", f"{array[row, worst]:.6g}", logits
+    else:
+        remedy = f"{logits}; if a class is missing, give all of them"
+        if abs(sums[row] - 1) <= _HALF_PRECISION:
+            remedy += "; if the model computed in half precision (bfloat16), take the softmax in float32"
+    return InputError(expected, got=got, remedy=remedy, row=row + 1, column=column)
 
 
 def check_logits(logits: Array, probabilities_too: bool = False) -> None:
@@ -272,61 +244,95 @@ if they are logits all the same, add 1 to every one, which changes no result
     inside = first.min() >= -_NEGATIVE_TOLERANCE and first.max() <= 1 + SUM_TOLERANCE
     if not (inside and (np.abs(row_sums(first) - 1) <= _ROUNDED_SUM).all()):
         return
-    rename = "rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities)"
-    raise InputError(
-        "logits",
-        got=f"probabilities: the first {len(first)} rows lie in [0, 1] and sum to 1",
-        remedy="leave them out, since there are `probabilities`"
-        if probabilities_too
-        else f"{rename}; if they are logits all the same, add 1 to every one, which changes no result",
-        row=1,
-        column="logits",
+    got = f"probabilities: the first {len(first)} rows lie in [0, 1] and sum to 1"
+    remedy = (
+        "rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities); "
+        "if they are logits all the same, add 1 to every one, which changes no result"
     )
+    remedy = "leave them out, since there are `probabilities`" if probabilities_too else remedy
+    raise InputError("logits", got=got, remedy=remedy, row=1, column="logits")
 
 
 def check_confidence(value: Any, column: str = "confidence") -> Array:
     """One confidence a sample, in [0, 1], shape (sample,)."""
     array = check_finite(value, column, "sample")
-    outside = (array < 0) | (array > 1)
-    if outside.any():
-        row = int(np.argmax(outside))
-        percents = array.min() >= 0 and 1 < array.max() <= 100
-        logs = array.max() <= 0
-        remedy = (
-            "these look like percents: divide them by 100"
-            if percents
-            else "these look like log-probabilities: take the exponential, or use token_logprobs"
-            if logs
-            else "give the probability that the answer is right"
-        )
-        raise InputError(
-            "a confidence between 0 and 1", got=f"{array[row]:.6g}", remedy=remedy, row=row + 1, column=column
-        )
+
+    def remedy() -> str:
+        if _are_percents(array):
+            return _PERCENTS
+        if array.max() <= 0:
+            return "these look like log-probabilities: take the exponential, or use token_logprobs"
+        return "give the probability that the answer is right"
+
+    bad = (array < 0) | (array > 1)
+    refuse(bad, column, "a confidence between 0 and 1", lambda at: f"{array[at]:.6g}", remedy)
     return array
+
+
+def _ragged(value: Any, column: str, remedy: str) -> Ragged:
+    try:
+        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+        if ragged.values.dtype.kind in "fiu":
+            return ragged
+    except (TypeError, ValueError):
+        pass
+    raise InputError("a list of numbers a sample", got="other values", remedy=remedy, column=column)
+
+
+def _first_row(ragged: Ragged, bad: Array) -> tuple[int, int]:
+    """Position of the first bad value, and its row counted from 1."""
+    at = int(np.argmax(bad))
+    return at, int(np.searchsorted(ragged.offsets, at, side="right"))
 
 
 def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
     """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven)."""
-    try:
-        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
-    except (TypeError, ValueError):
-        raise InputError(
-            "a list of numbers a sample",
-            got="other values",
-            remedy="one log-probability a token",
-            column=column,
-        ) from None
+    ragged = _ragged(value, column, "one log-probability a token")
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():
-        position = int(np.argmax(bad))
-        raise InputError(
-            "log-probabilities (at most 0)",
-            got=f"{ragged.values[position]:.6g}",
-            remedy="take the logarithm of probabilities; use natural logarithms",
-            row=int(np.searchsorted(ragged.offsets, position, side="right")),
-            column=column,
-        )
+        at, row = _first_row(ragged, bad)
+        remedy = "take the logarithm of probabilities; use natural logarithms"
+        got = f"{ragged.values[at]:.6g}"
+        raise InputError("log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column)
     return ragged
+
+
+def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragged:
+    """Scores of the candidates of each sample: finite numbers, at least two in a row; a row may have its own length.
+
+    >>> check_candidate_scores([[0.5, -1.0], [2.0, 0.0, 1.0]]).lengths.tolist()
+    [2, 3]
+    >>> check_candidate_scores([[0.5, -1.0], [2.0]])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 2: column candidate_scores: expected at least 2 candidates, got 1; ...
+    """
+    ragged = _ragged(value, column, "give one score for each candidate, larger = more likely right")
+    lengths, few = ragged.lengths, "a choice needs two: add the others' scores, or drop the row"
+    refuse(lengths < 2, column, "at least 2 candidates", lambda at: str(lengths[at]), few)
+    if ragged.offsets[0] or ragged.offsets[-1] < len(ragged.values):  # a part of something larger
+        ragged = ragged.take(np.arange(len(ragged)))
+    wide = ragged.values.dtype.kind == "f" and ragged.values.dtype.itemsize >= 4
+    values = ragged.values if wide else ragged.values.astype(np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        at, row = _first_row(ragged, bad)
+        cell = f"{column}[{at - ragged.offsets[row - 1]}]"
+        remedy = "leave the candidate out or find out why the model gave it"
+        raise InputError("a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell)
+    return Ragged(values, ragged.offsets)
+
+
+def check_within(positions: Array, scores: Ragged, column: str) -> None:
+    """Positions of shape (..., sample) are below the number of candidates of their row; -1 is unknown."""
+    lengths = scores.lengths
+    outside = positions >= lengths
+    if outside.any():
+        row = int(np.unravel_index(int(np.argmax(outside)), outside.shape)[-1])
+        from_one = bool((positions <= lengths).all()) and int(positions[positions >= 0].min()) >= 1
+        remedy = "positions count from 0: check that the candidates are those of this row"
+        remedy = "these seem to count from 1: subtract 1" if from_one else remedy
+        expected = f"a position below {lengths[row]}, the number of candidates in the row"
+        refuse(outside, column, expected, lambda at: str(int(positions[at])), remedy)
 
 
 def check_time(value: Any, column: str = "time") -> Array:
@@ -335,23 +341,65 @@ def check_time(value: Any, column: str = "time") -> Array:
     try:
         out = array.astype("datetime64[us]")
     except (TypeError, ValueError):
-        raise InputError(
-            "timestamps",
-            got=repr(array.ravel()[0]),
-            column=column,
-            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
-        ) from None
-    missing = np.isnat(out)
-    if missing.any():
-        raise InputError(
-            "a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1, column=column
-        )
+        remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
+        raise InputError("timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column) from None
+    refuse(np.isnat(out), column, "a timestamp", "null", "drop the row", sample=0)
     return out
 
 
 def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
-        raise InputError(
-            f"{rows} entries, one a sample", got=str(found), column=column, remedy="align the arrays by sample"
-        )
+        remedy = "align the arrays by sample"
+        raise InputError(f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy)
+
+
+NO_CLASSES = "does not apply: the labels are positions among candidates, not classes"
+
+
+def candidate_softmax(scores: Ragged) -> Ragged:
+    """exp(s_ik) / sum_j exp(s_ij) over the candidates of each row, float64: scores are read as logits.
+
+    For log-likelihoods this is the probability of each candidate given that one of them is said.
+
+    >>> candidate_softmax(Ragged.from_rows([[0.0, 0.0], [np.log(3.0), 0.0]])).values.round(2).tolist()
+    [0.5, 0.5, 0.75, 0.25]
+    """
+    if not len(scores):
+        return Ragged(np.empty(0), scores.offsets)
+    starts, lengths = scores.offsets[:-1], scores.lengths
+    values = scores.values.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):  # a gap of more than the largest number is a probability of 0 as well
+        shifted = values - np.repeat(np.maximum.reduceat(values, starts), lengths)
+    np.exp(shifted, out=shifted)
+    shifted /= np.repeat(np.add.reduceat(shifted, starts), lengths)
+    return Ragged(shifted, scores.offsets)
+
+
+def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
+    """Position of the largest score in each row (the first among ties), its probability and the runner-up's.
+
+    >>> scores = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
+    >>> top_candidates(scores, candidate_softmax(scores)).best.tolist()
+    [0, 1]
+    """
+    if not len(scores):
+        return Top(np.empty(0, np.int32), np.empty(0), np.empty(0))
+    starts, lengths = scores.offsets[:-1], scores.lengths
+    at_top = np.flatnonzero(scores.values == np.repeat(np.maximum.reduceat(scores.values, starts), lengths))
+    owner = np.repeat(np.arange(len(scores)), lengths)[at_top]
+    first = at_top[np.flatnonzero(np.diff(owner, prepend=-1))]
+    others = probabilities.values.copy()
+    others[first] = -1.0
+    second = np.maximum.reduceat(others, starts)
+    return Top((first - starts).astype(np.int32), probabilities.values[first], second)
+
+
+def own_probability(probabilities: Ragged, positions: Array) -> Array:
+    """The probability of the candidate at one position in each row, shape (sample,).
+
+    >>> own_probability(Ragged.from_rows([[0.25, 0.75], [0.5, 0.3, 0.2]]), np.array([1, 2])).tolist()
+    [0.75, 0.2]
+    """
+    out: Array = probabilities.values[probabilities.offsets[:-1] + positions]
+    return out

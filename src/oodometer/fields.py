@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import candidates, checks
+from . import checks
 from .arrays import Array, Ragged, as_numpy, softmax
-from .binary import both_of
 from .classes import ClassNames
 from .errors import InputError
 
@@ -105,13 +104,13 @@ class Field:
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    seen = checks.survey_probabilities(both_of(value, "probabilities"), names=classes)
+    seen = checks.survey_probabilities(checks.both_of(value, "probabilities"), names=classes)
     learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     return seen.values
 
 
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    array = checks.check_finite(both_of(value, "logits"), "logits", names=classes)
+    array = checks.check_finite(checks.both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
         raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
     return array
@@ -143,7 +142,7 @@ def _token_logprobs(value: Any, classes: ClassNames | None, learnt: dict[str, An
 
 
 def _candidate_scores(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
-    return candidates.check_candidate_scores(value)
+    return checks.check_candidate_scores(value)
 
 
 def _probabilities_of_logits(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
@@ -156,10 +155,10 @@ def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
     It comes before a confidence that was given, which may be that of a whole output: its length is not in the scores.
     """
     scores = out["candidate_scores"]
-    softmaxes = candidates.candidate_softmax(scores)
-    learnt["top"] = top = candidates.top_candidates(scores, softmaxes)
+    softmaxes = checks.candidate_softmax(scores)
+    learnt["top"] = top = checks.top_candidates(scores, softmaxes)
     prediction = out.get("prediction", top.best)
-    return {"prediction": prediction, "confidence": candidates.own_probability(softmaxes, prediction)}
+    return {"prediction": prediction, "confidence": checks.own_probability(softmaxes, prediction)}
 
 
 def _time(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:

@@ -5,21 +5,33 @@ Axes are always called model, view, sample and class. Field names are the column
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import checks, kernels
-from .arrays import Array, Ragged, as_numpy, index_of
-from .assembly import axis_names, check_fields, check_same_axes, joined_cache, picked_cache, shown
-from .candidates import candidate_softmax, top_candidates
-from .classes import ClassNames, named_classes
+from .arrays import Array, Coded, Ragged, as_numpy, index_of, refuse
+from .classes import (
+    NO_ANSWER,
+    ClassNames,
+    NewClassError,
+    encode,
+    encode_positions,
+    find_classes,
+    named_classes,
+    truth_values,
+)
 from .errors import InputError, NotApplicable
-from .fields import FIELDS
+from .fields import FIELDS, Field, refuse_classes_beside_positions
 
 __all__ = ["FIELDS", "Predictions"]
+
+
+T = TypeVar("T")
+_MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +120,15 @@ class Predictions:
         """
         unknown = set(arrays) - set(FIELDS)
         if unknown:
-            raise InputError(
-                f"fields among {', '.join(FIELDS)}",
-                got=", ".join(sorted(unknown)),
-                remedy="rename the arrays",
-            )
+            got = ", ".join(sorted(unknown))
+            raise InputError(f"fields among {', '.join(FIELDS)}", got=got, remedy="rename the arrays")
         given = {k: v for k, v in arrays.items() if v is not None}
         if not given:
             raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
         try:
             index_of(given)  # whose rows belong together
-            rows, named, fields, learnt = check_fields(
-                given, None if classes is None else named_classes(classes), positions
-            )
+            known = None if classes is None else named_classes(classes)
+            rows, named, fields, learnt = check_fields(given, known, positions)
             axes = axis_names(names or {}, fields)
             if "logits" in given and first_row == 0:
                 checks.check_logits(fields["logits"], "probabilities" in given)
@@ -209,23 +217,21 @@ class Predictions:
         """Length of the class axis (0 where there are no classes)."""
         return 0 if self.classes is None else len(self.classes)
 
-    def derived(self, key: str, make: Any) -> Any:
+    def derived(self, key: str, make: Callable[[], T]) -> T:
         """A value computed once a record and shared by every method: ``make()`` on first use."""
         if key not in self._cache:  # of two threads at a time, both get what the first has made
             self._cache.setdefault(key, make())
-        return self._cache[key]
+        return self._cache[key]  # type: ignore[no-any-return]
 
     @property
     def top(self) -> kernels.Top:
         """Best class or candidate, its probability and the runner-up's, computed once a record."""
         scores, probabilities = self.candidate_scores, self.probabilities
         if scores is not None:
-            chosen: kernels.Top = self.derived("top", lambda: top_candidates(scores, self.candidate_probabilities))
-            return chosen
+            return self.derived("top", lambda: checks.top_candidates(scores, self.candidate_probabilities))
         if probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
-        top: kernels.Top = self.derived("top", lambda: kernels.top_two(probabilities))
-        return top
+        return self.derived("top", lambda: kernels.top_two(probabilities))
 
     @property
     def is_argmax(self) -> bool:
@@ -237,8 +243,7 @@ class Predictions:
         """
         if self.prediction is None or self.probabilities is None:
             return True
-        found: bool = self.derived("argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all()))
-        return found
+        return self.derived("argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all()))
 
     @property
     def own_probability(self) -> Array:
@@ -246,8 +251,7 @@ class Predictions:
         probabilities = self.probabilities
         if self.prediction is None or probabilities is None:
             return self.top.first
-        own: Array = self.derived("own", lambda: probabilities[np.arange(self.rows), self.predicted])
-        return own
+        return self.derived("own", lambda: probabilities[np.arange(self.rows), self.predicted])
 
     @property
     def candidate_probabilities(self) -> Ragged:
@@ -255,29 +259,25 @@ class Predictions:
         scores = self.candidate_scores
         if scores is None:
             raise NotApplicable("needs `candidate_scores`")
-        made: Ragged = self.derived("candidate_probabilities", lambda: candidate_softmax(scores))
-        return made
+        return self.derived("candidate_probabilities", lambda: checks.candidate_softmax(scores))
 
     @property
     def noted(self) -> Mapping[str, int]:
         """How many labels were words for a missing one or classes that the model does not know, and how many
         predictions were null, by word and class (`classes.said_of_classes`).
         """
-        found: Mapping[str, int] = self._cache.get("noted", {})
-        return found
+        return self._cache.get("noted", {})  # type: ignore[no-any-return]
 
     @property
     def uncalibrated(self) -> Array | None:
         """The probabilities before `with_probabilities` made new ones, where they are remembered."""
-        found: Array | None = self._cache.get("uncalibrated")
-        return found
+        return self._cache.get("uncalibrated")
 
     @property
     def predicted(self) -> Array:
         """Predicted class of each sample, int32, shape (sample,): `prediction`, the argmax, or the first member."""
         if self.prediction is None and self.probabilities is None and self.members is not None:
-            first: Array = self.members[0]  # by convention the first member is the judged model
-            return first
+            return self.members[0]  # type: ignore[no-any-return]  # by convention the first member is the judged model
         return self.prediction if self.prediction is not None else self.top.best
 
     @property
@@ -295,8 +295,7 @@ class Predictions:
                 out[label == -1] = -1  # -2 is a class that the model does not know, so that it is wrong
             return out
 
-        made: Array = self.derived("verdicts", make)
-        return made
+        return self.derived("verdicts", make)
 
     @property
     def is_labelled(self) -> bool:
@@ -322,8 +321,12 @@ class Predictions:
                 changes[name] = value.take(index)
             else:
                 changes[name] = value[(slice(None),) * known.sample + (pick,)]
-        columns = {k: v[pick] for k, v in self.columns.items()}
-        changes |= {"columns": columns, "_cache": picked_cache(self._cache, pick), "rows_in_all": None}
+        cache: dict[str, Any] = {"argmax": True} if self._cache.get("argmax") else {}
+        if "noted" in self._cache and not isinstance(pick, slice):  # rows that are left of a batch: of the whole
+            cache["noted"] = self._cache["noted"]
+        if isinstance(pick, slice) and "top" in self._cache:  # views
+            cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
+        changes |= {"columns": {k: v[pick] for k, v in self.columns.items()}, "_cache": cache, "rows_in_all": None}
         return replace(self, rows=rows, first_row=first_row, **changes)
 
     def slice(self, start: int, stop: int) -> Predictions:
@@ -386,12 +389,10 @@ class Predictions:
             return first
         for part in parts[1:]:
             if part.classes != first.classes:
-                raise InputError(
-                    f"records with the same classes as {first.source or 'the first'}, in the same order",
-                    got=f"{shown(part.classes)} against {shown(first.classes)}",
-                    remedy="read them with the same class names, classes=[...]",
-                    file=part.source,
-                )
+                expected = f"records with the same classes as {first.source or 'the first'}, in the same order"
+                got = f"{shown(part.classes)} against {shown(first.classes)}"
+                remedy = "read them with the same class names, classes=[...]"
+                raise InputError(expected, got=got, remedy=remedy, file=part.source)
             check_same_axes(first, part)
         joined: dict[str, Any] = {}
         for name, known in FIELDS.items():
@@ -404,6 +405,172 @@ class Predictions:
                 joined[name] = kernels.concatenated(values, known.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
-        cache = joined_cache([p._cache for p in parts])
+        caches = [p._cache for p in parts]  # what is known of each part need not be worked out again
+        cache: dict[str, Any] = {}
+        if all("top" in one for one in caches):
+            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(one["top"] for one in caches), strict=True)))
+        if all("verdicts" in one for one in caches):
+            cache["verdicts"] = np.concatenate([one["verdicts"] for one in caches])
+        if any("noted" in one for one in caches):
+            cache["noted"] = dict(sum((Counter(one.get("noted", {})) for one in caches), Counter()))
+        if all("argmax" in one for one in caches):
+            cache["argmax"] = all(one["argmax"] for one in caches)
         joined |= {"rounded": next((p.rounded for p in parts if p.rounded is not None), None), "rows_in_all": None}
         return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
+
+
+def check_fields(
+    given: dict[str, Any], classes: ClassNames | None, positions: bool = False
+) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
+    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
+
+    ``positions`` says that labels and predictions are positions among candidates although no scores of these are here.
+    Rows in errors are counted from the start of these arrays.
+    """
+    out: dict[str, Any] = {}
+    learnt: dict[str, Any] = {}
+    present = {name: known for name, known in FIELDS.items() if name in given}
+    beside = [name for name, known in FIELDS.items() if positions and known.positions]
+    ordered = refuse_classes_beside_positions([*present, *beside], classes)
+    ordered = ordered if ordered in present else None
+    for name, known in present.items():
+        if known.check is not None:
+            out[name] = known.check(given[name], classes, learnt)
+        elif known.cell == "truth":
+            out[name] = array = truth_values(given[name], name)
+            if array.ndim != len(known.axes):
+                raise InputError(f"axes {known.axes}", got=f"shape {array.shape}", column=name)
+            if not known.unknown:
+                refuse(array < 0, name, "a verdict from every judge", "null", "drop the row", known.sample)
+    if ordered is None and not positions:
+        classes = _settle_classes(given, out, classes)
+    for name, known in present.items():
+        if known.cell == "class":
+            entries = None if ordered is None else out[ordered]
+            out[name] = _coded(given[name], name, known, None if ordered or positions else classes or (), entries)
+            noted = dict(given[name].noted) if isinstance(given[name], Coded) else {}
+            none = (classes or ()).index(NO_ANSWER) if name == "prediction" and NO_ANSWER in (classes or ()) else -1
+            if none >= 0 and (count := int(np.count_nonzero(out[name] == none))):
+                noted["no answer"] = count
+            if noted:
+                learnt["noted"] = {**learnt.get("noted", {}), **noted}
+        elif name not in out:
+            out[name] = as_numpy(given[name])
+    lengths = {name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()}
+    rows = int(next(iter(lengths.values())))
+    for name, length in lengths.items():
+        checks.check_length(rows, length, name)
+    if "prediction" in out and "probabilities" in out:
+        learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
+    for known in present.values():
+        if known.give is not None:
+            out |= known.give(out, learnt)
+    return rows, classes, out, learnt
+
+
+def _settle_classes(given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None) -> ClassNames | None:
+    """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
+    widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
+    if classes is not None:
+        wrong = next((name for name, width in widths.items() if width != len(classes)), None)
+        if wrong is not None:
+            remedy = "name every class once, in column order"
+            raise InputError(f"{len(classes)} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong)
+        return classes
+    if widths:
+        if len(set(widths.values())) > 1:
+            got = ", ".join(f"{k}: {v}" for k, v in widths.items())
+            raise InputError("one number of classes", got=got, remedy="align them")
+        return tuple(range(next(iter(widths.values()))))
+    coded = {name: given[name] for name, known in FIELDS.items() if known.cell == "class" and name in given}
+    return find_classes(coded) if coded else None
+
+
+def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
+    """Positions among the classes, or among candidates where there are none."""
+    codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
+    if codes.ndim != len(known.axes):
+        expected, got = f"an array with axes ({', '.join(known.axes)})", f"shape {codes.shape}"
+        raise InputError(expected, got=got, remedy="reshape it", column=name)
+    if not known.unknown:
+        remedy = "leave out the model or view that has no answer there"
+        if name == "prediction":
+            remedy = (
+                "leave the column out, then what has the highest probability is predicted; a dropped row is no error"
+            )
+        kind = NewClassError if name == "prediction" else InputError
+        expected = "a predicted class" if classes is not None else "a predicted position"
+        refuse(codes < 0, name, expected, "null", remedy, known.sample, kind)
+    if entries is not None:
+        checks.check_length(len(entries), codes.shape[known.sample], name)
+        checks.check_within(codes, entries, name)
+    return codes
+
+
+def axis_names(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The names of the axes, each once and as many as there are entries."""
+    out = {axis: tuple(map(str, given)) for axis, given in names.items()}
+    for axis, own in out.items():
+        if len(set(own)) < len(own):
+            twice = next(name for i, name in enumerate(own) if name in own[:i])
+            raise InputError(f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one")
+        for name, value in fields.items():
+            axes = FIELDS[name].axes
+            if axis in axes and (size := value.shape[axes.index(axis)]) != len(own):
+                remedy = "name every entry once, in their order"
+                raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", remedy=remedy, column=name)
+    return out
+
+
+def check_same_axes(first: Predictions, part: Predictions) -> None:
+    """What two records both hold has as many entries along every axis, and the same names where both have names."""
+    for column, known in FIELDS.items():
+        one, other = getattr(first, column), getattr(part, column)
+        for place, axis in enumerate(known.axes):
+            if axis in ("sample", "class") or one is None or other is None:
+                continue
+            own, wanted = part.names.get(axis), first.names.get(axis)
+            if one.shape[place] != other.shape[place]:
+                expected = f"{one.shape[place]} {column}, as in {first.source or 'the first record'}"
+                got, remedy = f"{other.shape[place]}", f"join records with the same {column}"
+            elif own is not None and wanted is not None and own != wanted:
+                expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
+                remedy = "read them as one list of files, which puts them in order by name"
+            else:
+                continue
+            raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
+
+
+def shown(names: Sequence[int | str] | None) -> str:
+    """The first names of an axis, and how many there are of a long one."""
+    names = names or ()
+    return (", ".join(map(str, names[:6])) or "none") + (f", ... ({len(names)})" if len(names) > 6 else "")
+
+
+def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> bool:
+    """Whether every predicted class has the highest probability, ties allowed; else they are decisions of another rule.
+
+    Raises `InputError` where decisions go against the probabilities: where these give the predicted classes less than
+    they give the same predictions in another order. Then columns are swapped, or come from another model.
+
+    >>> p = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
+    >>> follows_argmax(np.array([1, 0, 1]), p, (0, 1)), follows_argmax(np.array([0, 0, 1]), p, (0, 1))
+    (True, False)
+    >>> follows_argmax(np.array([0, 1, 0]), p, (0, 1))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column prediction: expected predictions that go with the probabilities, got ...
+    """
+    own = probabilities[np.arange(len(prediction)), prediction]
+    off = own < probabilities.max(axis=1) - 1e-6
+    if not off.any():
+        return True
+    shares = np.bincount(prediction, minlength=probabilities.shape[1]) / len(prediction)
+    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(axis=0, dtype=np.float64):
+        row = int(np.argmax(off))
+        got = (
+            f"{names[int(prediction[row])]!r} where {names[int(probabilities[row].argmax())]!r} has the highest, "
+            f"and the like in {100 * off.mean():.1f} % of the rows"
+        )
+        remedy = "check whether class columns are swapped; to judge the argmax, leave `prediction` out"
+        refuse(off, "prediction", "predictions that go with the probabilities", got, remedy)
+    return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.candidates import NO_CLASSES
+from oodometer.checks import NO_CLASSES
 from oodometer.cli import main
 
 Rows = list[dict[str, Any]]

@@ -8,8 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..candidates import check_candidate_scores, check_within
-from ..checks import check_length
+from ..checks import check_candidate_scores, check_length, check_within
 from ..classes import encode_positions, truth_values
 from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..candidates import NO_CLASSES
-from ..checks import check_confidence, check_length, check_probabilities
+from ..checks import NO_CLASSES, check_confidence, check_length, check_probabilities
 from ..classes import encode, truth_values
 from ..errors import InputError, NotApplicable
 from ..inference.method import Method

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..candidates import own_probability
+from ..checks import own_probability
 from ..errors import InputError, NotApplicable
 from ..intervals import normal_quantile
 from ..predictions import Predictions

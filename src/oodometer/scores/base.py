@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array
-from ..candidates import NO_CLASSES
+from ..checks import NO_CLASSES
 from ..errors import NotApplicable
 from ..fields import FIELDS
 from ..plugins import answer

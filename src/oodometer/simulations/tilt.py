@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..candidates import NO_CLASSES
+from ..checks import NO_CLASSES
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import register

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded, Ragged
-from ..binary import both_classes
+from ..checks import both_classes
 from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, truth_values
 from ..errors import InputError
 from ..fields import FIELDS
