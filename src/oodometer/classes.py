@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Coded, as_cells, as_numpy
+from .arrays import Array, Coded, as_cells, as_numpy, refuse
 from .errors import InputError
 
 ClassNames = tuple[int | str, ...]
@@ -78,16 +78,12 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
         many = f"{sum(rows.values()):,}"
         most = sorted(rows, key=lambda name: -rows[name])
         names = ", ".join(most[:_SHOWN]) + (f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else "")
-        if rows and kind == "missing":
-            said = (
-                f"{many} labels are written {names} and count as unknown; if that is a class, name all with --classes"
-            )
-        elif rows and kind == "class":
-            said = f"{many} labels are of classes that the model does not know ({names}): they count as its errors"
-        elif rows:
-            said = f"{many} predictions are null, as of answers that could not be read: they count as wrong"
-        if rows:
-            out.append(f"{who}: {said}")
+        said = {
+            "missing": f"labels are written {names} and count as unknown; if that is a class, name all with --classes",
+            "class": f"labels are of classes that the model does not know ({names}): they count as its errors",
+            "no answer": "predictions are null, as of answers that could not be read: they count as wrong",
+        }
+        out += [f"{who}: {many} {said[kind]}"] if rows else []
     return out
 
 
@@ -114,25 +110,17 @@ def named_classes(value: Any) -> ClassNames:
     """
     unordered = isinstance(value, (Set, Mapping)) and not isinstance(value, KeysView)
     if unordered or isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or np.ndim(value)):
-        raise InputError(
-            "class names in the order of the probabilities",
-            got=f"a {type(value).__name__}",
-            remedy="give a list, which has an order: ['cat', 'dog']",
-            column="classes",
-        )
+        expected, remedy = "class names in the order of the probabilities", "give a list, which has an order: "
+        raise InputError(expected, got=f"a {type(value).__name__}", remedy=f"{remedy}['cat', 'dog']", column="classes")
     names = list(value) if isinstance(value, (list, tuple, KeysView)) else as_numpy(value).ravel().tolist()
     if not {type(name) for name in names} <= {int, str}:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
         names = [int(name) if isinstance(name, float) and name.is_integer() else name for name in names]
         names = [str(name) if isinstance(name, bool) else name for name in names]
-        for name in names:
-            if not isinstance(name, (int, str)):
-                raise InputError(
-                    "class names that are integers or strings",
-                    got=repr(name)[:60],
-                    column="classes",
-                    remedy="give one name for each class",
-                )
+        odd = next((name for name in names if not isinstance(name, (int, str))), None)
+        if odd is not None or None in names:
+            expected, remedy = "class names that are integers or strings", "give one name for each class"
+            raise InputError(expected, got=repr(odd)[:60], remedy=remedy, column="classes")
     if len({str(name) for name in names}) != len(names):
         raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
     return tuple(names)
@@ -154,33 +142,18 @@ def truth_values(value: Any, column: str) -> Array:
         flat = [_truth_of(v) for v in array.ravel().tolist()]
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        raise InputError(
-            "true or false (or 1, 0, null)",
-            got=repr(array[at].item() if hasattr(array[at], "item") else array[at]),
-            remedy="give one verdict a cell",
-            row=int(at[-1]) + 1,
-            column=column,
-        )
+
+    def got(at: Any) -> str:
+        return repr(array[at].item() if hasattr(array[at], "item") else array[at])
+
+    refuse(bad, column, "true or false (or 1, 0, null)", got, "give one verdict a cell")
     return out.astype(np.int8)
 
 
 _TRUTH: dict[Hashable, int] = {
-    True: 1,
-    False: 0,
-    None: -1,
-    "true": 1,
-    "false": 0,
-    "1": 1,
-    "0": 0,
+    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct"), 1),
+    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect"), 0),
     "": -1,
-    "yes": 1,
-    "no": 0,
-    "1.0": 1,
-    "0.0": 0,
-    "correct": 1,
-    "incorrect": 0,
 }
 
 
@@ -188,8 +161,7 @@ def _truth_of(cell: Any) -> int | None:
     """1, 0, -1 for unknown, None for what is no verdict."""
     if is_null(cell):
         return -1
-    if isinstance(cell, str):
-        cell = cell.strip().lower()
+    cell = cell.strip().lower() if isinstance(cell, str) else cell
     return _TRUTH.get(cell) if isinstance(cell, Hashable) else None
 
 
@@ -210,66 +182,46 @@ def class_of_truth(value: bool, names: Collection[str]) -> str:
     return found[value]
 
 
+_NO_CLASS = "a class (an integer or a string)", "give one class number or name a cell, not scores, not lists"
+
+
 def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     """Split values into (codes, distinct values); null and NaN get code -1."""
     if isinstance(value, Coded):
         return value.codes, list(value.values)
     array = as_cells(value)
-    shape = array.shape
     if array.dtype.kind == "b":
         return array.astype(np.int64), [False, True]
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
-        if odd.any():
-            at = np.unravel_index(int(np.argmax(odd)), shape)
-            raise _no_class(str(array[at]), int(at[-1]) + 1, column)
-        codes = np.full(shape, -1, dtype=np.int64)
+        refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
+        codes = np.full(array.shape, -1, dtype=np.int64)
         distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
         return codes, distinct.tolist()
     if array.dtype.kind in "iu":
         distinct, codes = np.unique(array, return_inverse=True)
-        return codes.reshape(shape), distinct.tolist()
-    return _dictionary_of_objects(array, column)
-
-
-def _no_class(cell: str, row: int, column: str) -> InputError:
-    return InputError(
-        "a class (an integer or a string)",
-        got=cell,
-        row=row,
-        column=column,
-        remedy="give one class number or name a cell, not scores, not lists",
-    )
-
-
-def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]:
+        return codes.reshape(array.shape), distinct.tolist()
     index: dict[Any, int] = {}
-    flat = array.ravel().tolist()
-    codes = np.empty(len(flat), dtype=np.int64)
-    for i, item in enumerate(flat):
+    codes = np.empty(array.size, dtype=np.int64)
+    for i, item in enumerate(array.ravel().tolist()):
         if is_null(item):
             codes[i] = -1
         elif isinstance(item, Hashable):
             codes[i] = index.setdefault(item, len(index))
         else:
-            raise _no_class(repr(item)[:60], i % max(array.shape[-1], 1) + 1, column)
-    kinds = {str if isinstance(k, str) else int for k in index}
-    if len(kinds) > 1:
-        first = next(iter(index))
-        other = next(k for k in index if isinstance(k, str) != isinstance(first, str))
-        raise InputError(
-            "labels of one type, all integers or all strings",
-            got=f"{first!r} and {other!r}",
-            remedy="make them one type",
-            row=int(np.argmax(codes == index[other])) % max(array.shape[-1], 1) + 1,
-            column=column,
-        )
+            here = np.arange(array.size).reshape(array.shape) == i
+            refuse(here, column, _NO_CLASS[0], repr(item)[:60], _NO_CLASS[1])
+    codes = codes.reshape(array.shape)
+    first = next(iter(index), None)
+    other = next((k for k in index if isinstance(k, str) != isinstance(first, str)), None)
+    if other is not None:
+        expected = "labels of one type, all integers or all strings"
+        refuse(codes == index[other], column, expected, f"{first!r} and {other!r}", "make them one type")
     for k, code in index.items():
         if not (isinstance(k, (str, int, np.integer, np.bool_)) or (isinstance(k, float) and k.is_integer())):
-            raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
-    values = [k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index]
-    return codes.reshape(array.shape), values
+            refuse(codes == code, column, _NO_CLASS[0], repr(k), _NO_CLASS[1])
+    return codes, [k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index]
 
 
 def find_classes(columns: Mapping[str, Any]) -> ClassNames:
@@ -289,15 +241,14 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     found |= {cell for cell in labels if cell in found or not is_missing_word(cell)}
     if not answered:
         return (*sorted(map(str, found)), NO_ANSWER)
-    strings = {isinstance(v, str) for v in found}
-    if len(strings) > 1:
-        raise InputError(
+    texts = [v for v in found if isinstance(v, str)]
+    if 0 < len(texts) < len(found):
+        got = f"both, such as {texts[0]!r} and {next(v for v in found if not isinstance(v, str))!r}"
+        expected, remedy = (
             "classes of one type, all integers or all strings",
-            got=f"both, such as {next(v for v in found if isinstance(v, str))!r} and "
-            f"{next(v for v in found if not isinstance(v, str))!r}",
-            remedy="make label, prediction and members one type",
-            column="label",
+            "make label, prediction and members one type",
         )
+        raise InputError(expected, got=got, remedy=remedy, column="label")
     return tuple(sorted(found))
 
 
@@ -323,16 +274,13 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     unknown = by_name.get(NO_ANSWER, -1) if field == "prediction" else -1
     lookup = np.array([by_name.get(name, -3) for name in names] + [-2, unknown], dtype=np.int32)
     out: Array = lookup[codes]
-    if (out == -3).any():
-        at = np.unravel_index(int(np.argmax(out == -3)), out.shape)
+    bad = out == -3
+    if bad.any():
         shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        raise {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)(
-            f"one of the {len(classes)} known classes ({shown})",
-            got=repr(distinct[codes[at]]),
-            remedy=_remedy_for_class(distinct[codes[at]], distinct, classes, field),
-            row=int(at[-1]) + 1,
-            column=column,
-        )
+        kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)
+        cell = distinct[codes.flat[int(np.argmax(bad))]]
+        remedy = _remedy_for_class(cell, distinct, classes, field)
+        refuse(bad, column, f"one of the {len(classes)} known classes ({shown})", repr(cell), remedy, kind=kind)
     return out
 
 
@@ -348,30 +296,18 @@ def encode_positions(value: Any, column: str) -> Array:
     oodometer.errors.InputError: row 1: column label: expected the position of a candidate (0, 1, ...), got 'B'; ...
     """
     codes, distinct = _dictionary(value, column)
-    places = [_position(one) for one in distinct]
-    lookup = np.array([-2 if place is None else place for place in places] + [-1], dtype=np.int32)
-    out: Array = lookup[codes]
+    places = []
+    for cell in distinct:
+        number = int(cell[:12]) if isinstance(cell, str) and cell.isascii() and cell.isdecimal() else cell
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        places.append(int(number) if whole and 0 <= number < _MOST_CANDIDATES else -2)
+    out: Array = np.array([*places, -1], dtype=np.int32)[codes]
     if (out == -2).any():
-        at = np.unravel_index(int(np.argmax(out == -2)), out.shape)
-        got = distinct[codes[at]]
-        raise InputError(
-            "the position of a candidate (0, 1, ...)",
-            got=repr(got)[:60],
-            row=int(at[-1]) + 1,
-            column=column,
-            remedy="use null where the right one is unknown"
-            if str(got).startswith("-")
-            else "beside candidate_scores say which of them is right by its place in the list, counted from 0",
-        )
+        cell = distinct[codes.flat[int(np.argmax(out == -2))]]
+        remedy = "beside candidate_scores say which of them is right by its place in the list, counted from 0"
+        remedy = "use null where the right one is unknown" if str(cell).startswith("-") else remedy
+        refuse(out == -2, column, "the position of a candidate (0, 1, ...)", repr(cell)[:60], remedy)
     return out
-
-
-def _position(cell: Any) -> int | None:
-    """The position that a distinct value stands for, or None."""
-    if isinstance(cell, str) and cell.isascii() and cell.isdecimal():
-        cell = int(cell[:12])
-    whole = isinstance(cell, int) and not isinstance(cell, bool)
-    return int(cell) if whole and 0 <= cell < _MOST_CANDIDATES else None
 
 
 def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label") -> str:

@@ -9,38 +9,23 @@ from typing import Any, Literal
 import numpy as np
 
 from . import checks
-from .arrays import Array, Ragged, as_numpy, softmax
+from .arrays import Array, as_numpy, softmax
 from .classes import ClassNames
 from .errors import InputError
 
 # What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested);
 # "raw" is as the file has them, in text as they are written.
 Kind = Literal[
-    "number",
-    "numbers",
-    "ragged",
-    "nested",
-    "class",
-    "classes",
-    "truth",
-    "truths",
-    "text",
-    "time",
-    "key",
-    "any",
-    "raw",
-]
+    "number", "numbers", "ragged", "nested", "class", "classes", "truth", "truths", "text", "time", "key", "any", "raw"
+]  # fmt: skip
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds
 Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
 # (the arrays so far, what the checks learn on the way) -> the fields that follow from them
 Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 _LISTS: dict[tuple[Cell, int], Kind] = {
-    ("number", 2): "numbers",
-    ("number", 3): "nested",
-    ("class", 2): "classes",
-    ("truth", 2): "truths",
-}
+    ("number", 2): "numbers", ("number", 3): "nested", ("class", 2): "classes", ("truth", 2): "truths"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +94,10 @@ def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any
     return seen.values
 
 
+def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    return checks.check_finite(value, "features", "sample, feature", truths=True)
+
+
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = checks.check_finite(checks.both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
@@ -116,37 +105,13 @@ def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> A
     return array
 
 
-def _confidence(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    return checks.check_confidence(value)
-
-
-def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    return checks.check_finite(value, "features", "sample, feature", truths=True)
-
-
 def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
-        raise InputError(
-            "an array with axes (model, sample, class)",
-            got=f"shape {array.shape}",
-            column="member_probabilities",
-            remedy="stack one (sample, class) array for each model",
-        )
+        expected, remedy = "an array with axes (model, sample, class)", "stack one (sample, class) array for each model"
+        raise InputError(expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy)
     parts = [checks.check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
     return np.stack(parts) if parts else array.astype(np.float64)
-
-
-def _token_logprobs(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
-    return checks.check_logprobs(value)
-
-
-def _candidate_scores(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
-    return checks.check_candidate_scores(value)
-
-
-def _probabilities_of_logits(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    return {} if "probabilities" in out else {"probabilities": softmax(out["logits"])}
 
 
 def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
@@ -161,8 +126,9 @@ def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
     return {"prediction": prediction, "confidence": checks.own_probability(softmaxes, prediction)}
 
 
-def _time(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    return checks.check_time(value)
+def _alone(check: Callable[[Any], Any]) -> Check:
+    """A check that needs no class names and learns nothing."""
+    return lambda value, classes, learnt: check(value)
 
 
 FIELDS: dict[str, Field] = {
@@ -184,15 +150,15 @@ FIELDS: dict[str, Field] = {
         "logit_",
         _logits,
         gives=("probabilities",),
-        give=_probabilities_of_logits,
+        give=lambda out, learnt: {} if "probabilities" in out else {"probabilities": softmax(out["logits"])},
     ),
-    "confidence": Field("number", check=_confidence),
+    "confidence": Field("number", check=_alone(checks.check_confidence)),
     "members": Field("class", ("model", "sample"), "member_"),
     "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
-    "token_logprobs": Field("number", check=_token_logprobs, ragged=True),
+    "token_logprobs": Field("number", check=_alone(checks.check_logprobs), ragged=True),
     "candidate_scores": Field(
         "number",
-        check=_candidate_scores,
+        check=_alone(checks.check_candidate_scores),
         ragged=True,
         gives=("prediction", "confidence"),
         give=_choice,
@@ -206,7 +172,7 @@ FIELDS: dict[str, Field] = {
     "output": Field("text", on_request=True),
     "time": Field(
         "time",
-        check=_time,
+        check=_alone(checks.check_time),
         elsewhere="(timestamp|time_stamp|date|datetime|ts|(event|prediction|created)_?(time|at|date))",
     ),
     "group": Field("any"),
@@ -229,19 +195,12 @@ def refuse_classes_beside_positions(
         return None
     mixed = next((name for name in names if FIELDS[name].of_classes), None)
     if mixed is not None:
-        raise InputError(
-            f"no field of classes beside `{ordered}`",
-            got=f"`{mixed}`",
-            file=file,
-            column=mixed,
-            remedy="positions among candidates are not classes: leave one of the two out",
-        )
+        remedy = "positions among candidates are not classes: leave one of the two out"
+        expected = f"no field of classes beside `{ordered}`"
+        raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
     if classes is not None:
+        remedy, got = "labels are positions among candidates: leave classes (--classes) out", map(str, classes[:6])
         raise InputError(
-            f"no class names beside `{ordered}`",
-            got=", ".join(map(str, classes[:6])),
-            file=file,
-            column=ordered,
-            remedy="labels are positions among candidates: leave classes (--classes) out",
+            f"no class names beside `{ordered}`", got=", ".join(got), file=file, column=ordered, remedy=remedy
         )
     return ordered
