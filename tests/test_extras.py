@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import tomllib
@@ -12,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from oodometer import extras
-from oodometer.extras import install_line
+from oodometer.errors import install_line
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -63,13 +63,13 @@ def test_the_line_names_the_place_that_the_package_came_from(
     here = tmp_path / "my checkout"
     here.mkdir()
     said = json.dumps(origin).replace("{here}", here.as_uri()) if origin else None
-    monkeypatch.setattr(extras, "distribution", lambda name: Installed(said))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed(said))
     assert install_line("report") == line.replace("{path}", str(here))
 
 
 def test_a_broken_note_of_the_origin_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     for said in ("{", "[1]", '{"url": "file:///gone", "dir_info": null}'):
-        monkeypatch.setattr(extras, "distribution", lambda name, said=said: Installed(said))
+        monkeypatch.setattr(importlib.metadata, "distribution", lambda name, said=said: Installed(said))
         assert install_line("report").startswith("pip install '")
 
 
@@ -77,7 +77,7 @@ def test_sources_that_were_never_installed_name_their_folder(monkeypatch: pytest
     def absent(name: str) -> Distribution:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "distribution", absent)
+    monkeypatch.setattr(importlib.metadata, "distribution", absent)
     assert install_line("hf") == f"pip install '{ROOT}[hf]'"
 
 

@@ -5,57 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Written without signs between words; the first name that is known here is meant.
-_ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
+# Ours -> what others write, without signs between words; of several of ours the first that is known is meant.
+_ALIASES: dict[str, dict[str, str]] = {
     "metric": {
-        "acc": ("accuracy",),
-        "auc": ("roc_auc",),
-        "auroc": ("roc_auc",),
-        "rocaucscore": ("roc_auc",),
-        "ap": ("average_precision",),
-        "auprc": ("average_precision",),
-        "prauc": ("average_precision",),
-        "averageprecisionscore": ("average_precision",),
-        "f1": ("f1", "macro_f1"),
-        "f1score": ("f1", "macro_f1"),
-        "f1macro": ("macro_f1",),
-        "fscore": ("f1", "macro_f1"),
-        "precision": ("precision", "macro_precision"),
-        "precisionscore": ("precision", "macro_precision"),
-        "precisionmacro": ("macro_precision",),
-        "recall": ("recall", "macro_recall"),
-        "recallscore": ("recall", "macro_recall"),
-        "recallmacro": ("macro_recall",),
-        "sensitivity": ("recall",),
-        "tpr": ("recall",),
-        "bacc": ("balanced_accuracy", "macro_recall"),
-        "balancedaccuracyscore": ("balanced_accuracy", "macro_recall"),
-        "matthewscorrcoef": ("mcc",),
-        "kappa": ("kappa", "cohen_kappa"),
-        "cohenkappa": ("cohen_kappa", "kappa"),
-        "cohenkappascore": ("cohen_kappa", "kappa"),
-        "logloss": ("log_loss", "nll"),
-        "crossentropy": ("log_loss", "nll"),
-        "negativeloglikelihood": ("nll",),
-        "brierscore": ("brier",),
-        "brierscoreloss": ("brier",),
-        "confusionmatrix": ("confusion",),
-        "classificationreport": ("per_class",),
-        "fprat95": ("fpr_at_95_tpr",),
-        "fpr95tpr": ("fpr_at_95_tpr",),
-        "topk": ("top_k_accuracy",),
-        "topkaccuracyscore": ("top_k_accuracy",),
-        "value": ("expected_value",),
-        "businessvalue": ("expected_value",),
-        "fpr95": ("fpr_at_95_tpr",),
+        "accuracy": "acc",
+        "roc_auc": "auc auroc rocaucscore",
+        "average_precision": "ap auprc prauc averageprecisionscore",
+        "f1": "f1 f1score fscore",
+        "precision": "precision precisionscore",
+        "recall": "recall recallscore sensitivity tpr",
+        "balanced_accuracy": "bacc balancedaccuracyscore",
+        "macro_f1": "f1 f1score fscore f1macro",
+        "macro_precision": "precision precisionscore precisionmacro",
+        "macro_recall": "recall recallscore recallmacro bacc balancedaccuracyscore",
+        "mcc": "matthewscorrcoef",
+        "cohen_kappa": "kappa cohenkappa cohenkappascore",
+        "log_loss": "logloss crossentropy",
+        "nll": "logloss crossentropy negativeloglikelihood",
+        "brier": "brierscore brierscoreloss",
+        "confusion": "confusionmatrix",
+        "per_class": "classificationreport",
+        "fpr_at_95_tpr": "fprat95 fpr95tpr fpr95",
+        "top_k_accuracy": "topk topkaccuracyscore",
+        "expected_value": "value businessvalue",
     },
     "estimator": {
-        "confidencebasedperformanceestimation": ("cbpe",),
-        "em": ("sld",),
-        "saerens": ("sld",),
-        "mlls": ("sld",),
-        "generalizeddisagreementequality": ("gde",),
-        "disagreementdiscrepancy": ("dis2",),
+        "cbpe": "confidencebasedperformanceestimation",
+        "sld": "em saerens mlls",
+        "gde": "generalizeddisagreementequality",
+        "dis2": "disagreementdiscrepancy",
     },
 }
 
@@ -76,7 +54,8 @@ def canonical(kind: str, name: str, known: Iterable[str]) -> str:
         return name
     folded = _folded(head)
     alike = [one for one in known if _folded(one) == folded]
-    meant = alike or [one for one in _ALIASES.get(kind, {}).get(folded, ()) if one in known]
+    table = _ALIASES.get(kind, {}).items()
+    meant = alike or [ours for ours, others in table if ours in known and folded in others.split()]
     return f"{meant[0]}{colon}{argument}" if meant else name
 
 

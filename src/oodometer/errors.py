@@ -13,9 +13,11 @@ OodometerError                    the root; catch this one
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 _UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))  # controls, half characters, separators of lines
@@ -32,12 +34,12 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(map(_seen, text))
-
-
-def _seen(sign: str) -> str:
-    unsafe = sign in _BENDING or unicodedata.category(sign) in _UNSEEN
-    return sign.encode("unicode_escape").decode("ascii") if unsafe else sign
+    return "".join(
+        sign.encode("unicode_escape").decode("ascii")
+        if sign in _BENDING or unicodedata.category(sign) in _UNSEEN
+        else sign
+        for sign in text
+    )
 
 
 # A user's name may hold @ and a password any sign, up to the last @; what follows a host is a port.
@@ -136,24 +138,10 @@ class InputError(OodometerError, ValueError):
     ) -> None:
         self.expected, self.got, self.remedy = expected, got, remedy
         self.file, self.row, self.column = file, row, column
-        super().__init__(self._compose())
-
-    def _compose(self) -> str:
-        place = [
-            part
-            for part in (
-                self.file,
-                None if self.row is None else f"row {self.row}",
-                None if self.column is None else f"column {self.column}",
-            )
-            if part
-        ]
-        text = ": ".join([*place, f"expected {self.expected}"])
-        if self.got is not None:
-            text += f", got {self.got}"
-        if self.remedy is not None:
-            text += f"; {self.remedy}"
-        return text
+        place = (file, None if row is None else f"row {row}", None if column is None else f"column {column}")
+        text = ": ".join([*(one for one in place if one), f"expected {expected}"])
+        text += "" if got is None else f", got {got}"
+        super().__init__(text if remedy is None else f"{text}; {remedy}")
 
     def at(self, *, file: str | None = None, row_offset: int = 0) -> InputError:
         """Return the same error placed in a file, its row moved by the rows read before."""
@@ -211,8 +199,6 @@ class MissingExtraError(OodometerError, ImportError):
     exit_code = 2
 
     def __init__(self, what: str, package: str, *, extra: str | None = None, install: str | None = None) -> None:
-        from .extras import install_line
-
         self.extra = extra
         line = install_line(extra) if extra is not None and install is None else f"pip install {install or package}"
         super().__init__(f"{what} needs {package}, which is not installed; run: {line}")
@@ -234,3 +220,43 @@ class NotStoredError(WorkError):
     def __init__(self, message: str, found: Any = None) -> None:
         self.found = found
         super().__init__(message)
+
+
+def install_line(extra: str) -> str:
+    """The command that adds the extra to this installation.
+
+    An index may not hold the package, or another release of it, so the line names the place that this one came from
+    (PEP 610): a checkout, a wheel or a repository. Where that place is gone, it names the libraries themselves, and for
+    a package from an index the extra.
+
+    >>> install_line("report").startswith("pip install ")
+    True
+    """
+    from importlib.metadata import PackageNotFoundError, distribution  # which takes a while
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    from_index = f"pip install 'oodometer[{extra}]'"
+    try:
+        found = distribution("oodometer")
+    except PackageNotFoundError:  # run from the sources, never installed
+        root = Path(__file__).resolve().parents[2]
+        return f"pip install '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else from_index
+    try:
+        origin = json.loads(found.read_text("direct_url.json") or "{}")
+        if not origin:
+            return from_index
+        url = str(origin["url"])
+        if "vcs_info" in origin:
+            url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
+        if "vcs_info" in origin or urlsplit(url).scheme != "file":
+            return f"pip install 'oodometer[{extra}] @ {url}'"
+        path = Path(url2pathname(urlsplit(url).path))
+        if path.exists():
+            return f"pip install {'-e ' if origin.get('dir_info', {}).get('editable') else ''}'{path}[{extra}]'"
+    except (ValueError, KeyError, TypeError, AttributeError):  # written by another hand than pip's
+        return from_index
+    # the libraries by name; a requirement of ours is `vl-convert-python>=1.8; extra == "report"`
+    asked = [one.partition(";") for one in found.requires or []]
+    of_extra = [name.strip() for name, _, marker in asked if marker.strip().replace("'", '"') == f'extra == "{extra}"']
+    return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else from_index

@@ -13,8 +13,7 @@ import pytest
 
 from oodometer.attributions import IntegratedGradients, Words
 from oodometer.attributions.integrated_gradients import pieces_of
-from oodometer.errors import InputError, MissingExtraError, UsageError
-from oodometer.extras import install_line
+from oodometer.errors import InputError, MissingExtraError, UsageError, install_line
 
 pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
 TEXT = "a good film, unbelievably dull"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
-from oodometer.extras import install_line
+from oodometer.errors import install_line
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record

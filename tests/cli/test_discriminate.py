@@ -14,8 +14,7 @@ import pytest
 
 from oodometer.cli import output
 from oodometer.cli.discriminate import _parted, _places
-from oodometer.errors import UsageError
-from oodometer.extras import install_line
+from oodometer.errors import UsageError, install_line
 from oodometer.verbs.discriminate import train_judges
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from oodometer.arrays import Ragged
 from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators import Estimator
-from oodometer.examples import example_candidates, example_record
 from oodometer.inference.method import Sums
 from oodometer.passes.plan import default_methods
 from oodometer.persistence import Archive, Damaged, Encoder, NotKept, decoded, write_archive
@@ -31,6 +30,7 @@ from oodometer.predictions import Predictions
 from oodometer.registry import create, names, register, unregister
 from oodometer.results import Skipped
 from oodometer.results.backtest import Trial
+from oodometer.testing.methods import example_candidates, example_record
 
 REFERENCE, TARGET = example_record(300, seed=1), example_record(200, seed=2, difficulty=1.4, labelled=False)
 CANDIDATES = example_candidates(300, seed=1), example_candidates(200, seed=2, labelled=False)

@@ -19,8 +19,7 @@ pytest.importorskip("vl_convert")
 
 from oodometer import audit
 from oodometer.audits.result import audit_view
-from oodometer.errors import MissingExtraError, WorkError
-from oodometer.extras import install_line
+from oodometer.errors import MissingExtraError, WorkError, install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.audit import next_command, power, verdict, worth
 from oodometer.reports.charts.curves import expected, halving

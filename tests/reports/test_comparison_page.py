@@ -17,8 +17,7 @@ import pytest
 pytest.importorskip("vl_convert")
 
 from oodometer import compare
-from oodometer.errors import MissingExtraError, WorkError
-from oodometer.extras import install_line
+from oodometer.errors import MissingExtraError, WorkError, install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.models import colors, curve_rows, drawn, names, thin
 from oodometer.reports.comparison import JUDGES, badges, choices

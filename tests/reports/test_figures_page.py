@@ -13,8 +13,7 @@ import pytest
 
 pytest.importorskip("vl_convert")
 
-from oodometer.errors import MissingExtraError, UsageError
-from oodometer.extras import install_line
+from oodometer.errors import MissingExtraError, UsageError, install_line
 from oodometer.reports import render_figures
 from oodometer.reports.charts.base import Figure
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from oodometer.errors import MissingExtraError, UsageError, WorkError
-from oodometer.extras import install_line
+from oodometer.errors import MissingExtraError, UsageError, WorkError, install_line
 from oodometer.reports import render, write_report
 
 LARGEST = 1_000_000

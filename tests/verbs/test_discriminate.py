@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.discriminators import ClassifierDiscriminator, Panel, RuleDiscriminator
-from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
-from oodometer.extras import install_line
+from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError, install_line
 from oodometer.intervals import clopper_pearson
 from oodometer.predictions import Predictions
 from oodometer.results import Interval

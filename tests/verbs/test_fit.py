@@ -18,9 +18,9 @@ import oodometer
 from oodometer import Oodometer, Predictions, audit, backtest, diagnose, estimate, fit
 from oodometer.cli import main
 from oodometer.errors import InputError, OodometerError, UsageError
-from oodometer.examples import example_record
 from oodometer.persistence import FORMAT
 from oodometer.store import write_predictions
+from oodometer.testing.methods import example_record
 from oodometer.verbs.estimate.recalling import FITTED
 from oodometer.verbs.fitted import contents
 from oodometer.verbs.options import Running, TargetOptions
