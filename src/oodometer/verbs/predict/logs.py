@@ -17,7 +17,6 @@ from ...results.prediction import Prediction
 from ...store import as_source, write_predictions
 from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
-from .asking import Asked
 
 EXAMPLES = 3  # rows without an answer, which are named
 
@@ -33,13 +32,16 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
         if all(isinstance(one, (str, os.PathLike)) and os.path.exists(one) for one in paths) and len(paths):
             for one in paths:
                 if os.path.isfile(one) and log_kind(one) is None:
-                    _refuse(os.fspath(one))
+                    raise _no_log(os.fspath(one))
             return True
         said = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
             f"{said} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"
         )
-    if log_kind(model) is not None or _is_folder_of_logs(model):
+    folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
+    names = os.listdir(model) if folder else []
+    logs = any(one.endswith(".eval") or (one.startswith("samples_") and ".jsonl" in one) for one in names)
+    if log_kind(model) is not None or (logs and not any(one.endswith("config.json") for one in names)):
         raise UsageError(
             f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
             "several logs go in as a folder"
@@ -49,42 +51,31 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     return False
 
 
-def _refuse(file: str) -> None:
-    """Say of a file that is no log what it is, and what can be done with it."""
+def _no_log(file: str) -> InputError:
+    """The error for a file that is no log: what it is, and what can be done with it."""
     if os.path.getsize(file) == 0:
-        raise InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
+        return InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
     if file.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
-        raise InputError("a log of inspect as it was written", got="a packed one", remedy="unpack it first", file=file)
+        return InputError("a log of inspect as it was written", got="a packed one", remedy="unpack it first", file=file)
     if os.path.basename(file).startswith("results_"):
         folder = os.path.dirname(file) or "."
         beside = sorted(one for one in os.listdir(folder) if one.startswith("samples_"))
         first = os.path.join(os.path.dirname(file), beside[0]) if beside else ""
         remedy = f"read the samples beside it: `{read_command(first)}`" if first else "run it again with --log_samples"
-        raise InputError("a log with answers", got="the results alone", remedy=remedy, file=file)
+        return InputError("a log with answers", got="the results alone", remedy=remedy, file=file)
     try:
         fields = as_source(file).fields
     except OodometerError:
         fields = ()
     quoted = shlex.quote(file)
-    raise InputError(
-        "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)",
-        got=f"a predictions file ({', '.join(fields[:4])})" if fields else "another file",
-        remedy=f"it needs no reading: `oodometer evaluate {quoted}`"
-        if {"label", "correct"} & set(fields)
-        else "estimate with it: oodometer estimate REFERENCE " + quoted
-        if fields
-        else f"a model has to answer first: oodometer predict MODEL {quoted} --out FILE",
-        file=file,
-    )
-
-
-def _is_folder_of_logs(model: Any) -> bool:
-    if not isinstance(model, (str, os.PathLike)) or not os.path.isdir(model):
-        return False
-    names = os.listdir(model)
-    return not any(one.endswith("config.json") for one in names) and any(
-        one.endswith(".eval") or (one.startswith("samples_") and ".jsonl" in one) for one in names
-    )
+    remedy = f"a model has to answer first: oodometer predict MODEL {quoted} --out FILE"
+    if {"label", "correct"} & set(fields):
+        remedy = f"it needs no reading: `oodometer evaluate {quoted}`"
+    elif fields:
+        remedy = f"estimate with it: oodometer estimate REFERENCE {quoted}"
+    got = f"a predictions file ({', '.join(fields[:4])})" if fields else "another file"
+    expected = "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)"
+    return InputError(expected, got=got, remedy=remedy, file=file)
 
 
 def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
@@ -102,19 +93,18 @@ def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...
     return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
 
 
-def predicted_in_log(logs: Any, out: str | os.PathLike[str] | None, options: Asked, log: LogOptions) -> Prediction:
+def predicted_in_log(logs: Any, out: str | os.PathLike[str] | None, log: LogOptions) -> Prediction:
     """Read logs, write the predictions file, and say what came of it."""
-    if options.named("model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"):
-        raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
     found = read_logs(logs, log)
     record = found.record
     if out is not None:
         write_predictions(record, out)
     tasks = ", ".join(found.tasks[:3]) + (f" and {len(found.tasks) - 3} more" if len(found.tasks) > 3 else "")
     accuracy, repeated = known_accuracy(record)
+    name = str(logs) if isinstance(logs, (str, os.PathLike)) else str(Path(str(logs[0])).parent)
     return Prediction(
         __version__,
-        found.model or _named(logs),
+        found.model or name,
         tasks,
         None if out is None else str(out),
         len(record),
@@ -124,12 +114,7 @@ def predicted_in_log(logs: Any, out: str | os.PathLike[str] | None, options: Ask
         len(found.skipped),
         found.skipped[:EXAMPLES],
         warnings=(*found.warnings, *repeated),
-        log=_named(logs),
+        log=name,
         metrics=found.metrics,
         record=record if out is None else None,
     )
-
-
-def _named(logs: Any) -> str:
-    """The path, or the folder of several."""
-    return str(logs) if isinstance(logs, (str, os.PathLike)) else str(Path(str(logs[0])).parent)

@@ -3,29 +3,310 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
-from ...datasets.reading import Examples, open_examples
-from ...engines import task_engine
+import numpy as np
+
+from ...datasets.reading import Batch, Columns, Drawing, Examples, open_examples
+from ...engines import run_tasks, task_engine
 from ...errors import InputError, UsageError
 from ...models.artifacts import fingerprint
-from ...models.base import Classifier, only_shift
-from ...models.sent import stamp_of
+from ...models.base import Classifier, Request, only_shift
+from ...models.ensemble import Ensemble
+from ...models.labels import matched
+from ...models.opening import open_classifier
+from ...models.sent import forgetting, kept_model, stamp_of
 from ...models.torch.library import on_gpu
-from ...options import verb
+from ...options import declared, verb
 from ...predictions import Predictions
 from ...results.prediction import Prediction
-from ...runs import passing, places_said
-from ...store import refuse_clashes, write_predictions
+from ...runs import Manifest, cleared, passing, places_said
+from ...store import as_source, refuse_clashes, write_predictions
+from ...store.artifact_cache import read_artifact, write_artifact
 from ...store.harness import LogOptions
+from ...store.write import write_part
 from ...version import __version__
-from .asking import Asked, Parts, ask_batch, ask_elsewhere, opened
-from .logs import is_log, known_accuracy, predicted_in_log
+from ..model_names import said_model
+from ..model_options import PredictOptions
+from .logs import EXAMPLES, is_log, known_accuracy, predicted_in_log
 
-__all__ = ["predict", "stamp_of"]
+_MOST = 64  # stretches of batches that are tasks: each reads text formats from their beginning
 
-EXAMPLES = 3  # inputs that could not be read, which are named
+
+class Asked(PredictOptions):
+    """The options of `predict`, which go together, and what the data and the model are asked by them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.average and not self.members:
+            raise UsageError("average is of several models: name the others with --member")
+        if self.augmentation != "shift" and not self.views:
+            raise UsageError("augmentation is of views: say with --views how many")
+        if self.unlabelled and self.label is not None:
+            raise UsageError("--label names the truth and --unlabelled leaves it out; give one of them")
+        if self.batch_rows < 1:
+            raise UsageError(f"expected batches of at least 1 row, got {self.batch_rows}")
+        if self.max_length is not None and self.max_length < 2:
+            raise UsageError(f"expected max_length of at least 2 tokens, got {self.max_length}")
+        if self.candidates < 2:
+            raise UsageError(f"expected at least 2 candidates, got {self.candidates}")
+
+    @property
+    def columns(self) -> Columns:
+        """Where inputs, labels and ids stand."""
+        return Columns(as_names(self.inputs), self.label, self.id, as_names(self.keep))
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """Further columns of the predictions."""
+        return ("id", *self.columns.keep, "time", "group", "variance")
+
+    def examples(self, reads: Sequence[Any]) -> Examples:
+        """The data as models of these kinds read them."""
+        return open_examples(self.data, reads, self.columns, Drawing(self.candidates, self.seed, self.replies))
+
+    def batches(self, examples: Examples, first: int = 0) -> Iterator[tuple[int, Batch]]:
+        """Batches from the ``first`` on with their places; without images that do not decode, where so asked."""
+        found = examples.batches(self.batch_rows, skip=self.on_error == "skip", first=first)
+        return enumerate(found, first)
+
+    def settings(self) -> dict[str, Any]:
+        """What the predictions depend on, ready for JSON."""
+        plain = ("features", "views", "dropout", "seed", "augmentation", "average", "gives", "max_length", "label")
+        more = ("id", "keep_input", "unlabelled", "on_error", "batch_rows", "candidates")
+        return {name: getattr(self, name) for name in (*plain, *more)} | {
+            "inputs": list(as_names(self.inputs)),
+            "keep": list(as_names(self.keep)),
+            "members": [str(one) for one in self.members],
+            "classes": None if self.classes is None else list(self.classes),
+            "replies": None if self.replies is None else str(self.replies),
+        }
+
+    def opened(self) -> Classifier:
+        """The model, or the ensemble of it and the members; `UsageError` for a model that is named twice."""
+        more: dict[str, Any] = {name: getattr(self, name) for name in ("gives", "max_length", "device")}
+        more["classes"] = None if self.classes is None else tuple(self.classes)
+        models = [self.model, *self.members]
+        seen: set[Any] = set()
+        for one in models:
+            key: Any = id(one)
+            if isinstance(one, (str, os.PathLike)):
+                key = os.path.realpath(one) if os.path.exists(one) else str(one)
+            if key in seen:  # it agrees with itself, whatever it says
+                raise UsageError(f"{one} is named twice: a model agrees with itself; give each --member another model")
+            seen.add(key)
+        found = [open_classifier(one, **more) for one in models]
+        if len(found) == 1:
+            return found[0]
+        last = [Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models]
+        names = [one if last.count(one) == 1 else f"{one}_{i}" for i, one in enumerate(last)]
+        return Ensemble(found, names=names, average=self.average)
+
+
+def as_names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One name or several as a tuple.
+
+    >>> as_names("text"), as_names(["a", "b"]), as_names(None)
+    (('text',), ('a', 'b'), ())
+    """
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+@final
+class Parts:
+    """The finished batches of one job.
+
+    Parameters
+    ----------
+    home : the folder that they lie in; None keeps them in memory.
+    job : fingerprint of model, data and options; what another job left in the folder is removed.
+    extra : further columns that the parts carry.
+    run : where it is noted how far the job is, in the same folder.
+    """
+
+    def __init__(self, home: Path | None, job: str, extra: tuple[str, ...], run: Manifest | None = None) -> None:
+        self.home, self.job, self.extra, self._run = home, job, extra, run
+        self._held: list[Predictions] = []
+        self.notes: list[dict[str, Any]] = []  # of the batches that are finished, from the first on
+        if home is None:
+            return
+        if (read_artifact(home / "job.json", "predictions") if home.is_dir() else None) != job:
+            home.mkdir(parents=True, exist_ok=True)
+            cleared(home)
+            write_artifact(home / "job.json", "predictions", job)
+        self.look()
+
+    def look(self) -> None:
+        """See what else is finished, by tasks elsewhere."""
+        while self.home is not None and (note := self._note(len(self.notes))) is not None:
+            self.notes.append(note)
+
+    def has(self, place: int) -> bool:
+        """Whether the batch at a place is finished, though others before it may not be."""
+        return place < len(self.notes) or (self.home is not None and self._note(place) is not None)
+
+    def add(self, record: Predictions | None, note: dict[str, Any], place: int) -> None:
+        """Keep the batch at a place, None where nothing of it could be read, and what is to be known of it."""
+        if self.home is None:
+            self._held += [] if record is None else [record]
+        else:
+            if record is not None:
+                write_part(record, self._file(place))
+            write_artifact(self._file(place).with_suffix(".json"), "note", {**note, "empty": record is None})
+        if place == len(self.notes):
+            self.notes.append(note)
+
+    def tell(self, many: int, worked: int = 0) -> None:
+        """Note how far the job is: ``many`` batches in all, as far as that is known."""
+        if self._run is not None:
+            self._run.tell(len(self.notes), many, worked)
+
+    def records(self) -> Iterator[Predictions]:
+        """All batches in their order."""
+        yield from self._held
+        for place, note in enumerate(self.notes if self.home is not None else ()):
+            if not note.get("empty"):
+                yield read_all(self._file(place), self.extra)
+
+    def _note(self, place: int) -> dict[str, Any] | None:
+        file = self._file(place)
+        note = file.with_suffix(".json")
+        found: dict[str, Any] | None = read_artifact(note, "note") if note.is_file() else None
+        return found if found is not None and (found["empty"] or file.is_file()) else None
+
+    def _file(self, place: int) -> Path:
+        assert self.home is not None
+        return self.home / f"part-{place:06d}.parquet"
+
+
+def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:
+    """A predictions file with every field, texts too, and such further columns as there are."""
+    columns = as_source(path).columns
+    source = as_source(path, extra_columns=tuple(name for name in extra if name in columns))
+    return source.read(source.fields)
+
+
+def ask_batch(
+    asked: Classifier,
+    examples: Examples,
+    batch: Batch,
+    options: Asked,
+    parts: Parts,
+    place: int,
+    tell: Callable[[int, int], None],
+) -> None:
+    """Ask about a batch and keep the answers as the part at its place."""
+    data, record, first, label = batch.data, None, batch.first_row, options.label or "label"
+    if len(data):
+        more = {name: getattr(options, name) for name in ("features", "views", "dropout", "seed", "augmentation")}
+        try:
+            answers = asked.ask(data, Request(**more, first_row=first), progress=tell)
+        except InputError as error:
+            raise error.at(file=examples.file, row_offset=first) from None
+        fields: dict[str, Any] = {"columns": {}}
+        if len(data.targets) and not options.unlabelled:
+            fields["label"] = list(data.targets)  # of dialogues positions among candidates
+            if data.modality != "dialogue":
+                images = [f"{examples.file}/{one}" for one in data.ids] if examples.labels_are_folders else ()
+                where: dict[str, Any] = {"file": data.source, "first_row": first, "column": label, "images": images}
+                fields["label"] = matched(data.targets, answers.classes, **where)
+        if data.ids:
+            fields["columns"]["id"] = np.array(data.ids, dtype=object)
+        for name, values in batch.columns.items():
+            (fields if name in ("time", "group") else fields["columns"])[name] = values
+        if options.keep_input and data.modality in ("text", "pair"):
+            texts = [one if isinstance(one, str) else "\t".join(one) for one in data.inputs]
+            fields["input"] = np.array(texts, dtype=object)
+        try:
+            record = answers.record(**fields)
+        except InputError as error:
+            raise error.at(file=str(options.label or data.source), row_offset=first) from None
+    truncated = 0 if record is None else asked.truncated
+    parts.add(record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, place)
+
+
+@final
+@dataclass(frozen=True)
+class _Task:
+    """Asks about a stretch of batches: the places from ``start`` on and before ``stop``, None for the end."""
+
+    options: Asked
+    parts: tuple[Path, str, tuple[str, ...]]
+    stamp: str
+    gpu: bool
+
+    def __call__(self, stretch: tuple[int, int | None]) -> None:
+        start, stop = stretch
+        options, parts = self.options, Parts(*self.parts)
+        with kept_model(f"predict {self.parts[1]}", options.opened) as asked:
+            examples = options.examples(asked.reads)
+            if repr(examples.stamp) != self.stamp:
+                raise UsageError(
+                    f"{options.data} is another one to a worker: all must see the same file, and it may not "
+                    "change while it is read"
+                )
+            found = options.batches(examples, start)
+            for place, batch in takewhile(lambda one: stop is None or one[0] < stop, found):
+                if not parts.has(place):
+                    ask_batch(asked, examples, batch, options, parts, place, lambda done, of: None)
+
+
+def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
+    """Ask about all batches that are not finished; `UsageError` where model, data or predictions are in memory."""
+    if parts.home is None or not isinstance(options.data, (str, os.PathLike)):
+        raise UsageError(
+            "workers open model and data by their paths and write files: name both by paths and give out=, or leave "
+            "engine and workers out"
+        )
+    device, progress, size = options.device, options.progress, options.batch_rows
+    runner = task_engine(options.engine, options.workers, gpu=device != "cpu" and on_gpu(device))
+    assert runner is not None
+    kept = Path(os.path.abspath(parts.home)), parts.job, parts.extra
+    paths = {"model": os.fspath(options.model), "data": os.fspath(options.data)}
+    task = _Task(replace(options, **paths, progress=None), kept, repr(examples.stamp), device != "cpu")
+    if examples.rows is not None:
+        many = max(1, -(-examples.rows // size))
+    else:  # read through, as the source does not tell
+        many = max(1, sum(1 for _ in examples.batches(size, skip=True)))
+    each = -(-many // _MOST)
+    parts.tell(many)
+    # The last one has no end: batches of a file may be smaller than asked for, and so more than counted.
+    stretches = [(start, start + each if start + each < many else None) for start in range(0, many, each)]
+
+    def tell(stretch: tuple[int, int | None]) -> None:
+        before = len(parts.notes)
+        parts.look()
+        parts.tell(many, worked=len(parts.notes) - before)
+        if progress is not None:
+            rows = examples.rows or many * size
+            progress(min(rows, (stretch[1] or many) * size), examples.rows or 0)
+
+    with forgetting():
+        run_tasks(runner, task, stretches, on_done=tell)
+    parts.look()
+
+
+def _ask_all(asked: Classifier, examples: Examples, options: Asked, parts: Parts) -> None:
+    """Ask about batch after batch that is not finished."""
+    total, done = examples.rows or 0, 0
+    progress = options.progress or (lambda done, of: None)
+    many = -(-total // options.batch_rows)
+    parts.tell(many)
+
+    def tell(before: int, rows: int, at: int, every: int) -> None:
+        progress(before + rows * at // max(every, 1), total)
+
+    for place, batch in options.batches(examples):
+        if place >= len(parts.notes):
+            ask_batch(asked, examples, batch, options, parts, place, partial(tell, done, batch.read))
+            parts.tell(many, worked=1)
+        done += batch.read
+        progress(done, total)
 
 
 @verb(Asked)
@@ -41,18 +322,20 @@ def predict(options: Asked) -> Prediction:
     >>> found.rows, found.accuracy.value, found.record.probabilities[:, 1].tolist()
     (2, 0.5, [0.9, 0.2])
     """
-    model, data, out, engine, workers = options.model, options.data, options.out, options.engine, options.workers
-    task_engine(engine, workers)  # says what is wrong with it before a model is opened
+    model, data, out = options.model, options.data, options.out
+    task_engine(options.engine, options.workers)  # says what is wrong with it before a model is opened
     refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
-        if out is not None:
-            _check_out(Path(out))
-        return predicted_in_log(model, out, options, log)
-    asked = opened(model, options)
+        _check_out(out)
+        goes_with = {"model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"}
+        if any(getattr(options, name) != one.default for name, one, _ in declared(Asked) if name not in goes_with):
+            raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
+        return predicted_in_log(model, out, log)
+    asked = options.opened()
     if options.replies is not None and "dialogue" not in asked.reads:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
-    examples = open_examples(data, asked.reads, options.columns, options.drawing)
+    examples = options.examples(asked.reads)
     if asked.by_position and examples.modality == "table" and not options.columns.inputs:
         raise UsageError(
             "this model tells the columns of a table by their order alone, and another file may have another: name "
@@ -60,106 +343,54 @@ def predict(options: Asked) -> Prediction:
         )
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
-    if out is not None:
-        _check_out(Path(out))
-    home, job, extra = _job(model, examples, options, out)
-    with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
-        parts = Parts(home, job, extra, run)
-        if engine is None and workers is None:
-            truncated, skipped = _ask_all(asked, examples, parts, options)
-        else:
-            runner = task_engine(engine, workers, gpu=options.device != "cpu" and on_gpu(options.device))
-            done = ask_elsewhere(runner, model, data, examples, options, parts)
-            truncated, skipped = _told(examples, parts, done)
-        return _finished(model, asked, examples, parts, out, truncated, skipped)
-
-
-def _check_out(out: Path) -> None:
-    """Say before the work that the file could not be written."""
-    endings = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-    if out.suffix.lower() not in endings:
-        raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
-    if not out.parent.is_dir():
-        raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
-
-
-def _job(model: Any, examples: Examples, options: Asked, out: Any) -> tuple[Path | None, str, tuple[str, ...]]:
-    """The folder of the parts, the name of the job, and the further columns."""
-    extra = ("id", *options.columns.keep, "time", "group", "variance")
+    _check_out(out)
+    home, job = None, ""
     paths = [one for one in (model, *options.members, options.replies) if one is not None]
-    if out is None or not all(isinstance(one, (str, os.PathLike)) for one in paths) or examples.stamp is None:
-        return None, "", extra
-    files = [stamp_of(one) for one in paths]
-    job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
-    place = Path(out)
-    return place.with_name(f".{place.name}.parts"), job, extra
-
-
-def _ask_all(
-    asked: Classifier,
-    examples: Examples,
-    parts: Parts,
-    options: Asked,
-) -> tuple[int, list[tuple[str, str]]]:
-    """Ask about batch after batch; the number of inputs that were cut, and what could not be read."""
-    progress, total, done = options.progress, examples.rows or 0, 0
-    many = -(-total // options.batch_rows)
-    parts.tell(many)
-    for place, batch in enumerate(examples.batches(options.batch_rows, skip=options.skip)):
-        if place >= parts.done:
-
-            def tell(at: int, all_: int, before: int = done, rows: int = batch.read) -> None:
-                if progress is not None:
-                    progress(before + rows * at // max(all_, 1), total)
-
-            ask_batch(asked, examples, batch, options, parts, place, tell)
-            parts.tell(many, worked=1)
-        done += batch.read
-        if progress is not None:
-            progress(done, total)
-    return _told(examples, parts, done)
-
-
-def _told(examples: Examples, parts: Parts, done: int) -> tuple[int, list[tuple[str, str]]]:
-    """How many inputs of all parts were cut, and what could not be read; `InputError` where that is everything."""
-    skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
-    if len(skipped) == done:
-        images = examples.modality == "image"
-        raise InputError(
-            "images" if images else "dialogues with a reply",
-            got=f"{done} files, of which none decodes" if images else f"{done} rows, none of which holds one",
-            remedy="check what wrote them",
-            file=examples.file,
+    if out is not None and examples.stamp is not None and all(isinstance(one, (str, os.PathLike)) for one in paths):
+        about = {"files": [stamp_of(one) for one in paths], "data": examples.stamp, **options.settings()}
+        job = fingerprint({**about, "version": __version__})
+        home = Path(out).with_name(f".{Path(out).name}.parts")
+    with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
+        parts = Parts(home, job, options.extra, run)
+        if options.engine is None and options.workers is None:
+            _ask_all(asked, examples, options, parts)
+        else:
+            _ask_elsewhere(examples, options, parts)
+        skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
+        read = sum(note["read"] for note in parts.notes)
+        if len(skipped) == read:
+            images = examples.modality == "image"
+            raise InputError(
+                "images" if images else "dialogues with a reply",
+                got=f"{read} files, of which none decodes" if images else f"{read} rows, none of which holds one",
+                remedy="check what wrote them",
+                file=examples.file,
+            )
+        record = Predictions.concat(list(parts.records()))
+        if out is not None:
+            write_predictions(record, out)
+        accuracy, repeated = known_accuracy(record)
+        return Prediction(
+            __version__,
+            said_model(model),
+            examples.name,
+            None if out is None else str(out),
+            len(record),
+            tuple(record.classes or ()),
+            record.fields,
+            accuracy,
+            len(skipped),
+            tuple(skipped[:EXAMPLES]),
+            sum(note["truncated"] for note in parts.notes),
+            repeated,
+            record=record if out is None else None,
         )
-    return sum(note["truncated"] for note in parts.notes), skipped
 
 
-def _finished(
-    model: Any,
-    asked: Classifier,
-    examples: Examples,
-    parts: Parts,
-    out: Any,
-    truncated: int,
-    skipped: list[tuple[str, str]],
-) -> Prediction:
-    record = Predictions.concat(list(parts.records()))
-    if out is not None:
-        write_predictions(record, out)
-    accuracy, repeated = known_accuracy(record)
-    named = str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
-    return Prediction(
-        __version__,
-        named,
-        examples.name,
-        None if out is None else str(out),
-        len(record),
-        tuple(record.classes or ()),
-        record.fields,
-        accuracy,
-        len(skipped),
-        tuple(skipped[:EXAMPLES]),
-        truncated,
-        repeated,
-        record=record if out is None else None,
-    )
+def _check_out(out: str | Path | None) -> None:
+    """Say before the work that the file could not be written."""
+    place, endings = Path(out or ".parquet"), (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
+    if out is not None and place.suffix.lower() not in endings:
+        raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
+    if out is not None and not place.parent.is_dir():
+        raise UsageError(f"cannot write {out}: there is no folder {place.parent}; make it first")

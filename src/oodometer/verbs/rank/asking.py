@@ -19,7 +19,6 @@ from ...models.base import Classifier
 from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...models.outside import OutsideClassifier
-from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ...rankings.asking import AT_ONCE, ask_all
@@ -28,7 +27,6 @@ from ...rankings.options import RankOptions
 from ...store.memory import decided
 from ..model_names import said_model
 from ..opening import decided_class
-from ..predict.run import stamp_of
 
 _BATCH = 4096  # rows of images or of a table that are asked at once; texts go in one call
 
@@ -233,17 +231,6 @@ def ask_models(
         if truth
         else (),
     )
-
-
-def sent_models(models: Sequence[Any], options: RankOptions) -> list[SentModel]:
-    """The models as they travel to workers; `UsageError` for one that has no path."""
-    other = next((one for one in models if not isinstance(one, (str, os.PathLike))), None)
-    if other is not None:
-        raise UsageError(
-            f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
-            "or leave engine and workers out"
-        )
-    return [SentModel(os.fspath(one), stamp_of(one), options.of_models()) for one in models]
 
 
 def _like(

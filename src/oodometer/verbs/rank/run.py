@@ -23,11 +23,11 @@ from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
 from ...runs import places_of_run, places_said
 from ...store import write_result
-from ..model_names import named_models, said_model
+from ..model_names import named_models, said_model, sent_models
 from ..model_options import RankOptions as Asked
 from ..opening import positive_column, renamings
-from ..predict.asking import as_names
-from .asking import ask_models, sent_models
+from ..predict.run import as_names
+from .asking import ask_models
 from .matching import are_files, match_files
 
 ENDINGS = (".csv", ".jsonl")
@@ -115,7 +115,7 @@ def rank(asked: Asked) -> FewShotRanking:
     about = {} if run_folder is None else _about([model for _, model in named], data)
     means = Means()
     if live and (options.engine is not None or run_folder is not None):
-        means = Means(sent_models([model for _, model in named], options), options.engine)
+        means = Means(sent_models([model for _, model in named], options.of_models()), options.engine)
     if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
         means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
     with in_run_folder(run_folder, about) as folder:

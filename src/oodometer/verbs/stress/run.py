@@ -36,7 +36,7 @@ from ..evaluate import evaluate
 from ..model_names import named_models, said_model, sent_models
 from ..model_options import StressOptions
 from ..predict import predict
-from ..predict.asking import read_all
+from ..predict.run import read_all
 from ..shift.job import deviations
 from ..shift.text import ShiftInputs
 from ..shift.texts import filters_of
