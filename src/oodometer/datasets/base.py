@@ -101,11 +101,11 @@ class Dataset:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
             return NotImplemented
-        told = [
-            (one.name, np.asarray(one.targets).tolist(), one.types, one.ids, one.source, one.modality)
-            for one in (self, other)
-        ]
-        return told[0] == told[1] and self.fingerprint == other.fingerprint
+        same = ("name", "types", "ids", "source", "modality")
+        if any(getattr(self, name) != getattr(other, name) for name in same):
+            return False
+        targets = [np.asarray(one.targets).tolist() for one in (self, other)]
+        return targets[0] == targets[1] and self.fingerprint == other.fingerprint
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -121,20 +121,19 @@ class Dataset:
         if isinstance(self.inputs, np.ndarray):
             digest.update(repr((self.inputs.shape, self.targets)).encode())
             digest.update(np.ascontiguousarray(self.inputs).tobytes())
-            return digest.hexdigest()[:16]
-        if isinstance(self.inputs, Table):
+        elif isinstance(self.inputs, Table):
             told = {name: values.tolist() for name, values in self.inputs.columns.items()}
             digest.update(repr((told, self.targets)).encode())
-            return digest.hexdigest()[:16]
-        columns = (
-            [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
-        )  # the two forms in which finished runs named their data
-        for row in zip(*(column for column in columns if len(column)), strict=True):
-            cells = (
-                hashlib.sha256(one.tobytes()).hexdigest() + str(one.shape) if isinstance(one, np.ndarray) else str(one)
-                for one in row
-            )
-            digest.update("\t".join(cells).encode() + b"\n")
+        else:  # the two forms in which finished runs named their data
+            columns = [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
+            for row in zip(*(column for column in columns if len(column)), strict=True):
+                cells = (
+                    f"{hashlib.sha256(one.tobytes()).hexdigest()}{one.shape}"
+                    if isinstance(one, np.ndarray)
+                    else str(one)
+                    for one in row
+                )
+                digest.update("\t".join(cells).encode() + b"\n")
         return digest.hexdigest()[:16]
 
     def take(self, places: Sequence[int]) -> Dataset:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError, UsageError
 from .base import Dataset, Dialogue
-from .files import damaged, data_folder, hub_rows, read_objects
+from .files import check_name, damaged, data_folder, hub_rows, read_objects
 
 TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
 """Usual names of the column with the turns."""
@@ -105,36 +105,27 @@ def exchange(
             **place,
         )
     offered: tuple[str, ...] | None = None
-    position = None
+    position: int | None = None
     if candidates is not None:
         texts = list(candidates) if isinstance(candidates, (list, tuple)) else []
         if len(texts) < 2 or any(said(one) is None for one in texts):
             raise _odd("a list of at least two texts", candidates, "candidates", place)
         offered = tuple(map(said, texts))
-        position = _position(row, offered, said(response), label, place)
-    return Exchange(_named(row, number), tuple(context), said(response), offered, position)
-
-
-def _named(row: Mapping[str, Any], number: int) -> str:
+        value, text = row.get(label or "label"), said(response)
+        if value is not None:
+            whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
+            position = int(float(value)) if whole else -1
+            if not 0 <= position < len(offered):
+                expected = f"a position from 0 to {len(offered) - 1} of the right candidate"
+                raise _odd(expected, value, label or "label", place)
+        elif text is not None:
+            if text not in offered:
+                raise _odd("the response among the candidates", text, "response", place)
+            position = offered.index(text)
+    name = row["source_row"] if row.get("source_row") is not None else number
     if row.get("id") is not None:
-        return f"{row['id']}-{row['turn']}" if row.get("turn") is not None else str(row["id"])
-    return str(row["source_row"] if row.get("source_row") is not None else number)
-
-
-def _position(
-    row: Mapping[str, Any], offered: Sequence[str], response: str | None, label: str | None, place: Mapping[str, Any]
-) -> int | None:
-    """The position of the right candidate; None where the row does not tell."""
-    value = row.get(label or "label")
-    if value is None:
-        if response is not None and response not in offered:
-            raise _odd("the response among the candidates", response, "response", place)
-        return None if response is None else offered.index(response)
-    whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
-    found = int(float(value)) if whole else -1
-    if not 0 <= found < len(offered):
-        raise _odd(f"a position from 0 to {len(offered) - 1} of the right candidate", value, label or "label", place)
-    return found
+        name = f"{row['id']}-{row['turn']}" if row.get("turn") is not None else row["id"]
+    return Exchange(str(name), tuple(context), said(response), offered, position)
 
 
 def _odd(expected: str, got: Any, column: str, place: Mapping[str, Any]) -> InputError:
@@ -169,17 +160,12 @@ def replies(
     ['Hello!', 'Bye.', 'Here.']
     """
     pool = Replies((turn for _, turns in conversations for turn in turns[1:]), candidates, seed, source)
-    inputs, targets, ids, kinds = [], [], [], []
-    for conversation, turns in conversations:
-        for at in range(1, len(turns)):
-            one = f"{conversation}-{at}"
-            offered, place = pool.among(one, turns[at])
-            inputs.append(Dialogue(turns[:at], offered))
-            targets.append(place)
-            ids.append(one)
-            kinds.append("" if types is None else types[conversation])
-    told = tuple(kinds) if types is not None else ()
-    return Dataset(name, tuple(inputs), tuple(targets), told, tuple(ids), source, "dialogue")
+    samples = [(one, turns, at) for one, turns in conversations for at in range(1, len(turns))]
+    ids = tuple(f"{one}-{at}" for one, _, at in samples)
+    offered = [pool.among(name, turns[at]) for name, (_, turns, at) in zip(ids, samples, strict=True)]
+    inputs = tuple(Dialogue(turns[:at], texts) for (_, turns, at), (texts, _) in zip(samples, offered, strict=True))
+    kinds = () if types is None else tuple(types[one] for one, _, _ in samples)
+    return Dataset(name, inputs, tuple(place for _, place in offered), kinds, ids, source, "dialogue")
 
 
 @final
@@ -198,12 +184,9 @@ class Replies:
             raise UsageError(f"expected at least two candidates, got {candidates!r}")
         self._pool, self._many, self._seed = sorted(set(texts)), int(candidates), seed
         if len(self._pool) < candidates:
-            raise InputError(
-                f"at least {candidates} different replies to choose from",
-                got=str(len(self._pool)),
-                remedy="ask for fewer candidates, or give more conversations",
-                file=source or None,
-            )
+            expected = f"at least {candidates} different replies to choose from"
+            remedy = "ask for fewer candidates, or give more conversations"
+            raise InputError(expected, got=str(len(self._pool)), remedy=remedy, file=source or None)
 
     def among(self, name: str, true: str) -> tuple[tuple[str, ...], int]:
         """Candidates of the sample of this name, and the place of the true one; the seed and the name settle both."""
@@ -241,8 +224,7 @@ def daily_dialog_conversations(split: str) -> list[Conversation]:
 
     Read from ``dailydialog.jsonl.xz`` (`split`, `i`, `turns`) or the hub's ``li2017/daily_dialog``.
     """
-    if split not in _DAILY_SPLITS:
-        raise UsageError(f"expected {', '.join(_DAILY_SPLITS[:-1])} or {_DAILY_SPLITS[-1]}, got {split!r}")
+    check_name(split, _DAILY_SPLITS)
     folder = data_folder()
     if folder is None:
         rows = hub_rows("li2017/daily_dialog", split)

@@ -9,14 +9,14 @@ import socket
 import tarfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from ..errors import InputError, MissingExtraError, WorkError
+from ..errors import InputError, MissingExtraError, UsageError, WorkError
 
 _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecodeError, OSError)
 
@@ -119,12 +119,33 @@ def data_file(name: str, what: str, files: str = "") -> Path:
     """Where a file of the folder of data is; `WorkError` without a folder, for data, ``what``, that are on no hub."""
     folder = data_folder()
     if folder is None:
-        raise without_hub(what, files or name)
+        put = f"put {files or name} into a folder and name that folder in OODOMETER_DATA"
+        raise WorkError(f"{what} is not on the hub; {put}")
     return folder / name
 
 
+def check_name(given: Any, known: Sequence[str], what: str = "") -> None:
+    """`UsageError` for what is none of the names that are known.
+
+    >>> check_name("dev", ("train", "test"))
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected train or test, got 'dev'
+    """
+    if given not in known:
+        raise UsageError(f"expected {what}{', '.join(known[:-1])} or {known[-1]}, got {given!r}")
+
+
+def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> Any:
+    """What a file of JSON holds; `InputError` where it is none."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise damaged(
+            expected, got or type(error).__name__, path, what="it" if got is None else "the archive"
+        ) from error
+
+
 _PATIENCE = 5.0  # seconds that a connection may take
-_PORTS = {"http": 80, "https": 443}
 _KEPT = 60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
 
 
@@ -135,12 +156,10 @@ def hub_answers() -> bool:
     """
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE:
-        return False
-    if getproxies():
-        return True
+    if constants.HF_HUB_OFFLINE or getproxies():
+        return not constants.HF_HUB_OFFLINE
     place = urlsplit(constants.ENDPOINT)
-    port = place.port or _PORTS.get(place.scheme, 443)
+    port = place.port or {"http": 80, "https": 443}.get(place.scheme, 443)
     return _connects(place.hostname or "", port, int(time.monotonic() // _KEPT))
 
 
@@ -176,12 +195,3 @@ def hub_rows(source: str, split: str, part: str | None = None) -> Any:
             f"cannot load {source} ({split}) from the hub ({type(error).__name__}); set OODOMETER_DATA to a folder "
             "that holds the data"
         ) from error
-
-
-def without_hub(what: str, files: str) -> WorkError:
-    """The error for a data set that is on no hub or may not be there.
-
-    >>> print(without_hub("the Penn Treebank", "ptb/"))
-    the Penn Treebank is not on the hub; put ptb/ into a folder and name that folder in OODOMETER_DATA
-    """
-    return WorkError(f"{what} is not on the hub; put {files} into a folder and name that folder in OODOMETER_DATA")

@@ -14,89 +14,52 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, MissingExtraError, UsageError
+from ..errors import InputError, UsageError
 from .base import Dataset
-from .files import damaged, data_file, data_folder, hub_rows, missing_file
-from .images import decode_image
+from .files import check_name, damaged, data_file, data_folder, hub_rows, missing_file
+from .images import decode_image, pillow_image
 
 _COLUMNS = (("img", "image"), ("label", "labels"))
 
 
-def check_part(part: str) -> None:
-    """`UsageError` for another part than train or test.
+def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path | None:
+    """The first file of these names where a set that came by itself may lie; None where there is none.
 
-    >>> check_part("dev")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected train or test, got 'dev'
+    That is ``path``, the file or its folder; else the folder of data, its ``images``, and ``inner`` in both.
     """
-    if part not in ("train", "test"):
-        raise UsageError(f"expected train or test, got {part!r}")
+    folder = data_folder() if path is None else None
+    homes = [] if folder is None else [one / last for one in (folder, folder / "images") for last in ("", inner)]
+    for home in homes if path is None else [Path(path)]:
+        suffixes = {Path(name).suffix for name in names}
+        for one in (home,) if home.suffix in suffixes else (home / name for name in names):
+            if one.is_file():
+                return one
+    return None
 
 
-def places(path: str | os.PathLike[str] | None, name: str) -> list[Path]:
-    """Where a set that came by itself may lie: ``path``; else the folder of data, its ``images``, and ``name`` in both.
+def _absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
+    """The error for a set that came by itself and is not there."""
+    remedy = "name its folder, or put it into that of OODOMETER_DATA"
+    return InputError(what, got="no such file", remedy=remedy, file=None if path is None else str(path))
 
-    >>> places("here", "stl10_binary")
-    [PosixPath('here')]
+
+def _load(path: Path, *needed: str) -> Any:
+    """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz.
+
+    Raises `InputError` for a file that is missing or damaged, or holds objects.
     """
-    if path is not None:
-        return [Path(path)]
-    folder = data_folder()
-    return [] if folder is None else [one / last for one in (folder, folder / "images") for last in ("", name)]
-
-
-def absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
-    """The error for a set that came by itself and is not there.
-
-    >>> print(absent("STL10 (test_X.bin)", "here"))
-    here: expected STL10 (test_X.bin), got no such file; name its folder, or put it into that of OODOMETER_DATA
-    """
-    return InputError(
-        what,
-        got="no such file",
-        remedy="name its folder, or put it into that of OODOMETER_DATA",
-        file=None if path is None else str(path),
-    )
-
-
-def read_npz(path: Path, *needed: str) -> tuple[Array, ...]:
-    """Arrays of an NPZ file, unpacked where its name ends in .xz; `InputError` for one that is missing or damaged."""
     if not path.is_file():
         raise missing_file(path)
+    what = f"an NPZ file with the arrays {', '.join(needed)}" if needed else "an NPY file of numbers"
     try:
         source: Any = io.BytesIO(lzma.decompress(path.read_bytes())) if path.suffix == ".xz" else path
-        with np.load(source, allow_pickle=False) as held:
+        held = np.load(source, allow_pickle=False)
+        if not needed:
+            return held
+        with held:
             return tuple(held[name] for name in needed)
     except Exception as error:  # zip, xz and numpy raise many classes for damaged files
-        got = f"{type(error).__name__}: {error}"[:120]
-        raise damaged(f"an NPZ file with the arrays {', '.join(needed)}", got, path) from error
-
-
-def read_npy(path: Path) -> Array:
-    """The array of an NPY file; `InputError` where it is missing, damaged, or holds objects."""
-    if not path.is_file():
-        raise missing_file(path)
-    try:
-        found: Array = np.load(path, allow_pickle=False)
-    except Exception as error:  # as above
-        raise damaged("an NPY file of numbers", f"{type(error).__name__}: {error}"[:120], path) from error
-    return found
-
-
-def unpacked(path: Path, packed: Array, offset: Array, size: int) -> Array:
-    """Images of which image i is the file ``packed[offset[i]:offset[i + 1]]``: uint8, shape (sample, size, size, 3).
-
-    Raises `InputError` naming the row that does not decode, or has another size.
-    """
-    rising = offset.ndim == 1 and len(offset) > 1 and offset[0] >= 0 and (np.diff(offset) >= 0).all()
-    if not rising or offset[-1] > len(packed):
-        raise damaged("offsets that rise up to the number of bytes", "others", path, column="offset")
-    out = np.empty((len(offset) - 1, size, size, 3), dtype=np.uint8)
-    whole, ends = packed.tobytes(), offset.tolist()
-    # One after the other: of small files most of the work is Python's, and threads only make it slower.
-    for row, (start, stop) in enumerate(pairwise(ends)):
-        _put(out, row, whole[start:stop], path)
-    return out
+        raise damaged(what, f"{type(error).__name__}: {error}"[:120], path) from error
 
 
 def image_set(
@@ -104,11 +67,8 @@ def image_set(
 ) -> Dataset:
     """A data set of uint8 images of one shape and labels from 0 to ``classes`` - 1; `InputError` for others."""
     if images.dtype != np.uint8 or images.shape[1:] != tuple(shape) or not len(images):
-        raise damaged(
-            f"uint8 images of shape (sample, {', '.join(map(str, shape))})",
-            f"{images.dtype} of shape {images.shape}",
-            path,
-        )
+        expected = f"uint8 images of shape (sample, {', '.join(map(str, shape))})"
+        raise damaged(expected, f"{images.dtype} of shape {images.shape}", path)
     if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
         raise damaged(f"{len(images)} labels, one an image", f"{labels.dtype} of shape {labels.shape}", path)
     wrong = (labels < 0) | (labels >= classes)
@@ -156,13 +116,13 @@ def mnist(part: str = "train") -> Dataset:
     Read from ``images/mnist_<part>.npz`` (``x``, ``y``), or from the hub's ``ylecun/mnist``. Raises `UsageError` for
     another part, `InputError` for a file that is missing or damaged. Source: LeCun et al. (1998).
     """
-    check_part(part)
+    check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
         images, labels, _ = hub_images(_MNIST_HUB, part, lambda one: decode_image(one)[..., :1], _MNIST_SHAPE)
         return image_set("mnist", images, labels, part, Path(_MNIST_HUB), _MNIST_SHAPE)
     path = folder / "images" / f"mnist_{part}.npz"
-    images, labels = read_npz(path, "x", "y")
+    images, labels = _load(path, "x", "y")
     images = images[..., np.newaxis] if images.ndim == 3 else images
     return image_set("mnist", images, labels, part, path, _MNIST_SHAPE)
 
@@ -187,14 +147,22 @@ def cifar10(part: str = "train") -> Dataset:
 
     Source: Krizhevsky (2009).
     """
-    check_part(part)
+    check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
         images, labels, _ = hub_images(_HUB, part, decode_image, _SHAPE)
         return image_set("cifar10", images, labels, part, Path(_HUB), _SHAPE)
     path = folder / "images" / f"{part}_jpegs.npz.xz"
-    packed, offset, labels = read_npz(path, "jpeg", "offset", "label")
-    return image_set("cifar10", unpacked(path, packed, offset, _SHAPE[0]), labels, part, path, _SHAPE)
+    packed, offset, labels = _load(path, "jpeg", "offset", "label")
+    rising = offset.ndim == 1 and len(offset) > 1 and offset[0] >= 0 and (np.diff(offset) >= 0).all()
+    if not rising or offset[-1] > len(packed):
+        raise damaged("offsets that rise up to the number of bytes", "others", path, column="offset")
+    images = np.empty((len(offset) - 1, *_SHAPE), dtype=np.uint8)
+    whole = packed.tobytes()
+    # One after the other: of small files most of the work is Python's, and threads only make it slower.
+    for row, (start, stop) in enumerate(pairwise(offset.tolist())):
+        _put(images, row, whole[start:stop], path)
+    return image_set("cifar10", images, labels, part, path, _SHAPE)
 
 
 def cifar10n(labels: str = "aggre") -> Dataset:
@@ -211,7 +179,7 @@ def cifar10n(labels: str = "aggre") -> Dataset:
         raise UsageError(f"expected labels {', '.join(CIFAR10N)}, got {labels!r}")
     path = data_file("images/cifar10n_labels.npz", "CIFAR-10N")
     name = labels.replace("random", "random_label") if labels.startswith("random") else f"{labels}_label"
-    clean, given = read_npz(path, "clean_label", name)
+    clean, given = _load(path, "clean_label", name)
     data = cifar10("train")
     if clean.tolist() != list(data.targets):
         expected = "labels in the order of the training images"
@@ -229,10 +197,8 @@ def find_cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str =
     >>> find_cifar10_1("no-such-folder") is None
     True
     """
-    if version not in ("v4", "v6"):
-        raise UsageError(f"expected version v4 or v6, got {version!r}")
-    name = f"cifar10.1_{version}_data.npy"
-    return next((found for one in places(path, "cifar10.1") if (found := _file(one, name)).is_file()), None)
+    check_name(version, ("v4", "v6"), "version ")
+    return _found(path, "cifar10.1", f"cifar10.1_{version}_data.npy")
 
 
 def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6", hub: str | None = None) -> Dataset:
@@ -256,13 +222,9 @@ def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6"
         return image_set(name, images, labels, "test", Path(hub), _SHAPE)
     if found is None:
         files = f"cifar10.1_{version}_data.npy and cifar10.1_{version}_labels.npy"
-        raise absent(f"CIFAR-10.1 ({files})", path)
-    labels = read_npy(found.with_name(found.name.replace("_data", "_labels")))
-    return image_set(name, read_npy(found), labels, version, found, _SHAPE)
-
-
-def _file(place: Path, name: str) -> Path:
-    return place / name if place.suffix != ".npy" else place
+        raise _absent(f"CIFAR-10.1 ({files})", path)
+    labels = _load(found.with_name(found.name.replace("_data", "_labels")))
+    return image_set(name, _load(found), labels, version, found, _SHAPE)
 
 
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
@@ -285,13 +247,8 @@ def find_stl10(path: str | os.PathLike[str] | None = None, part: str = "test") -
     >>> find_stl10("no-such-folder") is None
     True
     """
-    check_part(part)
-    names = (f"{part}_X.bin", f"stl10_{part}.npz")
-    for place in places(path, "stl10_binary"):
-        for found in (place / one for one in names) if place.suffix not in (".bin", ".npz") else (place,):
-            if found.is_file():
-                return found
-    return None
+    check_name(part, ("train", "test"))
+    return _found(path, "stl10_binary", f"{part}_X.bin", f"stl10_{part}.npz")
 
 
 def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub: str | None = None) -> Dataset:
@@ -315,72 +272,43 @@ def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub
     """
     found = find_stl10(path, part)
     if found is None and hub is None:
-        raise absent(f"STL10 ({part}_X.bin and {part}_y.bin, or stl10_{part}.npz)", path)
+        raise _absent(f"STL10 ({part}_X.bin and {part}_y.bin, or stl10_{part}.npz)", path)
     source = found or Path(str(hub))
     if found is None:
         images, labels, rows = hub_images(str(hub), part, decode_image, _STL10_SHAPE)
-        labels = _by_name(labels, rows)
+        about = getattr(rows, "features", None) or {}
+        named = next((one for key in ("label", "labels") if hasattr(one := about.get(key), "names")), None)
+        if named is not None:  # the set there may name its classes in another order
+            try:
+                labels = np.array([STL10_CLASSES.index({"automobile": "car"}.get(one, one)) for one in named.names])[
+                    labels
+                ]
+            except ValueError as error:
+                expected, got = f"the classes {', '.join(STL10_CLASSES)}", ", ".join(map(str, named.names))
+                remedy = "name another set on the hub"
+                raise InputError(expected, got=got, remedy=remedy, column="label") from error
     elif found.suffix == ".npz":
-        images, labels = read_npz(found, "x", "y")
+        images, labels = _load(found, "x", "y")
     else:
-        images, labels = _published(found)
+        beside = found.with_name(found.name.replace("_X", "_y"))
+        try:
+            raw, ends = np.fromfile(found, dtype=np.uint8), np.fromfile(beside, dtype=np.uint8)
+        except OSError as error:
+            raise _absent(f"the labels of STL10 beside {found.name}", beside) from error
+        if len(raw) % (3 * _SIDE * _SIDE) or not len(raw):
+            raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", found)
+        if not ends.all():
+            raise damaged("a label from 1 to 10", "0", beside, int((ends == 0).argmax()) + 1, what="it")
+        images, labels = raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), ends.astype(np.int64) - 1
     whole = image_set("stl10", images, labels, part, source, _STL10_SHAPE)
     targets = _TO_CIFAR[list(whole.targets)]
     kept = np.flatnonzero(targets >= 0)
     if not len(kept):
         raise damaged("images of classes of CIFAR-10", "monkeys alone", source, what="it")
-    return Dataset(
-        "stl10",
-        _smaller(images[kept]),
-        tuple(targets[kept].tolist()),
-        ids=tuple(whole.ids[i] for i in kept),
-        source=whole.source,
-        modality="image",
-    )
-
-
-def _published(path: Path) -> tuple[Array, Array]:
-    """Images and labels from 0 on of the two files as published."""
-    beside = path.with_name(path.name.replace("_X", "_y"))
-    try:
-        raw, labels = np.fromfile(path, dtype=np.uint8), np.fromfile(beside, dtype=np.uint8)
-    except OSError as error:
-        raise absent(f"the labels of STL10 beside {path.name}", beside) from error
-    if len(raw) % (3 * _SIDE * _SIDE) or not len(raw):
-        raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", path)
-    if not labels.all():
-        row = int((labels == 0).argmax())
-        raise damaged("a label from 1 to 10", "0", beside, row + 1, what="it")
-    return raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), labels.astype(np.int64) - 1
-
-
-def _by_name(labels: Array, rows: Any) -> Array:
-    """Labels of the hub in the order of `STL10_CLASSES`, where the set there names its classes in another."""
-    about = getattr(rows, "features", None) or {}
-    names = next((one.names for key in ("label", "labels") if (one := about.get(key)) and hasattr(one, "names")), None)
-    if names is None:
-        return labels
-    try:
-        place = np.array([STL10_CLASSES.index({"automobile": "car"}.get(one, one)) for one in names])
-    except ValueError as error:
-        raise InputError(
-            f"the classes {', '.join(STL10_CLASSES)}",
-            got=", ".join(map(str, names)),
-            remedy="name another set on the hub",
-            column="label",
-        ) from error
-    found: Array = place[labels]
-    return found
-
-
-def _smaller(images: Array) -> Array:
-    """Images of 96 x 96 as images of 32 x 32, each pixel the mean of a block."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("resizing images", "pillow", extra="image") from error
-    out = np.empty((len(images), _SIDE // 3, _SIDE // 3, 3), dtype=np.uint8)
-    for row, one in enumerate(images):
-        whole = Image.fromarray(np.ascontiguousarray(one))
-        out[row] = np.asarray(whole.resize(out.shape[1:3], Image.Resampling.BOX))
-    return out
+    image = pillow_image("resizing images")
+    out = np.empty((len(kept), *_SHAPE), dtype=np.uint8)
+    for row, at in enumerate(kept):  # each pixel the mean of a block
+        one = image.fromarray(np.ascontiguousarray(images[at]))
+        out[row] = np.asarray(one.resize(_SHAPE[:2], image.Resampling.BOX))
+    told: dict[str, Any] = {"targets": tuple(targets[kept].tolist()), "ids": tuple(whole.ids[i] for i in kept)}
+    return replace(whole, inputs=out, **told)

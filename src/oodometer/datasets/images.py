@@ -16,9 +16,8 @@ from ..errors import InputError, MissingExtraError
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
-HELD = (
-    2**29
-)  # bytes of pixels that are in memory at once; images that do not fit are decoded again when it is their turn
+# Bytes of pixels that are in memory at once; images that do not fit are decoded again when it is their turn.
+HELD = 2**29
 _ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
 
 
@@ -76,13 +75,12 @@ def image_files(folder: Path) -> list[Path]:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder: expected a folder of images, got no such folder; check the path
     """
-    if not folder.is_dir():
-        raise InputError("a folder of images", got="no such folder", remedy="check the path", file=str(folder))
-    found = sorted(_below(folder, {os.path.realpath(folder)}))
+    there = folder.is_dir()
+    found = sorted(_below(folder, {os.path.realpath(folder)})) if there else []
     if not found:
-        raise InputError(
-            "a folder of images", got="none in it", remedy=f"known endings: {', '.join(ENDINGS)}", file=str(folder)
-        )
+        got = "none in it" if there else "no such folder"
+        remedy = f"known endings: {', '.join(ENDINGS)}" if there else "check the path"
+        raise InputError("a folder of images", got=got, remedy=remedy, file=str(folder))
     return found
 
 
@@ -99,6 +97,15 @@ def _below(folder: Path, above: set[str]) -> Iterator[Path]:
                     yield from _below(path, above | {real})
             elif path.suffix.lower() in ENDINGS and (one.is_file() or one.is_symlink()):
                 yield path  # a link to nowhere is an image that does not decode, and is told as one
+
+
+def pillow_image(what: str) -> Any:
+    """pillow's module of images; `MissingExtraError` where it is not installed."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError(what, "pillow", extra="image") from error
+    return Image
 
 
 def no_images(got: str) -> InputError:
@@ -124,20 +131,17 @@ def decode_image(image: Any) -> Array:
         if image.dtype != np.uint8 or image.ndim not in (2, 3):
             raise ValueError(f"an array of {image.dtype}, shape {image.shape}, is no uint8 image")
         return np.stack([image] * 3, -1) if image.ndim == 2 else image
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("reading images", "pillow", extra="image") from error
+    library = pillow_image("reading images")
     if hasattr(image, "convert"):
         return _pixels(image)
     if not isinstance(image, (bytes, str, os.PathLike)):
         raise ValueError(f"{type(image).__name__} is no image")
     try:
-        with Image.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
+        with library.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
             found = _pixels(whole)
     except _UnknownRangeError:
         raise
-    except Image.DecompressionBombError as error:
+    except library.DecompressionBombError as error:
         raise ValueError(f"more pixels than are safe to decode ({str(error).partition(',')[0]})") from error
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, UsageError
 from .base import Dataset, Row
-from .files import damaged, data_file, data_folder, hub_rows, read_lines, read_member
+from .files import check_name, damaged, data_file, data_folder, hub_rows, parse_json, read_lines, read_member
 
 _COGS_SPLITS = ("train", "dev", "test", "gen")
 _COGS = "cogs.tar.xz"
@@ -23,10 +22,7 @@ _COGS = "cogs.tar.xz"
 _CLOSED = {
     **dict.fromkeys(("a", "the", "A", "The"), "Det"),
     **dict.fromkeys(("in", "on", "beside", "by"), "P"),
-    "was": "Aux",
-    "that": "C",
-    "lended": "V",
-    "read": "V",
+    **{"was": "Aux", "that": "C", "lended": "V", "read": "V"},
 }
 _LEXICONS = ("V_trans", "V_unacc", "V_unerg")
 
@@ -96,10 +92,7 @@ def _cogs_lexicon(path: Path) -> dict[str, str]:
 
     def load(name: str) -> list[str] | dict[str, str]:
         text = "\n".join(read_member(path, f"cogs/lexicon_{name}.json"))
-        try:
-            found: list[str] | dict[str, str] = json.loads(text)
-        except ValueError as error:
-            raise damaged(f"JSON in lexicon_{name}.json", repr(text[:30]), path, what="the archive") from error
+        found: list[str] | dict[str, str] = parse_json(text, f"JSON in lexicon_{name}.json", path, repr(text[:30]))
         return found
 
     forms = load("verbs2lemmas")
@@ -133,7 +126,8 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     wanted = "test" if split == "test" else "train"
     if folder is not None and (folder / _CFQ / "dataset.json").is_file():
         source, home, heads = _CFQ, folder / _CFQ, ("questionPatternModEntities", "sparqlPatternModEntities")
-        every, chosen = _cfq_json(home / "dataset.json"), _cfq_json(home / "splits" / f"{division}.json")
+        files = home / "dataset.json", home / "splits" / f"{division}.json"
+        every, chosen = (parse_json("\n".join(read_lines(one)), "JSON", one) for one in files)
         try:
             found = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
             pairs = [(i, *(str(one[name]) for name in heads)) for i, one in found]
@@ -150,14 +144,6 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     order = np.random.default_rng(seed).permutation(len(data))
     held = len(data) // 20
     return data.take(sorted((order[:held] if split == "dev" else order[held:]).tolist()))
-
-
-def _cfq_json(path: Path) -> Any:
-    text = "\n".join(read_lines(path))
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise damaged("JSON", type(error).__name__, path, what="it") from error
 
 
 _TOP, _TOP_HUB = "TOPv2_Dataset", "WillHeld/top_v2"
@@ -187,7 +173,12 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
     found = [row for one in plenty for row in _topv2_rows(home, one, "eval" if split == "dev" else "train")]
     if split == "train":
         for one in SCARCE:
-            found += _few(home, one, examples, seed)
+            path = None if home is None else home / "low_resource_splits" / f"{one}_train_{examples}spis.tsv"
+            if path is not None and path.is_file():
+                found += _topv2_table(path)
+            else:
+                rows = _topv2_rows(home, one, "train")
+                found += [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
     return Dataset.of_rows("topv2", found, source)
 
 
@@ -208,15 +199,6 @@ def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:
             kept.append(i)
             met.update(labels)
     return sorted(kept)
-
-
-def _few(home: Path | None, domain: str, examples: int, seed: int) -> list[Row]:
-    if home is not None:
-        path = home / "low_resource_splits" / f"{domain}_train_{examples}spis.tsv"
-        if path.is_file():
-            return _topv2_table(path)
-    rows = _topv2_rows(home, domain, "train")
-    return [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
 
 
 def _topv2_rows(home: Path | None, domain: str, split: str) -> list[Row]:
@@ -247,11 +229,12 @@ _AMR_SHARES = (0.8, 0.1, 0.1)
 _TOKEN = re.compile(r'"[^"]*"|[()/]|[^\s()/]+(?:/[^\s()]+)*')
 
 
-def without_variables(graph: str) -> str:
+def without_variables(graph: str, **where: Any) -> str:
     """A graph in Penman's notation as one line without variables; a node met again is written by its concept.
 
     The form of the paper: concepts in place of variables, so that two nodes of one concept and one node met twice look
-    alike. Links to Wikipedia are dropped. Raises `InputError` for brackets that do not close.
+    alike. Links to Wikipedia are dropped. Raises `InputError`, which names ``where`` (file, row), for brackets that do
+    not close.
 
     >>> without_variables("(s / stick-around-03 :ARG0 (i / i) :time (u / until :op1 (e / end-01 :ARG1 i)))")
     '( stick-around-03 :ARG0 i :time ( until :op1 ( end-01 :ARG1 i ) ) )'
@@ -269,22 +252,16 @@ def without_variables(graph: str) -> str:
             skip -= 1
         elif token == ":wiki":
             skip = 1
-        elif token == "(":
-            depth += 1
+        elif token in "()":
+            depth += 1 if token == "(" else -1
             out.append(token)
-        elif token == ")":
-            depth -= 1
-            out.append(token)
-        elif token == "/":
-            continue
-        elif tokens[i + 1 : i + 2] == ["/"] and tokens[i - 1] == "(":
-            continue  # the variable of a new node: its concept follows
-        else:
+        elif token != "/" and not (tokens[i + 1 : i + 2] == ["/"] and tokens[i - 1] == "("):
+            # neither the variable of a new node, whose concept follows, nor what divides them
             out.append(token if token.startswith(":") else concepts.get(token, token))
         if depth < 0:
             break
     if depth or not out:
-        raise InputError("a graph in balanced brackets", got=repr(graph[:40]), remedy="fetch the file again")
+        raise InputError("a graph in balanced brackets", got=repr(graph[:40]), remedy="fetch the file again", **where)
     return re.sub(r"\( ([^()\s]+) \)", r"\1", " ".join(out))  # a concept alone loses its brackets
 
 
@@ -293,8 +270,7 @@ def little_prince(split: str, seed: int = 0) -> Dataset:
 
     Read from ``amr-bank-struct-v3.0.txt`` in ``amr_lp.tar.xz``. Source: Banarescu et al. (2013).
     """
-    if split not in ("train", "dev", "test"):
-        raise UsageError(f"expected train, dev or test, got {split!r}")
+    check_name(split, ("train", "dev", "test"))
     path = data_file(_AMR, "the Little Prince with its AMR")
     data = Dataset.of_rows("amr", _blocks(read_member(path, _AMR_MEMBER), path, "novel"), path.name)
     order = np.random.default_rng(seed).permutation(len(data))
@@ -310,14 +286,12 @@ def news_amr(split: str) -> Dataset:
     are the names of its parts (proxy, bolt, ...). Source: Knight et al. (2017).
     """
     names = {"train": "training", "dev": "dev", "test": "test"}
-    if split not in names:
-        raise UsageError(f"expected train, dev or test, got {split!r}")
+    check_name(split, tuple(names))
     home = data_file(_AMR_LDC, "AMR 2.0", f"its release, as {_AMR_LDC}/,") / "data" / "amrs" / "split" / names[split]
     files = sorted(home.glob("*.txt"))
     if not files:
-        raise InputError(
-            "files of AMR 2.0", got="none", remedy=f"put the release into OODOMETER_DATA as {_AMR_LDC}", file=str(home)
-        )
+        remedy = f"put the release into OODOMETER_DATA as {_AMR_LDC}"
+        raise InputError("files of AMR 2.0", got="none", remedy=remedy, file=str(home))
     rows: list[Row] = []
     for path in files:
         rows += _blocks(read_lines(path), path, path.stem.rsplit("-", 1)[-1])
@@ -337,11 +311,6 @@ def _blocks(lines: Iterable[str], path: Path, kind: str) -> list[Row]:
             graph += f" {line.strip()}"
         elif not line.strip():
             if text and graph:
-                try:
-                    rows.append((text, without_variables(graph), kind, name))
-                except InputError as error:
-                    raise InputError(
-                        error.expected, got=error.got, remedy=error.remedy, file=str(path), row=row
-                    ) from error
+                rows.append((text, without_variables(graph, file=str(path), row=row), kind, name))
             text, name, graph = "", "", ""
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, final
 from ..errors import UsageError
 from ..store.artifact_cache import content_of
 from .base import Dataset
-from .files import damaged, data_file, data_folder, hub_rows, read_lines, read_objects
+from .files import check_name, damaged, data_file, data_folder, hub_rows, read_lines, read_objects
 
 
 def imdb(split: str) -> Dataset:
@@ -23,16 +23,16 @@ def imdb(split: str) -> Dataset:
     """
     folder = data_folder()
     if folder is None:
-        return _hub("imdb", "stanfordnlp/imdb", split, "text")
-    path = folder / f"imdb_{split}.jsonl.xz"
-    found: list[tuple[str, int, str]] = []
+        return _hub("imdb", "stanfordnlp/imdb", split)
+    path, rows = folder / f"imdb_{split}.jsonl.xz", []
     for row, line in enumerate(read_lines(path), 1):
         try:
             plain = json.loads(line)
-            found.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
+            rows.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
         except (ValueError, LookupError, TypeError) as error:
             raise damaged("JSON with a text and a label 0 or 1", repr(line[:40]), path, row) from error
-    return _texts("imdb", found, path)
+    texts, labels, ids = _both_classes("imdb", rows, path)
+    return Dataset("imdb", texts, labels, ids=ids, source=path.name)
 
 
 def sst2(split: str) -> Dataset:
@@ -41,23 +41,21 @@ def sst2(split: str) -> Dataset:
     Read from ``sst_mr_cr_etc.tsv.xz`` (file, label, text by tabs; the files ``stsa.binary.*``) or the hub's
     ``SetFit/sst2``, whose test rows carry labels.
     """
-    if split not in ("train", "dev", "test"):
-        raise UsageError(f"expected train, dev or test, got {split!r}")
-    folder = data_folder()
+    check_name(split, ("train", "dev", "test"))
+    folder, wanted = data_folder(), f"stsa.binary.{split}"
     if folder is None:
-        return _hub("sst2", "SetFit/sst2", {"dev": "validation"}.get(split, split), "text")
-    path = folder / "sst_mr_cr_etc.tsv.xz"
-    wanted = f"stsa.binary.{split}"
-    found: list[tuple[str, int, str]] = []
+        return _hub("sst2", "SetFit/sst2", {"dev": "validation"}.get(split, split))
+    path, rows = folder / "sst_mr_cr_etc.tsv.xz", list[tuple[str, int, str]]()
     for row, line in enumerate(read_lines(path), 1):
         parts = line.split("\t", 2)
         if parts[0] != wanted:
             continue
         try:
-            found.append((parts[2], _label(parts[1]), f"{wanted}/{len(found)}"))
+            rows.append((parts[2], _label(parts[1]), f"{wanted}/{len(rows)}"))
         except (ValueError, IndexError) as error:
             raise damaged("file, label 0 or 1 and text by tabs", repr(line[:40]), path, row) from error
-    return _texts("sst2", found, path)
+    texts, labels, ids = _both_classes("sst2", rows, path)
+    return Dataset("sst2", texts, labels, ids=ids, source=path.name)
 
 
 def _label(value: object) -> int:
@@ -67,18 +65,17 @@ def _label(value: object) -> int:
     return found
 
 
-def _texts(name: str, found: list[tuple[str, int, str]], path: Path) -> Dataset:
-    if len({label for _, label, _ in found}) < 2:
-        raise damaged(f"rows of both classes of {name}", f"{len(found)} rows", path)
-    texts, labels, ids = zip(*found, strict=True)
-    return Dataset(name, texts, labels, ids=ids, source=path.name)
+def _both_classes(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Iterator[tuple[Any, ...]]:
+    """Columns of rows, of which the second holds labels; `InputError` where they are of fewer than two classes."""
+    if len({row[1] for row in rows}) < 2:
+        raise damaged(f"rows of both classes of {name}", f"{len(rows)} rows", path)
+    return zip(*rows, strict=True)
 
 
-def _hub(name: str, source: str, split: str, column: str) -> Dataset:
+def _hub(name: str, source: str, split: str) -> Dataset:
     rows = hub_rows(source, split)
     ids = tuple(f"{split}/{i}" for i in range(len(rows)))
-    targets = tuple(int(one) for one in rows["label"])
-    return Dataset(name, tuple(rows[column]), targets, ids=ids, source=source)
+    return Dataset(name, tuple(rows["text"]), tuple(int(one) for one in rows["label"]), ids=ids, source=source)
 
 
 _PAIRS = "pairs.jsonl.xz"
@@ -102,8 +99,7 @@ def mrpc(split: str) -> Dataset:
 
     Read from ``pairs.jsonl.xz``. Source: Dolan and Brockett (2005).
     """
-    if split not in ("train", "test"):
-        raise UsageError(f"expected the split train or test, got {split!r}")
+    check_name(split, ("train", "test"), "the split ")
     return _read(f"MRPC, {split}", lambda name, part: (name, part) == ("mrpc", split), _PARAPHRASE)
 
 
@@ -119,8 +115,7 @@ def binary_entailment(split: str) -> Dataset:
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected the split train or test, got 'dev'
     """
-    if split not in ("train", "test"):
-        raise UsageError(f"expected the split train or test, got {split!r}")
+    check_name(split, ("train", "test"), "the split ")
 
     def wanted(name: str, part: str) -> bool:
         return name in ("sick", "rte") and part.endswith("test") == (split == "test")
@@ -138,9 +133,7 @@ def _read(name: str, wanted: Callable[[str, str], bool], labels: dict[str, int])
             known = f"two sentences and a label among {', '.join(labels)}"
             raise damaged(known, repr(row["label"]), path, number)
         found.append(((row["a"], row["b"]), label, str(row["set"]), f"{row['split']}-{row.get('id', number)}"))
-    if len({label for _, label, _, _ in found}) < 2:
-        raise damaged(f"rows of both classes of {name}", f"{len(found)} rows", path)
-    pairs, targets, types, ids = zip(*found, strict=True)
+    pairs, targets, types, ids = _both_classes(name, found, path)
     return Dataset(name, pairs, targets, types=types, ids=ids, source=_PAIRS, modality="pair")
 
 
@@ -148,7 +141,7 @@ HANS_HEURISTICS = ("lexical_overlap", "subsequence", "constituent")
 _HEADS = ("split", "label", "premise", "hypothesis", "heuristic", "subcase")
 _HANS_LABELS = {"entailment": 1, "non-entailment": 0}
 _HANS_SPLITS = {"train": "train", "eval": "validation"}  # as the hub calls them
-_HANS = "hans_regen.tsv.xz"
+_HANS, _HANS_HUB = "hans_regen.tsv.xz", "jhu-cogsci/hans"
 
 
 def hans(split: str, heuristic: str | None = None) -> Dataset:
@@ -171,46 +164,39 @@ def hans(split: str, heuristic: str | None = None) -> Dataset:
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected the split train or eval, got 'dev'
     """
-    if split not in _HANS_SPLITS:
-        raise UsageError(f"expected the split train or eval, got {split!r}")
+    check_name(split, tuple(_HANS_SPLITS), "the split ")
     if heuristic is not None and heuristic not in HANS_HEURISTICS:
         raise UsageError(f"expected a heuristic among {', '.join(HANS_HEURISTICS)}, got {heuristic!r}")
     folder = data_folder()
-    rows = _hans_hub(split) if folder is None else _hans_file(folder / _HANS, split)
-    kept = [row for row in rows if heuristic in (None, row[3])]
-    name, source = f"HANS {heuristic or 'all'}, {split}", "jhu-cogsci/hans" if folder is None else _HANS
+    kept = [row for row in _hans_rows(folder, split) if heuristic in (None, row[3])]
+    name, source = f"HANS {heuristic or 'all'}, {split}", _HANS_HUB if folder is None else _HANS
     if not kept:
         raise damaged(f"rows of {name}", "none", source)
     pairs, labels, types, _, ids = zip(*kept, strict=True)
     return Dataset(name, pairs, labels, types=types, ids=ids, source=source, modality="pair")
 
 
-_HansRow = tuple[tuple[str, str], int, str, str, str]
-"""Pair, label, subcase, heuristic, id."""
-
-
-def _hans_file(path: Path, split: str) -> Iterator[_HansRow]:
+def _hans_rows(folder: Path | None, split: str) -> Iterator[tuple[tuple[str, str], int, str, str, str]]:
+    """Pair, label, subcase, heuristic and id of each row."""
+    if folder is None:
+        for number, row in enumerate(hub_rows(_HANS_HUB, _HANS_SPLITS[split]), 1):
+            told = {name: str(row[name]) for name in ("premise", "hypothesis", "subcase", "heuristic")}
+            pair = told["premise"], told["hypothesis"]
+            yield pair, 1 - int(row["label"]), told["subcase"], told["heuristic"], f"{split}-{number}"
+        return
+    path = folder / _HANS
     lines = iter(read_lines(path))
     heads = next(lines, "").split("\t")
     if any(one not in heads for one in _HEADS):
         raise damaged(f"columns {', '.join(_HEADS)}", repr(heads)[:60], path, 1)
-    at = {name: heads.index(name) for name in _HEADS}
     for number, line in enumerate(lines, 2):
-        cells = line.split("\t")
-        if len(cells) != len(heads) or cells[at["label"]] not in _HANS_LABELS:
-            raise damaged(
-                f"{len(heads)} cells by tabs, the label {' or '.join(_HANS_LABELS)}", repr(line[:40]), path, number
-            )
-        if cells[at["split"]] == split:
-            pair = (cells[at["premise"]], cells[at["hypothesis"]])
-            label = _HANS_LABELS[cells[at["label"]]]
-            yield pair, label, cells[at["subcase"]], cells[at["heuristic"]], f"{split}-{number - 1}"
-
-
-def _hans_hub(split: str) -> Iterable[_HansRow]:
-    for number, row in enumerate(hub_rows("jhu-cogsci/hans", _HANS_SPLITS[split]), 1):
-        pair = (str(row["premise"]), str(row["hypothesis"]))
-        yield pair, 1 - int(row["label"]), str(row["subcase"]), str(row["heuristic"]), f"{split}-{number}"
+        cells = dict(zip(heads, line.split("\t"), strict=False))
+        if line.count("\t") != len(heads) - 1 or cells["label"] not in _HANS_LABELS:
+            known = f"{len(heads)} cells by tabs, the label {' or '.join(_HANS_LABELS)}"
+            raise damaged(known, repr(line[:40]), path, number)
+        if cells["split"] == split:
+            pair, label = (cells["premise"], cells["hypothesis"]), _HANS_LABELS[cells["label"]]
+            yield pair, label, cells["subcase"], cells["heuristic"], f"{split}-{number - 1}"
 
 
 MSGS_SETS = ("MORPH", "VERB", "ADJECT")
@@ -286,8 +272,7 @@ def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected MORPH, VERB or ADJECT, got 'NOUN'
     """
-    if name not in MSGS_SETS:
-        raise UsageError(f"expected {', '.join(MSGS_SETS[:-1])} or {MSGS_SETS[-1]}, got {name!r}")
+    check_name(name, MSGS_SETS)
     if part not in MSGS_PARTS:
         raise UsageError(f"expected a part among {', '.join(MSGS_PARTS)}, got {part!r}")
     path = data_file(_MSGS, "MSGS")

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
 from .base import Dataset, Row, split_by_group
-from .files import damaged, data_file, data_folder, hub_rows, read_objects, without_hub
+from .files import check_name, damaged, data_file, data_folder, hub_rows, read_objects
 
 UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
 
@@ -86,7 +85,7 @@ def from_brown(tag: str, word: str = "") -> str:
 
 CORPORA, TREEBANKS = "pos_wsj_brown_etc.jsonl.xz", "ud_pos.jsonl.xz"
 _TAG_SHARES = (0.7, 0.1, 0.2)  # of the documents of the Wall Street Journal's sample: training, development, test
-_UD_HUB = {"ewt": "en_ewt", "gum": "en_gum"}
+_UD, _UD_HUB = "universal-dependencies/universal_dependencies", {"ewt": "en_ewt", "gum": "en_gum"}
 
 
 def wsj_tags(split: str, seed: int = 0) -> Dataset:
@@ -99,8 +98,7 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
 
     Read from ``pos_wsj_brown_etc.jsonl.xz``. Raises `UsageError` for another split.
     """
-    if split not in ("train", "dev", "test", "brown", "masc"):
-        raise UsageError(f"expected train, dev, test, brown or masc, got {split!r}")
+    check_name(split, ("train", "dev", "test", "brown", "masc"))
     path = data_file(CORPORA, "the Brown corpus and the WSJ sample with tags")
     if split in ("brown", "masc"):
         return Dataset.of_rows(split, _corpora(path)[split], path.name)
@@ -121,7 +119,16 @@ def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> 
     """
     folder = data_folder()
     if folder is None:
-        return _ud_from_hub(treebank, splits)
+        if treebank not in _UD_HUB:
+            data_file(TREEBANKS, f"the treebank {treebank}")
+        hub: list[Row] = []
+        for split in splits:
+            found = hub_rows(_UD, "validation" if split == "dev" else split, _UD_HUB[treebank])
+            names = found.features["upos"].feature.names
+            for i, one in enumerate(found):
+                tags = " ".join(names[tag] for tag in one["upos"])
+                hub.append((" ".join(one["tokens"]), tags, treebank, f"{split}/{i}"))
+        return Dataset.of_rows(treebank, hub, _UD)
     path = folder / TREEBANKS
     rows = [row for name, split, row in _treebanks(path) if name == treebank and split in splits]
     return Dataset.of_rows(treebank, rows, path.name)
@@ -136,11 +143,8 @@ def _corpora(path: Path) -> dict[str, list[Row]]:
         if corpus not in found:
             continue
         words, tags = _pair(one, "tag", path, row)
-        mapped = (
-            [from_brown(tag, word) for tag, word in zip(tags, words, strict=True)]
-            if corpus == "brown"
-            else [from_penn(tag) for tag in tags]
-        )
+        brown = corpus == "brown"
+        mapped = [from_brown(tag, word) if brown else from_penn(tag) for tag, word in zip(tags, words, strict=True)]
         name = f"{one.get('doc', corpus)}/{one.get('i', row)}"
         found[corpus].append((" ".join(words), " ".join(mapped), str(one["genre"]), name))
     return found
@@ -162,17 +166,3 @@ def _pair(one: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[
     if not words or len(words) != len(tags):
         raise damaged("as many tags as words", f"{len(words)} words and {len(tags)} tags", path, row)
     return words, tags
-
-
-def _ud_from_hub(treebank: str, splits: Sequence[str]) -> Dataset:
-    if treebank not in _UD_HUB:
-        raise without_hub(f"the treebank {treebank}", TREEBANKS)
-    source = "universal-dependencies/universal_dependencies"
-    rows: list[Row] = []
-    for split in splits:
-        found = hub_rows(source, "validation" if split == "dev" else split, _UD_HUB[treebank])
-        names = found.features["upos"].feature.names
-        for i, one in enumerate(found):
-            tags = " ".join(names[tag] for tag in one["upos"])
-            rows.append((" ".join(one["tokens"]), tags, treebank, f"{split}/{i}"))
-    return Dataset.of_rows(treebank, rows, source)

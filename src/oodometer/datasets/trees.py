@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from .base import Dataset, Row, split_by_group
-from .files import data_file, read_lines, read_objects
+from .files import check_name, data_file, read_lines, read_objects
 
 # fmt: off
 _ENDINGS = (
@@ -33,16 +34,15 @@ def signature(word: str) -> str:
     >>> [signature(word) for word in ("Ringers", "1,250", "mid-March", "unwell", "--", "NASA")]
     ['~Xs', '~0', '~x-', '~x', '~.', '~XX']
     """
+    letters = any(letter.isalpha() for letter in word)
     if not any(letter.isalnum() for letter in word):
         return "~."
-    if word[0].isdigit() or not any(letter.isalpha() for letter in word):
-        return "~0x" if any(letter.isalpha() for letter in word) else "~0"
-    case = "X" if word[0].isupper() else "x"
-    if len(word) > 1 and word.isupper():
-        case = "XX"
+    if word[0].isdigit() or not letters:
+        return "~0x" if letters else "~0"
+    case = "XX" if len(word) > 1 and word.isupper() else "X" if word[0].isupper() else "x"
     digits = "0" if any(letter.isdigit() for letter in word) else ""
     hyphen = "-" if "-" in word[1:] else ""
-    last = re.split(r"-", word)[-1].lower()
+    last = word.rpartition("-")[2].lower()
     ending = next((end for end in _ENDINGS if last.endswith(end) and len(last) > len(end) + 1), "")
     return f"~{case}{digits}{hyphen}{'' if case == 'XX' else ending}"
 
@@ -103,60 +103,45 @@ class Tree:
         return [self, *(one for part in self.parts for one in part.constituents())]
 
 
-def parse(text: str) -> Tree:
+def parse(text: str, **where: Any) -> Tree:
     """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP.
 
-    Raises `InputError` for brackets that do not close.
+    Raises `InputError`, which names ``where`` (file, row, column), for brackets that do not close.
 
     >>> tree = parse("(S (NP-SBJ (DT The) (NN man)) (VP (VBD left) (NP (-NONE- *-1))))")
     >>> tree.words, linearise(tree)
     (['The', 'man', 'left'], '(TOP(S(NP(DT The)(NN man))(VP(VBD left))))')
     """
+    wrong = InputError("a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again", **where)
     tokens = _TOKEN.findall(text)
     stack: list[tuple[str, list[Tree], list[str]]] = []
     done: Tree | None = None
     for i, token in enumerate(tokens):
-        if done is not None:
-            raise _unbalanced(text)
+        if done is not None or (token != "(" and not stack):
+            raise wrong
         if token == "(":
             stack.append(("", [], []))
+        elif token != ")" and tokens[i - 1] == "(":
+            stack[-1] = (token, *stack[-1][1:])
         elif token != ")":
-            if not stack:
-                raise _unbalanced(text)
-            if tokens[i - 1] == "(":
-                stack[-1] = (token, *stack[-1][1:])
-            else:
-                stack[-1][2].append(token)
+            stack[-1][2].append(token)
         else:
-            if not stack:
-                raise _unbalanced(text)
             label, parts, words = stack.pop()
             if words and (parts or len(words) > 1):
-                raise _unbalanced(text)
-            found = _made(label, parts, words)
+                raise wrong
+            found = Tree(label, word=words[0]) if words and label != _TRACE else None
+            if parts:  # without functions; a constituent that holds traces alone goes with them
+                plain = "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
+                found = Tree(plain, tuple(parts))
             if not stack:
                 done = found
                 if found is None:
-                    raise _unbalanced(text)
+                    raise wrong
             elif found is not None:
                 stack[-1][1].append(found)
     if done is None:
-        raise _unbalanced(text)
+        raise wrong
     return done if done.label == "TOP" else Tree("TOP", (done,))
-
-
-def _made(label: str, parts: list[Tree], words: list[str]) -> Tree | None:
-    """A tree without functions; None for a trace and for a constituent that holds nothing else."""
-    if words:
-        return None if label == _TRACE else Tree(label, word=words[0])
-    if not parts:
-        return None
-    plain = "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
-    return Tree(plain, tuple(parts))
-
-
-def _unbalanced(text: str) -> InputError:
-    return InputError("a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again")
 
 
 def linearise(tree: Tree, *, words: bool = True) -> str:
@@ -189,10 +174,9 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
     every clause and phrase of the split is a row of its own beside the sentences (type ``phrase``): small models need
     more trees than the sample has. Read from ``wsj_sample_trees.jsonl.xz``. Source: Marcus et al. (1993).
     """
-    if split not in ("train", "dev", "test"):
-        raise UsageError(f"expected train, dev or test, got {split!r}")
+    check_name(split, ("train", "dev", "test"))
     path = data_file(WSJ, "the treebank")
-    found = [(kind, name, tree) for kind, name, tree in _trees(path)]
+    found = _trees(path)
     rows = Dataset.of_rows("wsj", [_row(tree, kind, name, words) for kind, name, tree in found], path.name)
     place = {name: i for i, (_, name, _) in enumerate(found)}
     parts = split_by_group(rows, [name.rsplit("/", 1)[0] for _, name, _ in found], SHARES, seed)
@@ -231,12 +215,7 @@ def _trees(path: Path) -> list[tuple[str, str, Tree]]:
     """Type, id and tree of each row; trees that hold nothing but traces are left out."""
     found = []
     for row, one in read_objects(path, "doc", "i", "tree"):
-        try:
-            tree = parse(str(one["tree"]))
-        except InputError as error:
-            raise InputError(
-                error.expected, got=error.got, remedy=error.remedy, file=str(path), row=row, column="tree"
-            ) from error
+        tree = parse(str(one["tree"]), file=str(path), row=row, column="tree")
         found.append((str(one.get("genre", "news")), f"{one['doc']}/{one['i']}", tree))
     return found
 
@@ -264,11 +243,11 @@ def penn_tags(split: str) -> Dataset:
 
 
 def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
-    if split not in (*_PENN_SECTIONS, "brown"):
-        raise UsageError(f"expected train, dev, test or brown, got {split!r}")
+    check_name(split, (*_PENN_SECTIONS, "brown"))
     home = data_file(_PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,")
     part = "brown" if split == "brown" else "wsj"
-    files = [path for path in _penn_files(home) if part in (one.lower() for one in path.parts)]
+    every = sorted(path for path in home.rglob("*") if path.suffix.lower() == ".mrg")
+    files = [path for path in every if part in (one.lower() for one in path.parts)]
     if split != "brown":
         wanted = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
         files = [path for path in files if path.parent.name in wanted]
@@ -276,11 +255,6 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
         expected = f"files .mrg of {part}"
         raise InputError(expected, got="none", remedy=f"put the release into OODOMETER_DATA as {_PENN}", file=str(home))
     return [found for path in files for found in _penn_file(path, part)]
-
-
-@cache
-def _penn_files(home: Path) -> list[Path]:
-    return sorted(path for path in home.rglob("*") if path.suffix.lower() == ".mrg")
 
 
 def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
@@ -294,11 +268,7 @@ def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
         if depth == 1 and match[0] == "(":
             start = match.start()
         if depth == 0:
-            try:
-                tree = parse(" ".join(text[start : match.end()].split()))
-            except InputError as error:
-                raise InputError(
-                    error.expected, got=error.got, remedy=error.remedy, file=str(path), row=len(found) + 1
-                ) from error
+            inside = " ".join(text[start : match.end()].split())
+            tree = parse(inside, file=str(path), row=len(found) + 1)
             found.append((kind, f"{path.stem.lower()}/{len(found)}", tree))
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..registry import register
-from .text.base import Dropped, ShiftedText, TextShift
+from .text.base import Dropped, ShiftedText, TextShift, parsed
 
 
 @final
@@ -41,11 +41,8 @@ class InsufficientContext(TextShift):
 
     def check_severity(self, severity: Any) -> Fraction:
         """The share of turns, from 0 up to less than 1."""
-        try:
-            found = Fraction(str(severity)) if not isinstance(severity, bool) else Fraction(-1)
-        except (ValueError, ZeroDivisionError):
-            found = Fraction(-1)
-        if not 0 <= found < 1:
+        found = parsed(Fraction, severity)
+        if found is None or not 0 <= found < 1:
             said = f"expected a severity of {self.name} from 0 up to less than 1, such as 1/6"
             raise UsageError(f"{said}, got {severity!r}")
         return found
@@ -82,11 +79,8 @@ class ShortContext(TextShift):
 
     def check_severity(self, severity: Any) -> int:
         """The number of turns, from 1 on."""
-        try:
-            found = int(str(severity)) if not isinstance(severity, bool) else 0
-        except ValueError:
-            found = 0
-        if found < 1:
+        found = parsed(int, severity)
+        if found is None or found < 1:
             raise UsageError(f"expected a severity of {self.name} from 1 on, the number of turns, got {severity!r}")
         return found
 

@@ -40,23 +40,14 @@ def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
     if not len(data):
         raise InputError(f"samples of {data.name}", got="none", remedy="give at least one", file=data.source or None)
     if not len(data.targets) or np.ndim(data.targets[0]):
-        raise InputError(
-            "a class name as the label of each sample",
-            got="distributions" if len(data.targets) else "none",
-            remedy="give the data set targets",
-            file=data.source or None,
-            column="label",
-        )
+        expected, got = "a class name as the label of each sample", "distributions" if len(data.targets) else "none"
+        remedy = "give the data set targets"
+        raise InputError(expected, got=got, remedy=remedy, file=data.source or None, column="label")
     named = np.asarray(data.targets)
     kinds = {isinstance(one, str) for one in data.targets}
     if named.dtype.kind not in "iuU" or len(kinds) > 1:
-        raise InputError(
-            "labels that are all integers or all strings",
-            got="both" if len(kinds) > 1 else str(named.dtype),
-            remedy="convert them",
-            file=data.source or None,
-            column="label",
-        )
+        expected, got = "labels that are all integers or all strings", "both" if len(kinds) > 1 else str(named.dtype)
+        raise InputError(expected, got=got, remedy="convert them", file=data.source or None, column="label")
     classes, codes = np.unique(named, return_inverse=True)
     return codes.astype(np.int64), tuple(classes.tolist())
 
@@ -85,13 +76,12 @@ def pixels(data: Dataset) -> Array:
     images = data.inputs
     if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.ndim not in (3, 4):
         array = isinstance(images, np.ndarray)
-        raise InputError(
+        got = f"{images.dtype} of shape {images.shape}" if array else f"a {type(images).__name__}"
+        expected, remedy = (
             "uint8 images of one size, shape (sample, height, width, channel)",
-            got=f"{images.dtype} of shape {images.shape}" if array else f"a {type(images).__name__}",
-            remedy="decode them and bring them to one size",
-            file=data.source or None,
-            column="image",
+            "decode them and bring them",
         )
+        raise InputError(expected, got=got, remedy=f"{remedy} to one size", file=data.source or None, column="image")
     if not images.size:
         raise InputError(f"images of {data.name}", got="none", remedy="give at least one", file=data.source or None)
     return images[..., None] if images.ndim == 3 else images
@@ -140,12 +130,49 @@ def dominoes(
     ([[[7], [50]], [[9], [60]]], ('cat', 'dog'))
     """
     correlation = check_number("correlation", correlation, 1)
-    upper, lower = _alike(pixels(simple), pixels(complex))
+    halves = pixels(simple), pixels(complex)
+    channels = {images.shape[-1] for images in halves}
+    if len(channels) > 1 and channels != {1, 3}:
+        expected = "images of the same number of channels, or grey ones beside coloured ones"
+        got = " and ".join(str(images.shape[-1]) for images in halves)
+        raise InputError(expected, got=got, remedy="convert them to RGB", column="image")
+    height, width = (max(images.shape[axis] for images in halves) for axis in (1, 2))
+    padded = []
+    for images in halves:  # in the middle of black ones of the larger sides, grey ones in every channel
+        more = [height - images.shape[1], width - images.shape[2]]
+        around = [(side // 2, side - side // 2) for side in more]
+        whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
+        padded.append(np.repeat(whole, max(channels), axis=-1) if whole.shape[-1] < max(channels) else whole)
+    upper, lower = padded
     simple_codes, simple_names = coded(simple)
     codes, names = coded(complex)
-    partner = _partners(names, simple_names, pairs)[codes]
+    missing = [one for one in names if pairs is not None and one not in pairs]
+    fault, partners = None, []
+    if missing:
+        fault = f"no partner of {', '.join(map(repr, missing[:5]))}", "name one for each in pairs"
+    elif pairs is not None or set(names) <= set(simple_names):
+        partners = positions(names if pairs is None else [pairs[one] for one in names], simple_names)
+    elif len(names) == len(simple_names):
+        partners = list(range(len(names)))
+    else:
+        got = f"{len(names)} complex and {len(simple_names)} simple classes of other names"
+        fault = got, "say with pairs which belong together"
+    if len(set(partners)) < len(partners):
+        fault = "one simple class for several", "give each complex class a simple one of its own"
+    if fault is not None:
+        raise InputError("a simple class for each complex class", got=fault[0], remedy=fault[1], column="label")
+    partner = np.array(partners, dtype=np.int64)[codes]
     rng = np.random.default_rng(check_seed(seed))
-    shown = _shown(partner, len(simple_names), correlation, randomized, rng)
+    classes = len(simple_names)
+    if randomized:
+        shown = rng.integers(classes, size=len(partner))
+    elif classes < 2 and correlation < 1:
+        remedy = "with a single class the correlation can only be 1"
+        raise InputError("simple images of at least two classes", got="one", remedy=remedy, column="label")
+    else:
+        paired = rng.random(len(partner)) < correlation
+        others = rng.integers(max(classes - 1, 1), size=len(partner))
+        shown = np.where(paired, partner, others + (others >= partner))
     # An image of each class that is shown: rows sorted by class, of which each class has a run.
     counts = np.bincount(simple_codes, minlength=len(simple_names))
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -156,60 +183,6 @@ def dominoes(
         inputs=np.concatenate([upper[chosen], lower], axis=1),
         source=", ".join(one for one in (simple.source, complex.source) if one),
     )
-
-
-def _shown(partner: Array, classes: int, correlation: float, randomized: bool, rng: np.random.Generator) -> Array:
-    """The simple class above each sample, int64, shape (sample,)."""
-    if randomized:
-        return rng.integers(classes, size=len(partner))
-    if classes < 2 and correlation < 1:
-        remedy = "with a single class the correlation can only be 1"
-        raise InputError("simple images of at least two classes", got="one", remedy=remedy, column="label")
-    paired = rng.random(len(partner)) < correlation
-    others = rng.integers(max(classes - 1, 1), size=len(partner))
-    return np.where(paired, partner, others + (others >= partner))
-
-
-def _partners(names: tuple[Any, ...], simple: tuple[Any, ...], pairs: Mapping[Any, Any] | None) -> Array:
-    """The position of the simple class that belongs to each complex class."""
-    if pairs is not None:
-        missing = [one for one in names if one not in pairs]
-        if missing:
-            raise _unpaired(f"no partner of {', '.join(map(repr, missing[:5]))}", "name one for each in pairs")
-        found = positions([pairs[one] for one in names], simple)
-    elif set(names) <= set(simple):
-        found = positions(names, simple)
-    elif len(names) == len(simple):
-        found = list(range(len(names)))
-    else:
-        got = f"{len(names)} complex and {len(simple)} simple classes of other names"
-        raise _unpaired(got, "say with pairs which belong together")
-    if len(set(found)) < len(found):
-        raise _unpaired("one simple class for several", "give each complex class a simple one of its own")
-    return np.array(found, dtype=np.int64)
-
-
-def _unpaired(got: str, remedy: str) -> InputError:
-    return InputError("a simple class for each complex class", got=got, remedy=remedy, column="label")
-
-
-def _alike(upper: Array, lower: Array) -> tuple[Array, Array]:
-    """Both sets with the same sides and channels."""
-    channels = {upper.shape[-1], lower.shape[-1]}
-    if len(channels) > 1 and channels != {1, 3}:
-        raise InputError(
-            "images of the same number of channels, or grey ones beside coloured ones",
-            got=f"{upper.shape[-1]} and {lower.shape[-1]}",
-            remedy="convert them to RGB",
-            column="image",
-        )
-    out = []
-    for images in (upper, lower):  # in the middle of black ones of the larger sides, grey ones in every channel
-        more = [max(upper.shape[axis], lower.shape[axis]) - images.shape[axis] for axis in (1, 2)]
-        around = [(side // 2, side - side // 2) for side in more]
-        whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
-        out.append(np.repeat(whole, max(channels), axis=-1) if whole.shape[-1] < max(channels) else whole)
-    return out[0], out[1]
 
 
 class Flipped(NamedTuple):
@@ -247,13 +220,9 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
     rate = check_number("rate", rate, 1)
     codes, classes = coded(data)
     if len(classes) < 2:
-        raise InputError(
-            "labels of at least two classes",
-            got=f"{classes[0]!r} alone",
-            remedy="a label can only be flipped to another class",
-            file=data.source or None,
-            column="label",
-        )
+        got, remedy = f"{classes[0]!r} alone", "a label can only be flipped to another class"
+        where: dict[str, Any] = {"file": data.source or None, "column": "label"}
+        raise InputError("labels of at least two classes", got=got, remedy=remedy, **where)
     rng = np.random.default_rng(check_seed(seed))
     rows = np.sort(rng.choice(len(codes), round(rate * len(codes)), replace=False))
     others = rng.integers(len(classes) - 1, size=len(rows))
@@ -345,7 +314,6 @@ def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share:
         rows = np.flatnonzero(codes == one)
         keep[rng.choice(rows, round(share * len(rows)), replace=False)] = False
     if not keep.any():
-        raise InputError(
-            "samples that are left", got="none", remedy="leave out a smaller share", file=data.source or None
-        )
+        remedy = "leave out a smaller share"
+        raise InputError("samples that are left", got="none", remedy=remedy, file=data.source or None)
     return data.take(np.flatnonzero(keep).tolist())

@@ -23,24 +23,7 @@ from .pixelate import Pixelate
 from .jpeg_compression import JpegCompression
 # isort: on
 
-__all__ = [
-    "KINDS",
-    "Brightness",
-    "Contrast",
-    "DefocusBlur",
-    "ElasticTransform",
-    "Fog",
-    "Frost",
-    "GaussianNoise",
-    "GlassBlur",
-    "ImpulseNoise",
-    "JpegCompression",
-    "MotionBlur",
-    "Pixelate",
-    "ShotNoise",
-    "Snow",
-    "ZoomBlur",
-]
+__all__ = ["KINDS"]
 
 KINDS: tuple[type[ImageShift], ...] = (
     GaussianNoise,

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ...arrays import Array
-from ...errors import MissingExtraError
 
 Border = Literal["nearest", "reflect"]
 _SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
@@ -176,12 +175,3 @@ def _zoom_matrix(height: int, width: int, steps: int) -> Any:
         factor = 1 + step * _STEP
         total = total + sparse.kron(enlargement(height, factor), enlargement(width, factor), format="csr")
     return (total / (steps + 2)).astype(np.float32)
-
-
-def pillow_image(what: str) -> Any:
-    """pillow's module of images; `MissingExtraError` where it is not installed."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError(what, "pillow", extra="image") from error
-    return Image

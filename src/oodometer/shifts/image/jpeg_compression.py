@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from ...arrays import Array
+from ...datasets.images import pillow_image
 from ...registry import register
 from ..base import Draws, ImageShift
-from .filters import pillow_image
 
 
 @final

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zlib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, TypeVar, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..base import Shift
 from .words import Word, exchanged, words_of
 
-Ratio = Fraction
+N = TypeVar("N", int, Fraction)
 
 
 @final
@@ -36,19 +36,16 @@ class Dropped:
     why: str
 
 
-def ratio(value: Any, name: str = "a ratio") -> Ratio:
-    """A share above 0, up to 1, as an exact fraction: 0.2, "0.2", "1/6"; `UsageError` for anything else.
+def parsed(kind: Callable[[str], N], severity: Any) -> N | None:
+    """A number as one types it, None where it is no such number.
 
-    >>> ratio("1/6"), ratio(0.05)
-    (Fraction(1, 6), Fraction(1, 20))
+    >>> parsed(Fraction, "1/6"), parsed(Fraction, 0.05), parsed(int, True), parsed(int, "x")
+    (Fraction(1, 6), Fraction(1, 20), None, None)
     """
     try:
-        found = Fraction(str(value)) if not isinstance(value, bool) else Fraction(0)
+        return None if isinstance(severity, bool) else kind(str(severity))
     except (ValueError, ZeroDivisionError):
-        found = Fraction(0)
-    if not 0 < found <= 1:
-        raise UsageError(f"expected {name} above 0 and at most 1, such as 0.2 or 1/6, got {value!r}")
-    return found
+        return None
 
 
 class TextShift(Shift):
@@ -91,11 +88,15 @@ class WordShift(TextShift):
 
     usual = ("0.1", "0.2", "0.3", "0.4", "0.5")
 
-    def check_severity(self, severity: Any) -> Ratio:
+    def check_severity(self, severity: Any) -> Fraction:
         """The share of words, a number above 0 and at most 1."""
-        return ratio(severity, f"the severity of {self.name}, a share of words,")
+        found = parsed(Fraction, severity)
+        if found is None or not 0 < found <= 1:
+            known = "a share of words, above 0 and at most 1, such as 0.2 or 1/6"
+            raise UsageError(f"expected the severity of {self.name}, {known}, got {severity!r}")
+        return found
 
-    def _shifted(self, turns: tuple[str, ...], severity: Ratio, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
         words = [words_of(turn) for turn in turns]
         places = [(turn, place) for turn, found in enumerate(words) for place in range(len(found))]
         wanted = int(severity * len(places))

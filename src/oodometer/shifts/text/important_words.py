@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...registry import register
-from .base import Dropped, ShiftedText
+from .base import Dropped, ShiftedText, parsed
 from .synonyms import SynonymShift
 from .words import Vocabulary, words_of
 
@@ -57,14 +57,10 @@ class ImportantWords(SynonymShift):
 
     def check_severity(self, severity: Any) -> int:  # type: ignore[override]
         """The fifth, a whole number from 1 to 5."""
-        try:
-            found = int(str(severity)) if not isinstance(severity, bool) else 0
-        except ValueError:
-            found = 0
-        if found not in self.severities:
-            raise UsageError(
-                f"expected a severity of {self.name} from 1 to 5, the fifth by importance, got {severity!r}"
-            )
+        found = parsed(int, severity)
+        if found is None or found not in self.severities:
+            known = f"expected a severity of {self.name} from 1 to 5, the fifth by importance"
+            raise UsageError(f"{known}, got {severity!r}")
         return found
 
     def _fits(self, synonym: str) -> bool:

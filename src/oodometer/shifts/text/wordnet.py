@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import final
@@ -61,11 +60,35 @@ class WordNet:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         names = [*(f"{kind}.{part}" for part in _PARTS for kind in ("index", "data")), *(f"{p}.exc" for p in _PARTS)]
-        files = _read(self.path, names)
+        files: dict[str, bytes] = {}
+        got = "a folder" if self.path.is_dir() else "an archive" if self.path.is_file() else "no such folder or file"
+        if self.path.is_dir():
+            files = {name: (self.path / name).read_bytes() for name in names if (self.path / name).is_file()}
+        elif self.path.is_file():
+            try:
+                with tarfile.open(self.path) as archive:
+                    for member in archive:
+                        held = archive.extractfile(member) if Path(member.name).name in names else None
+                        if held is not None:
+                            files[Path(member.name).name] = held.read()
+            except (tarfile.TarError, EOFError, OSError):
+                files, got = {}, "a file that is no tar archive"
+        lacking = next((name for name in names if name not in files), None)
+        if lacking is not None:
+            got = f"{got} without {lacking}" if got in ("a folder", "an archive") else got
+            raise InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path))
         self._data = {part: files[f"data.{part}"] for part in _PARTS}
-        self._index = {part: dict(_entries(files[f"index.{part}"])) for part in _PARTS}
-        lines = {part: files[f"{part}.exc"].decode("ascii").splitlines() for part in _PARTS}
-        self._irregular = {part: {line.split()[0]: line.split()[1:] for line in lines[part]} for part in _PARTS}
+        self._index: dict[str, dict[str, tuple[int, ...]]] = {
+            part: {} for part in _PARTS
+        }  # word -> where meanings stand
+        self._irregular: dict[str, dict[str, list[str]]] = {}
+        for part in _PARTS:
+            for line in files[f"index.{part}"].decode("ascii").splitlines():
+                if not line.startswith(" "):  # the licence
+                    cells = line.split()
+                    self._index[part][cells[0]] = tuple(map(int, cells[len(cells) - int(cells[2]) :]))
+            lines = files[f"{part}.exc"].decode("ascii").splitlines()
+            self._irregular[part] = {line.split()[0]: line.split()[1:] for line in lines}
 
     def bases(self, word: str, part: str) -> tuple[str, ...]:
         """Base forms of a word as a part of speech ("noun", "verb", "adj", "adv") that the database knows."""
@@ -91,41 +114,3 @@ class WordNet:
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
                     found.update(one.decode("ascii").partition("(")[0] for one in words)  # (p) marks adjectives
         return tuple(sorted(one for one in found if one.lower() not in same))
-
-
-def _entries(file: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Words of an index file with the places of their meanings."""
-    for line in file.decode("ascii").splitlines():
-        if line.startswith(" "):  # the licence
-            continue
-        cells = line.split()
-        many = int(cells[2])
-        yield cells[0], tuple(map(int, cells[len(cells) - many :]))
-
-
-def _read(path: Path, names: list[str]) -> dict[str, bytes]:
-    """The files of these names, from a folder or a tar archive."""
-    if path.is_dir():
-        lacking = [name for name in names if not (path / name).is_file()]
-        if lacking:
-            raise _none(path, f"a folder without {lacking[0]}")
-        return {name: (path / name).read_bytes() for name in names}
-    if not path.is_file():
-        raise _none(path, "no such folder or file")
-    found: dict[str, bytes] = {}
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                held = archive.extractfile(member) if Path(member.name).name in names else None
-                if held is not None:
-                    found[Path(member.name).name] = held.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise _none(path, "a file that is no tar archive") from error
-    lacking = [name for name in names if name not in found]
-    if lacking:
-        raise _none(path, f"an archive without {lacking[0]}")
-    return found
-
-
-def _none(path: Path, got: str) -> InputError:
-    return InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path))

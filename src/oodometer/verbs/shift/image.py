@@ -16,14 +16,13 @@ from typing import IO, Any
 import numpy as np
 
 from ...arrays import Array
-from ...datasets.images import decode_image, image_files
+from ...datasets.images import decode_image, image_files, pillow_image
 from ...datasets.reading import ArrayExamples, Columns
 from ...engines import Engine, run_tasks, task_engine
 from ...errors import InputError, UsageError
 from ...options import verb
 from ...results.shifting import ShiftedCopy, Shifting
 from ...shifts import IMAGE_SHIFTS, find_image_shift
-from ...shifts.image.filters import pillow_image
 from ...store import write_atomic
 from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
