@@ -32,6 +32,7 @@ __all__ = [
     "evaluate",
     "fit",
     "history",
+    "load_result",
     "methods",
     "predict",
     "rank",
@@ -68,6 +69,7 @@ _HOMES = {
     "evaluate": ("verbs.evaluate", "evaluate"),
     "fit": ("verbs.fit", "fit"),
     "history": ("verbs.history", "history"),
+    "load_result": ("reports.saved", "load_result"),
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
     "rank": ("verbs.rank", "rank"),
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from .errors import InputError, OodometerError
     from .predictions import Predictions
     from .reports import write_report
+    from .reports.saved import load_result
     from .results import Curve, Estimate, Interval
     from .results.comparison import Comparison
     from .results.estimation import Estimation

@@ -20,6 +20,7 @@ from oodometer.verbs.runs import runs
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
+    "report": oodometer.load_result,
     "reproduce": reproduce,
     "runs": runs,
     "discriminate train": train_judges,

@@ -25,7 +25,7 @@ from .commands import INTERRUPTED, Stopped, app
 
 COMMANDS = (
     "estimate", "fit", "diagnose", "backtest", "audit", "predict", "evaluate", "compare", "rank", "discriminate",
-    "shift", "stress", "reproduce", "runs", "history", "methods", "cite", "demo",
+    "shift", "stress", "reproduce", "runs", "history", "report", "methods", "cite", "demo",
 )  # fmt: skip
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 

@@ -9,11 +9,14 @@ from typing import Any
 from ..audits.result import audit_view
 from ..results.backtest import backtest_view
 from ..results.comparison import comparison_view
+from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view
+from ..results.history import history_view
 from ..results.ranking import ranking_view
 from ..results.stressing import stress_view
 from ..results.view import View
+from ..verbs.discriminate.judged import judged_view
 from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
@@ -175,8 +178,12 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "audit": audit_view,
     "backtest": backtest_view,
     "compare": comparison_view,
+    "demo": lambda result: estimation_view(result["estimate"]),
+    "diagnose": diagnosis_view,
+    "discriminate predict": judged_view,
     "estimate": estimation_view,
     "evaluate": evaluation_view,
+    "history": history_view,
     "rank": ranking_view,
     "stress": stress_view,
 }

@@ -164,6 +164,7 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
         ),
         notes=("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
         warnings=tuple(told.get("warnings") or ()),
+        seed=told.get("seed"),
     )
 
 

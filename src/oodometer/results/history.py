@@ -144,12 +144,8 @@ class History(Shown, Record):
     argv: str | None = None
 
     def view(self) -> View:
-        """What it says; see `Shown`: of one job all of it, of several a line each."""
-        if len(self.jobs) == 1 and self.jobs[0].runs:
-            return self.jobs[0].view()
-        views = [one.view() for one in self.jobs]
-        lines = [f"{one.title}: {one.number}{''.join(f'; {alarm}' for alarm in one.alarms)}" for one in views]
-        return View(f"Past runs in {self.store}", counted(len(views), "job"), sentences=tuple(lines))
+        """What it says; see `Shown`."""
+        return history_view(self.to_dict())
 
     def __getitem__(self, job: str) -> Job:
         for one in self.jobs:
@@ -160,6 +156,15 @@ class History(Shown, Record):
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {"command": "history", "version": __version__, **super().to_dict()}
+
+
+def history_view(told: Mapping[str, Any]) -> View:
+    """What a store holds, from the mapping that JSON holds: of one job all of it, of several a line each."""
+    views = [job_view(one) for one in told["jobs"]]
+    if len(views) == 1 and told["jobs"][0]["runs"]:
+        return views[0]
+    lines = [f"{one.title}: {one.number}{''.join(f'; {alarm}' for alarm in one.alarms)}" for one in views]
+    return View(f"Past runs in {told['store']}", counted(len(views), "job"), sentences=tuple(lines))
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
