@@ -11,7 +11,7 @@ import pytest
 
 from oodometer.reports import render, write_report
 from oodometer.reports.charts import over_time as charts
-from oodometer.reports.history import context
+from oodometer.reports.sections import history as sections_of
 
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>"
 
@@ -69,7 +69,7 @@ def test_many_jobs_parts_and_runs_leave_the_page_small(history: dict[str, Any], 
     told = {**history, "jobs": [long, *({**history["jobs"][2], "job": f"j{i}"} for i in range(30))]}
     write_report(told, tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 1_400_000
-    found = context(told)
+    found = sections_of(told)[1]
     assert found["more_jobs"] == 11
     said = text((tmp_path / "page.html").read_text())
     assert "699 older ones are in the JSON of this history." in said

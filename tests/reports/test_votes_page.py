@@ -17,7 +17,7 @@ from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render
 from oodometer.reports.charts.by_category import votes
 from oodometer.reports.charts.curves import trade_off_title, vote_subsets, vote_trade_off
-from oodometer.reports.votes import context
+from oodometer.reports.sections import judges as context
 
 SPACE = "\N{NO-BREAK SPACE}"
 

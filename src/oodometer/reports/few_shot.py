@@ -2,15 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..results.ranking import NOT_RANDOM
-from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
 from .charts.by_category import ranked_models
 from .numbers import best, finite
 from .references import reference
 from .words import capital
+
+MOST_EXAMPLES = 20
+MOST_WORDS = 300  # of an example; longer ones would swell the page
+STRONGEST = 0.72  # opacity of the largest attribution: the ink on it stays readable
+
+
+def drawn_examples(result: Result) -> list[dict[str, Any]]:
+    """The first examples, each with a line for each model, in the order of the ranking."""
+    order = [str(one.get("model")) for one in result.get("ranking") or []]
+    factors = [name for name, _ in drawn_factors(result)]
+    out = []
+    for one in (result.get("examples") or [])[:MOST_EXAMPLES]:
+        models = one.get("models") or {}
+        largest = max((abs(v) for told in models.values() for v in _values(told)), default=0.0)
+        lines = [_line(one, name, models[name], largest, factors) for name in order if name in models]
+        out.append({"id": one.get("id"), "label": one.get("label"), "lines": lines, "largest": largest})
+    return out
+
+
+def drawn_factors(result: Result) -> list[tuple[str, str]]:
+    """Factors that have words in any example: name, and the heuristic that they measure."""
+    told = (result.get("attribution") or {}).get("factors") or []
+    seen = {
+        name
+        for one in result.get("examples") or []
+        for model in (one.get("models") or {}).values()
+        for name, found in (model.get("factors") or {}).items()
+        if found.get("words")
+    }
+    return [(str(one["name"]), str(one.get("heuristic") or "")) for one in told if one.get("name") in seen]
+
+
+def _values(told: Mapping[str, Any]) -> list[float]:
+    numbers = [*(told.get("values") or []), told.get("separator")]
+    return [one for value in numbers if (one := finite(value)) is not None]
+
+
+def _line(
+    example: Mapping[str, Any], name: str, told: Mapping[str, Any], largest: float, factors: Sequence[str]
+) -> dict[str, Any]:
+    """One model's line: for each part the pieces of its text in order, words with their shade."""
+    places, values = list(example.get("places") or []), list(told.get("values") or [])
+    marked = {
+        number: set((told.get("factors") or {}).get(factor, {}).get("words") or [])
+        for number, factor in enumerate(factors)
+    }
+    parts = []
+    for part, text in enumerate(example.get("parts") or []):
+        pieces: list[dict[str, Any]] = []
+        end = shown = 0
+        for place, ((mine, start, stop), value) in enumerate(zip(places, values, strict=True)):
+            if mine != part:
+                continue
+            shown += 1
+            if shown > MOST_WORDS:
+                pieces.append({"gap": " … (cut here)"})
+                break
+            pieces.append({"gap": text[end:start], **_word(text[start:stop], value, largest)})
+            pieces[-1]["marks"] = " ".join(f"w{number}" for number, some in marked.items() if place in some)
+            end = stop
+        else:
+            pieces.append({"gap": text[end:]})
+        parts.append(pieces)
+    separator = finite(told.get("separator"))
+    return {
+        "model": name,
+        "target": told.get("target"),
+        "probability": told.get("probability"),
+        "right": told.get("target") == example.get("label"),
+        "parts": parts,
+        "separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest),
+        "factors": {factor: found.get("value") for factor, found in (told.get("factors") or {}).items()},
+    }
+
+
+def _word(text: str, value: float, largest: float) -> dict[str, Any]:
+    """A word with its colour: for or against the class, and how strongly, of the largest in the example.
+
+    >>> _word("no", -0.2, 0.4)
+    {'word': 'no', 'side': 'against', 'shade': '0.360', 'title': 'no: −0.200'}
+    """
+    shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
+    said = f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+    side = "for" if value > 0 else "against"
+    return {"word": text, "side": side, "shade": f"{shade:.3f}", "title": f"{text}: {said}"}
+
 
 SURE = 0.95  # of a pair, above which its cell is in bold
 MOST_SUGGESTED = 50

@@ -12,7 +12,7 @@ from ..results.comparison import comparison_view
 from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view
-from ..results.history import history_view
+from ..results.history import history_view, job_view
 from ..results.ranking import ranking_view
 from ..results.stressing import stress_view
 from ..results.view import View
@@ -21,18 +21,16 @@ from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot, rankings
-from . import history as histories
-from . import stress as stresses
-from . import votes as judges
 from .charts import by_category, curves, models, over_time, trials
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
-from .numbers import best
+from .numbers import best, finite
 from .references import reference
 from .words import assumed, fall_text
 
 FEW_MODELS = 3  # as many have their bands in the large chart
-MOST_ROWS = 200  # of the table of slices and of that of chunks
+MOST_ROWS = 200  # of the table of slices and of that of chunks, parts or runs
+MOST_JOBS = 20
 ESTIMATE_CHARTS = (
     by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
     over_time.chunks, by_category.slices,
@@ -41,7 +39,41 @@ EVALUATE_CHARTS = (
     curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
     by_category.per_class, by_category.slices,
 )  # fmt: skip
+RULES = {
+    "any-incorrect": "all judges accept (lower bound)",
+    "any-correct": "some judge accepts (upper bound)",
+    "majority": "more than half accept",
+    "single": "the first judge alone",
+}
+MOST_JUDGES = 20  # in the table of single judges
 Drawn = list[Figure | None]
+
+
+def judges(result: Result) -> dict[str, Any] | None:
+    """Names for the section on votes; None where the result has none.
+
+    >>> judges({}) is None
+    True
+    """
+    found = by_category.panel(result)
+    if found is None:
+        return None
+    table, one = result.get("votes") or {}, found["judges"] == 1
+    shown = {"single": "the judge"} if one else RULES
+    rules = [(shown[str(row["rule"])], row) for row in table.get("rules") or [] if str(row.get("rule")) in shown]
+    return {
+        "judges": found["judges"],
+        "bounds": [
+            {**one, "name": by_category.agreement(one["agree"], found["judges"]), "inside": one.get("inside")}
+            for one in found["bounds"]
+        ],
+        "ladder": [one for one in found["ladder"] if best(one.get("share"))],
+        "rules": rules,
+        "by_judge": [row for row in table.get("by_judge") or [] if best(row.get("accepted"))][:MOST_JUDGES],
+        "by_number": [row for row in table.get("by_number") or [] if finite(row.get("judges"))],
+        "subsets": [row for row in table.get("subsets") or [] if best(row.get("gold"))],
+        "reference": found["reference"],
+    }
 
 
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -58,7 +90,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "fall_text": fall_text,
         "assumed": assumed(result),
         "estimates": found,
-        "votes": judges.context(result),
+        "votes": judges(result),
         "chunk_rows": over_time.shown_chunks(result)[-MOST_ROWS:],
         "slice_rows": by_category.worst_slices(result)[:MOST_ROWS],
     }
@@ -105,7 +137,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
             {
                 "result": one,
                 "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-                "votes": judges.context(one),
+                "votes": judges(one),
                 **evaluation.context(one),
             }
         )
@@ -147,8 +179,12 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 
 def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
-    """Curves and a table for each kind of shift."""
-    return [*stresses.figures(result)], stresses.context(result)
+    """Curves for each kind of shift."""
+    tested = result.get("models") or [{}]
+    kinds = [dict(one) for one in tested[0].get("curves") or []]
+    drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
+    told = [{**kind, "figures": [one.name for one in some]} for kind, some in zip(kinds, drawn, strict=True)]
+    return [one for some in drawn for one in some], {"stress_kinds": told}
 
 
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -158,7 +194,29 @@ def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The newest estimates of each job along time, how they changed, and the tables."""
-    return histories.figures(result), histories.context(result)
+    jobs, drawn, told = result.get("jobs") or [], list[Any](), list[Any]()
+    for index, job in enumerate(one for one in jobs[:MOST_JOBS] if one.get("runs")):
+        large, small = over_time.newest(job, index), over_time.changes(job, index)
+        drawn += [large, *small]
+        view = job_view(job)
+        grids = []
+        for grid in view.grids:
+            older = max(len(grid.rows) - MOST_ROWS, 0)
+            marked = frozenset(i - older for i in grid.marked if i >= older)
+            grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
+        left = sum(len(one.get("seen") or []) > 1 for one in over_time.shown_parts(job)) - len(small)
+        told.append(
+            {
+                "name": job.get("job"),
+                "view": view,
+                "kind": over_time.cut_of(job),
+                "large": None if large is None else large.name,
+                "small": small,
+                "left": max(left, 0) if small else 0,
+                "grids": grids,
+            }
+        )
+    return drawn, {"history_jobs": told, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {

@@ -279,8 +279,9 @@ def _points_grid(found: Sequence[Any], measure: str, many: bool) -> Grid:
                 (one.get("estimate") or {}).get("trust") or "",
                 *numbers,
                 cells_of(common.get("accuracy"))[0],
+                *cells_of(metrics.get("accuracy"))[1:],
             ]
         )
     columns = [*(["model"] if many else []), "shift", "severity", "rows", "estimate", "lower", "upper", measure]
-    columns += ["error", "trust", "Brier", "ECE", "same rows"]
-    return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 3))
+    columns += ["error", "trust", "Brier", "ECE", "same rows", "true lower", "true upper"]
+    return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 5))

@@ -209,11 +209,6 @@ def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     return [one for one in parts if finite(one.get("value")) is not None][-MOST:]
 
 
-def history(job: Result, index: int) -> tuple[Figure | None, list[Figure]]:
-    """The large chart of a job, and the small ones of how its parts changed; ``index`` keeps their names apart."""
-    return newest(job, index), changes(job, index)
-
-
 def levels(job: Result) -> list[Line]:
     """The accuracy of the reference and the bound of an alarm, as the newest run had them."""
     last = (job.get("runs") or [{}])[-1]
