@@ -379,12 +379,7 @@ def _in_memory(source: RecordSource, most_rows: int, most_values: int) -> Gather
 
 
 def _gather_here(
-    source: Source,
-    fields: Iterable[str] | None,
-    most_rows: int,
-    most_values: int,
-    progress: Progress | None,
-    seed: int,
+    source: Source, fields: Iterable[str] | None, most_rows: int, most_values: int, progress: Progress | None, seed: int
 ) -> Gathered:
     """The pass in this process."""
 

@@ -219,12 +219,7 @@ class Opener:
         while True:
             try:
                 source = as_source(
-                    data,
-                    classes=classes,
-                    mapping=mapping or None,
-                    extra_columns=extra_columns,
-                    axes=axes,
-                    where=where,
+                    data, classes=classes, mapping=mapping or None, extra_columns=extra_columns, axes=axes, where=where
                 )
             except UnknownColumnError as error:
                 if error.column not in mapping:

@@ -231,13 +231,7 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
                     "metric": name,
                     "a": domain.models[i],
                     "b": domain.models[j],
-                    "difference": {
-                        "value": difference,
-                        "lower": lower,
-                        "upper": upper,
-                        "level": level,
-                        "kind": kind,
-                    },
+                    "difference": {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind},
                     "p_a_better": share,
                     "undecided": max(share, 1 - share) < SURE,
                 }

@@ -150,11 +150,7 @@ def _compared(
 
 
 def _domain(
-    name: str,
-    titles: Sequence[str],
-    sources: Sequence[Source],
-    options: CompareJob,
-    tick: Callable[[], None],
+    name: str, titles: Sequence[str], sources: Sequence[Source], options: CompareJob, tick: Callable[[], None]
 ) -> Domain:
     """The models on one domain, their files read one by one."""
     found: list[Evaluation] = []

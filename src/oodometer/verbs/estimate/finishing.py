@@ -388,10 +388,7 @@ def _part_estimates(plan: EstimationPlan, place: Mapping[str, Any], states: Mapp
         named = ", ".join(f"{key} {value}" for key, value in place.items())
         remedy = "cut the target into larger parts, or ask for more methods"
         raise InputError(
-            "rows that at least one method can use",
-            got=f"none applies ({reasons})",
-            column=named,
-            remedy=remedy,
+            "rows that at least one method can use", got=f"none applies ({reasons})", column=named, remedy=remedy
         )
     return estimates
 

@@ -111,13 +111,7 @@ def _of_methods(trials: Backtest | None, names: list[str]) -> Backtest | None:
     def few(found: Mapping[str, Any]) -> dict[str, Any]:
         return {name: one for name, one in found.items() if name in names}
 
-    cut = tuple(
-        replace(
-            trial,
-            estimates=few(trial.estimates),
-        )
-        for trial in trials.trials
-    )
+    cut = tuple(replace(trial, estimates=few(trial.estimates)) for trial in trials.trials)
     return replace(trials, trials=cut)
 
 
