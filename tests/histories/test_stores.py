@@ -173,14 +173,14 @@ def locked(place: str) -> Iterator[None]:
 WRITER = """
 import sys
 from oodometer.histories import base, open_store
-from oodometer.histories.base import PartRow, RunRecord
 base.WAIT = 60.0
 place, name, many, parts = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 words = dict.fromkeys(("verb", "version", "cut", "answer"), "x") | {"job": name, "at": "2026-01-01T00:00:00+00:00"}
 about = words | {"alarms": 0, "new_alarms": 0, "exit_code": 0, "options": "{}", "result": "{}"}
-rows = [PartRow("chunk", str(i), str(i), "accuracy", 1, None, None, *[0.5] * 3, 0.9, *[None] * 9) for i in range(parts)]
+part = {"kind": "chunk", "metric": "accuracy", "rows": 1, "value": 0.5, "lower": 0.5, "upper": 0.5, "level": 0.9}
+rows = [{**part, "part": str(i), "name": str(i)} for i in range(parts)]
 for _ in range(many):
-    open_store(place).append(RunRecord(about, tuple(rows), ()))
+    open_store(place).append(about, rows)
     print("written", flush=True)
 """
 

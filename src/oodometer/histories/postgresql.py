@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ..errors import InputError, MissingExtraError, UsageError, without_passwords
 from . import base
-from .base import TABLES, Cell, Session, Store
+from .base import TABLES, Session, Store
 
 _TURN = 0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
-
-
-@final
-class _Session:
-    """Statements on a connection to PostgreSQL."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def rows(self, sql: str, *values: Cell) -> list[tuple[Any, ...]]:
-        """Do a statement and return what it finds."""
-        found = self._connection.execute(sql, values)
-        return list(found.fetchall()) if found.description is not None else []
-
-    def many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
-        """Do a statement once for each row of values."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(sql, rows)
 
 
 @final
@@ -49,7 +31,12 @@ class PostgresStore(Store):
     def __init__(self, address: str, argv: str | None = None) -> None:
         super().__init__(without_passwords(address, word=True), argv)
         self._address = address
-        self._secrets = _passwords(address)
+        self._secrets: list[str] = []  # passwords in it, as they stand there and as they are meant
+        with suppress(ValueError):
+            parts = urlsplit(address)
+            written = [parts.password or "", *parse_qs(parts.query).get("password", [])]
+            forms = {form for one in written if one for form in (one, unquote(one))}
+            self._secrets = sorted(forms, key=len, reverse=True)
 
     @contextmanager
     def session(self, *, write: bool) -> Iterator[Session]:
@@ -66,7 +53,7 @@ class PostgresStore(Store):
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
                 else:
                     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield _Session(connection)  # the end of the block keeps the transaction, an error takes it back
+                yield Session(connection)  # the end of the block keeps the transaction, an error takes it back
         except psycopg.Error as error:
             raise self._told(psycopg, error) from error
 
@@ -95,57 +82,34 @@ class PostgresStore(Store):
         )
 
     def _told(self, psycopg: Any, error: Any) -> InputError:
-        """An error of PostgreSQL in our words."""
+        """An error of PostgreSQL in our words, without the hints below the first thing that it says."""
         text = " ".join(str(error).split())
         for one in self._secrets:
             text = text.replace(one, "***")
-        code, said = error.sqlstate or "", text
+        said = text
+        for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
+            said = said.partition(sign)[0]
+        said = said.removeprefix("connection failed: ").strip()[:240]
+        code = error.sqlstate or ""
+        expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
-            got = f"locked by another program for {base.WAIT:g} s"
-            return self._error("a store that can be written", got, "wait until it has ended, or end it, and run again")
-        if code == "42501":
+            said, expected = f"locked by another program for {base.WAIT:g} s", "a store that can be written"
+            remedy = "wait until it has ended, or end it, and run again"
+        elif code == "42501":
+            expected = "permission to keep runs"
             remedy = f"let the user create tables, or write to {', '.join(TABLES)}; an administrator grants that"
-            return self._error("permission to keep runs", _sentence(said), remedy)
-        if code == "25006":
-            got = "one that only reads (a standby)"
-            return self._error("a server that can be written", got, "give the address of the primary")
-        if code in ("53100", "53200", "53300"):
-            return self._error("room on the server", _sentence(said), "free some, and run again")
-        if isinstance(error, psycopg.OperationalError) and not code:
-            return self._error("a PostgreSQL server that answers", _sentence(said), _way_in(said))
-        return self._error("a store of past runs (PostgreSQL)", _sentence(said), "give another database or store")
-
-    def _error(self, expected: str, got: str, remedy: str) -> InputError:
-        return InputError(expected, got=got, remedy=remedy, file=self.name)
-
-
-def _passwords(address: str) -> list[str]:
-    """Passwords in an address, as they stand there and as they are meant."""
-    try:
-        parts = urlsplit(address)
-        found = [parts.password or "", *parse_qs(parts.query).get("password", [])]
-    except ValueError:
-        return []
-    return sorted({form for one in found if one for form in (one, unquote(one))}, key=len, reverse=True)
-
-
-def _sentence(said: str) -> str:
-    """The first thing that was said, without the hints below it.
-
-    >>> _sentence("connection failed: FATAL: no such thing DETAIL: it is long HINT: try")
-    'FATAL: no such thing'
-    """
-    for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
-        said = said.partition(sign)[0]
-    return said.removeprefix("connection failed: ").strip()[:240]
-
-
-def _way_in(said: str) -> str:
-    """What to do about a connection that failed."""
-    if "password" in said or "authentication" in said:
-        return "give the password in ~/.pgpass or PGPASSWORD, and check the user"
-    if "database" in said and "does not exist" in said:
-        return "make the database (createdb), or check its name"
-    if "role" in said and "does not exist" in said:
-        return "check the user"
-    return "check host and port, and that the server runs and may be reached from here"
+        elif code == "25006":
+            said, expected = "one that only reads (a standby)", "a server that can be written"
+            remedy = "give the address of the primary"
+        elif code in ("53100", "53200", "53300"):
+            expected, remedy = "room on the server", "free some, and run again"
+        elif isinstance(error, psycopg.OperationalError) and not code:
+            expected, missing = "a PostgreSQL server that answers", "does not exist" in text
+            remedy = "check host and port, and that the server runs and may be reached from here"
+            if "password" in text or "authentication" in text:
+                remedy = "give the password in ~/.pgpass or PGPASSWORD, and check the user"
+            elif missing and "database" in text:
+                remedy = "make the database (createdb), or check its name"
+            elif missing and "role" in text:
+                remedy = "check the user"
+        return InputError(expected, got=said, remedy=remedy, file=self.name)

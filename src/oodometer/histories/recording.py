@@ -1,12 +1,13 @@
-"""Recording: an estimation compared with the earlier runs of its job, and added to their store."""
+"""Recording: an estimation compared with the earlier runs of its job, and added to their store; and past runs read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,10 +17,13 @@ from ..results.estimation import Estimation, Headline, Part
 from ..results.history import History, Job, PastAlarm, PastPart, PastRun, Seen
 from ..results.values import Interval, plain
 from ..version import __version__
-from .base import Cell, PartRow, RunRecord, Session, Store, Verdict, VerdictRow, moment, now
+from .base import Cell, Row, Session, Store, moment, now
 
 SOON = timedelta(hours=12)  # a run that gives the same answer again before that is a repetition
 RETRY = timedelta(minutes=15)  # and before that a scheduler's second try, whose alarms are as new as those of the first
+_KNOWN_BY = ("kind", "part", "metric", "rule", "amount")  # what an alarm is known by
+Verdict = tuple[Cell, ...]
+"""The cells of `_KNOWN_BY`."""
 
 
 @dataclass(frozen=True)
@@ -44,72 +48,44 @@ class Recorder:
         found = replace(found, argv=found.argv or self.store.argv)
         named = isinstance(reference, (str, os.PathLike))
         job = self.job or _job_of(reference if named else found.reference.get("name"))
-        numbers = [[p.kind, p.part, p.name, p.metric, p.rows, *_rounded(p)] for p in _parts(found)]
+        parts = list(_parts(found))
+        names, ends = ("kind", "part", "name", "metric", "rows"), ("value", "lower", "upper", "truth")
+        numbers = [
+            [*(one[name] for name in names), *(None if one[end] is None else round(one[end], 9) for end in ends)]
+            for one in parts
+        ]
         told = [__version__, found.reference.get("rows"), found.target.get("rows"), numbers, plain(dict(self.options))]
         answer = hashlib.blake2b(_json(told).encode(), digest_size=16).hexdigest()
         try:
-            with self.store.reading() if not self.store.is_new() else _Nothing() as session:
+            with nullcontext() if self.store.is_new() else self.store.reading() as session:
                 repeats, known = (None, {}) if session is None else _earlier(session, job, answer)
         except InputError as error:
             if found.alarms is not None:  # nobody can say what is known, so all of it is new
                 found = replace(found, alarms=found.alarms.compared([None] * len(found.alarms.where), self.asked))
-            self.store.refuse(
-                NotStoredError(f"the answer is there, but the store did not take this run: {error}", found)
-            )
+            said = f"the answer is there, but the store did not take this run: {error}"
+            self.store.refuse(NotStoredError(said, found))
             return found
         if found.alarms is not None:
-            since = [known.get(_verdict(one, "raised").key) for one in found.alarms.where]
+            since = [known.get(_key(_verdict(one, "raised"))) for one in found.alarms.where]
             found = replace(found, alarms=found.alarms.compared(since, self.asked))
+        at, alarms, truth = now(), found.alarms, found.target.get("accuracy")
+        rows = found.target.get("rows")
+        cut = " ".join(f"{name}={self.options[name]}" for name in ("by", "every") if self.options.get(name))
+        run: dict[str, Cell] = {"at": at, "job": job, "verb": "estimate", "version": __version__, "answer": answer}
+        run |= {"reference": _text(found.reference.get("name")), "target": _text(found.target.get("name"))}
+        run |= {"rows": None if rows is None else int(rows), "cut": visible(cut), "repeats": repeats}
+        run |= {"reference_accuracy": _number(found.reference.get("accuracy")), **_headline(found.headline)}
+        run |= {"kind": found.headline.interval.kind, "diagnosis": getattr(found.diagnosis, "kind", None)}
+        run |= {"truth": _number(truth["value"]) if isinstance(truth, Mapping) else None}
+        run |= {"alarms": 0 if alarms is None else len(alarms.where), "exit_code": 3 if alarms else 0}
+        run |= {"new_alarms": 0 if alarms is None else len(alarms.new)}
+        run |= {"options": _json(self.options), "result": _json(found.to_dict())}
         try:
-            i, at, alarms = found.headline.interval, now(), found.alarms
-            truth = found.target.get("accuracy")
-            about: dict[str, Cell] = {
-                "at": at,
-                "job": job,
-                "verb": "estimate",
-                "version": __version__,
-                "reference": _text(found.reference.get("name")),
-                "target": _text(found.target.get("name")),
-                "rows": _whole(found.target.get("rows")),
-                "reference_accuracy": _number(found.reference.get("accuracy")),
-                "value": _number(i.value),
-                "lower": _number(i.lower),
-                "upper": _number(i.upper),
-                "level": _number(i.level),
-                "kind": i.kind,
-                "method": found.headline.method,
-                "trust": found.headline.trust,
-                "why": _text(found.headline.why),
-                "truth": _number(truth["value"]) if isinstance(truth, Mapping) else None,
-                "diagnosis": None if found.diagnosis is None else found.diagnosis.kind,
-                "alarms": 0 if alarms is None else len(alarms.where),
-                "new_alarms": 0 if alarms is None else len(alarms.new),
-                "exit_code": 3 if alarms else 0,
-                "cut": visible(
-                    " ".join(f"{name}={self.options[name]}" for name in ("by", "every") if self.options.get(name))
-                ),
-                "answer": answer,
-                "options": _json(self.options),
-                "result": _json(found.to_dict()),
-            }
-            self.store.append(RunRecord(about, tuple(_parts(found)), tuple(_verdicts(found, known, at))), repeats)
+            self.store.append(run, parts, list(_verdicts(found, known, at)))
         except NotStoredError as error:
             error.found = found
             raise
         return found
-
-
-class _Nothing:
-    """A store in which nothing is yet."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-# ------------------------------------------------------------------------------------------ earlier runs
 
 
 def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[Verdict, str]]:
@@ -125,9 +101,9 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
     if newest and newest[0][2] == answer:
         first = newest[0][0] if newest[0][3] is None else newest[0][3]
         at = session.rows("SELECT at FROM oodometer_runs WHERE id = %s", first)
-        age = None if not at else _age(moment(at[0][0]))
-        repeats = int(first) if age is not None and age < SOON else None
-        before = int(first) if age is not None and age < RETRY else None
+        if at:
+            age = datetime.fromisoformat(now()) - datetime.fromisoformat(str(moment(at[0][0])))
+            repeats, before = (int(first) if age < longest else None for longest in (SOON, RETRY))
     last = session.rows(
         """SELECT a.kind, a.part, a.metric, a.rule, a.amount, a.verdict, a.since FROM oodometer_alarms a JOIN (
             SELECT v.kind, v.part, v.metric, v.rule, v.amount, MAX(v.run) AS run FROM oodometer_alarms v
@@ -139,13 +115,6 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
         2**62 if before is None else before,
     )
     return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
-
-
-def _age(at: str | None) -> timedelta | None:
-    return None if at is None else datetime.fromisoformat(now()) - datetime.fromisoformat(at)
-
-
-# ------------------------------------------------------------------------------------------ this run
 
 
 def _job_of(reference: Any) -> str:
@@ -176,15 +145,14 @@ def part_key(place: Mapping[str, Any]) -> str:
     return visible(name.removesuffix(" (so far)") if "start" in place else name)
 
 
-def _parts(found: Estimation) -> Iterator[PartRow]:
-    """The target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
+def _parts(found: Estimation) -> Iterator[dict[str, Any]]:
+    """Rows of the target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
     truth = found.target.get("accuracy")
     known = None
     if isinstance(truth, Mapping):
         known = Interval(truth["value"], truth["lower"], truth["upper"], found.level, "exact")
-    whole = Part(
-        {"name": "target"}, int(found.target.get("rows") or 0), found.headline, (), known, found.fell, {}, found.metrics
-    )
+    rows = int(found.target.get("rows") or 0)
+    whole = Part({"name": "target"}, rows, found.headline, (), known, found.fell, {}, found.metrics)
     for kind, parts in (("target", (whole,)), ("chunk", found.chunks), ("slice", found.slices)):
         seen: set[str] = set()
         for one in parts:
@@ -192,71 +160,61 @@ def _parts(found: Estimation) -> Iterator[PartRow]:
             if key in seen:
                 continue  # two slices whose values read the same
             seen.add(key)
-            yield _part(kind, key, one, "accuracy", one.headline, one.truth)
-            for metric, more in one.metrics.items():
-                yield _part(kind, key, one, metric, more.headline, more.truth)
+            begins, ends = (_text(one.place.get(name)) for name in ("start", "end"))
+            place = {"kind": kind, "part": key, "name": visible(one.name), "begins": begins, "ends": ends}
+            numbers = [("accuracy", one.headline, one.truth)]
+            numbers += [(metric, more.headline, more.truth) for metric, more in one.metrics.items()]
+            for metric, headline, true in numbers:
+                row: dict[str, Any] = {
+                    **place,
+                    "rows": one.rows,
+                    "metric": metric,
+                    "interval_kind": headline.interval.kind,
+                }
+                row |= _headline(headline)
+                names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
+                row |= {ours: None if true is None else _number(getattr(true, end)) for ours, end in names.items()}
+                if one.fell is not None and metric == "accuracy":
+                    row |= {"fell": "alarm" if one.fell.alarm else one.fell.verdict, "fell_p": _number(one.fell.p)}
+                yield row
 
 
-def _part(kind: str, key: str, part: Part, metric: str, headline: Headline, truth: Interval | None) -> PartRow:
-    i, fell = headline.interval, part.fell if metric == "accuracy" else None
-    return PartRow(
-        kind=kind,
-        part=key,
-        name=visible(part.name),
-        metric=metric,
-        rows=part.rows,
-        begins=_text(part.place.get("start")),
-        ends=_text(part.place.get("end")),
-        value=_number(i.value),
-        lower=_number(i.lower),
-        upper=_number(i.upper),
-        level=_number(i.level),
-        interval_kind=i.kind,
-        method=headline.method,
-        trust=headline.trust,
-        why=_text(headline.why),
-        truth=None if truth is None else _number(truth.value),
-        truth_lower=None if truth is None else _number(truth.lower),
-        truth_upper=None if truth is None else _number(truth.upper),
-        fell=None if fell is None else "alarm" if fell.alarm else fell.verdict,
-        fell_p=None if fell is None else _number(fell.p),
-    )
+def _headline(headline: Headline) -> dict[str, Cell]:
+    """Cells of a number and what it rests on."""
+    numbers = {name: _number(getattr(headline.interval, name)) for name in ("value", "lower", "upper", "level")}
+    return {**numbers, "method": headline.method, "trust": headline.trust, "why": _text(headline.why)}
 
 
-def _verdicts(found: Estimation, known: Mapping[Verdict, str], at: str) -> Iterator[VerdictRow]:
-    """What each rule said of each part that it judged."""
+def _verdicts(found: Estimation, known: Mapping[Verdict, str], at: str) -> Iterator[Row]:
+    """Rows of what each rule said of each part that it judged."""
     alarms = found.alarms
     if alarms is None:
         return
-    said = {_verdict(one, "by chance").key: _verdict(one, "by chance") for one in alarms.by_chance}
+    said = {_key(row): row for row in (_verdict(one, "by chance") for one in alarms.by_chance)}
     for one in alarms.where:
         row = _verdict(one, "raised")
-        said[row.key] = replace(row, since=one.known_since or known.get(row.key) or at)
+        said[_key(row)] = {**row, "since": one.known_since or known.get(_key(row)) or at}
     unjudged = set(alarms.unjudged)
     parts: Sequence[Part] = {"chunk": found.chunks, "slice": found.slices}.get(alarms.kind, ())
-    places = [dict(one.place) | {"name": one.name} for one in parts] or [{"name": "target"}]
-    for place in places:
+    for place in [dict(one.place) | {"name": one.name} for one in parts] or [{"name": "target"}]:
         for rule in alarms.rules:
             if f"{rule.metric} of {place['name']}" not in unjudged:
-                row = VerdictRow(
-                    alarms.kind, part_key(place), visible(str(place["name"])), rule.metric, rule.kind, rule.amount,
-                    None, None, None, "holds",
-                )  # fmt: skip
-                said.setdefault(row.key, row)
+                row = {"kind": alarms.kind, "part": part_key(place), "name": visible(str(place["name"]))}
+                row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "verdict": "holds"}
+                said.setdefault(_key(row), row)
     yield from said.values()
 
 
-def _verdict(one: Failing, verdict: str) -> VerdictRow:
-    place = one.place
+def _verdict(one: Failing, verdict: str) -> dict[str, Cell]:
+    place, rule = one.place, one.rule
     kind = "slice" if "by" in place else "chunk" if "start" in place else "target"
-    return VerdictRow(
-        kind, part_key(place), visible(str(place["name"])), one.rule.metric, one.rule.kind, one.rule.amount,
-        _number(one.bound), _number(one.interval.value), _number(one.chance), verdict,
-    )  # fmt: skip
+    row: dict[str, Cell] = {"kind": kind, "part": part_key(place), "name": visible(str(place["name"]))}
+    row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "bound": _number(one.bound)}
+    return row | {"value": _number(one.interval.value), "p": _number(one.chance), "verdict": verdict}
 
 
-def _rounded(part: PartRow) -> list[float | None]:
-    return [None if one is None else round(one, 9) for one in (part.value, part.lower, part.upper, part.truth)]
+def _key(row: Row) -> Verdict:
+    return tuple(row[name] for name in _KNOWN_BY)
 
 
 def _json(told: Any) -> str:
@@ -265,10 +223,6 @@ def _json(told: Any) -> str:
 
 def _text(value: Any) -> str | None:
     return None if value is None else visible(str(value))
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
 
 
 def _number(value: Any) -> float | None:
@@ -307,15 +261,17 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     return SqliteStore(text, argv)
 
 
-_RUNS = (
-    "id, at, job, verb, version, reference, target, rows, value, lower, upper, level, kind, method, trust, why, truth, "
-    "reference_accuracy, diagnosis, alarms, new_alarms, exit_code, repeats, CAST(options AS TEXT)"
+_Part = tuple[str, str, str]  # kind, part and metric
+_RUNS = (  # the columns that a `PastRun` shows
+    "p.id, p.at, p.job, p.verb, p.version, p.reference, p.target, p.rows, p.value, p.lower, p.upper, p.level, p.kind, "
+    "p.method, p.trust, p.why, p.truth, p.reference_accuracy, p.diagnosis, p.alarms, p.new_alarms, p.exit_code, "
+    "p.repeats, p.options"
 )
-_FIELDS = tuple(one.name for one in fields(PastRun))  # in the order of these columns
 _PARTS = (
-    "kind, part, name, metric, begins, ends, run, rows, value, lower, upper, trust, truth, truth_lower, truth_upper, "
-    "fell"
+    "p.kind, p.part, p.name, p.metric, p.begins, p.ends, p.run, p.rows, p.value, p.lower, p.upper, p.trust, p.truth, "
+    "p.truth_lower, p.truth_upper, p.fell"
 )
+_ALARMS = "p.kind, p.part, p.metric, p.rule, p.amount, p.bound, p.verdict, p.since"
 
 
 def read_history(store: Store, job: str | None = None, last: int | None = None) -> History:
@@ -356,75 +312,49 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
 
 
 def _job(session: Session, name: str, last: int | None) -> Job:
+    def rows(columns: str, rest: str, *values: Cell) -> list[dict[str, Any]]:
+        names = columns.split(", ")
+        cells = [f"CAST({one} AS TEXT)" if one == "p.options" else one for one in names]
+        found = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
+        return [dict(zip((one.removeprefix("p.") for one in names), row, strict=True)) for row in found]
+
     limit = 2**31 if last is None else last
-    rows = session.rows(f"SELECT {_RUNS} FROM oodometer_runs WHERE job = %s ORDER BY id DESC LIMIT %s", name, limit)
-    runs = tuple(_run(row) for row in reversed(rows))
-    cut = session.rows("SELECT cut FROM oodometer_runs WHERE id = %s", runs[-1].number)[0][0]
-    alike = "JOIN oodometer_runs r ON r.id = p.run WHERE r.job = %s AND r.cut = %s AND r.id >= %s"
-    since = runs[0].number
-    columns = ", ".join(f"p.{one.strip()}" for one in _PARTS.split(","))
-    parts = session.rows(f"SELECT {columns} FROM oodometer_parts p {alike} ORDER BY p.run, p.place", name, cut, since)
-    alarms = session.rows(
-        "SELECT p.kind, p.part, p.metric, p.rule, p.amount, p.bound, p.verdict, p.since FROM oodometer_alarms p "
-        f"{alike} ORDER BY p.run",
-        name,
-        cut,
-        since,
-    )
-    return Job(name, runs, _parts_of(parts, _alarms(alarms), {one.number: one for one in runs}))
-
-
-def _run(row: tuple[Any, ...]) -> PastRun:
-    told = dict(zip(_FIELDS, row, strict=True))
-    return PastRun(**{**told, "at": str(moment(row[1])), "options": json.loads(row[23])})
-
-
-_Part = tuple[str, str, str]
-
-
-def _alarms(rows: Iterable[tuple[Any, ...]]) -> dict[_Part, tuple[PastAlarm, ...]]:
-    """Alarms of each part that were ever raised: since when the last one stood, and whether it stands."""
-    found: dict[_Part, dict[tuple[str, float], PastAlarm]] = {}
-    for kind, part, metric, rule, amount, bound, verdict, since in rows:
-        mine = found.setdefault((kind, part, metric), {})
-        key = (str(rule), float(amount))
-        if verdict == "raised":
-            mine[key] = PastAlarm(*key, bound, moment(since), True)
+    newest = rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)
+    runs = {}
+    for row in reversed(newest):
+        row |= {"at": str(moment(row["at"])), "options": json.loads(row["options"]), "number": row.pop("id")}
+        runs[row["number"]] = PastRun(new=row.pop("new_alarms"), **row)
+    first, latest = min(runs), max(runs)
+    cut = session.rows("SELECT cut FROM oodometer_runs WHERE id = %s", latest)[0][0]
+    alike = "p JOIN oodometer_runs r ON r.id = p.run WHERE r.job = %s AND r.cut = %s AND r.id >= %s ORDER BY p.run"
+    # alarms of each part that were ever raised: since when the last one stood, and whether it stands
+    raised: dict[_Part, dict[tuple[str, float], PastAlarm]] = {}
+    for row in rows(_ALARMS, f"oodometer_alarms {alike}", name, cut, first):
+        mine = raised.setdefault((row["kind"], row["part"], row["metric"]), {})
+        key = (str(row["rule"]), float(row["amount"]))
+        if row["verdict"] == "raised":
+            mine[key] = PastAlarm(*key, row["bound"], moment(row["since"]), True)
         elif key in mine:
-            before = mine[key]
-            mine[key] = PastAlarm(*key, before.bound, before.since, False)
-    return {part: tuple(some.values()) for part, some in found.items() if some}
+            mine[key] = replace(mine[key], stands=False)
+    # each part with all that was said of it, in the order of time; repetitions say nothing of their own
+    parts: dict[_Part, PastPart] = {}
+    for row in rows(_PARTS, f"oodometer_parts {alike}, p.place", name, cut, first):
+        kind, part, metric = (row[name] for name in ("kind", "part", "metric"))
+        run, before = runs[row["run"]], parts.get((kind, part, metric))
+        earlier, truth = ((), None) if before is None else (before.seen, before.truth)
+        if earlier and run.repeats is not None and earlier[-1].run == run.repeats:
+            earlier = earlier[:-1]
+        numbers = (row[name] for name in ("rows", "value", "lower", "upper", "trust"))
+        seen = (*earlier, Seen(run.number, run.at, *numbers))
+        if row["truth"] is not None:
+            truth = {"value": row["truth"], "lower": row["truth_lower"], "upper": row["truth_upper"]}
+        alarms = tuple(raised.get((kind, part, metric), {}).values())
+        ends = (row["begins"], row["ends"])
+        parts[kind, part, metric] = PastPart(kind, part, row["name"], metric, *ends, seen, truth, row["fell"], alarms)
 
+    def along(part: PastPart) -> tuple[Any, ...]:
+        """Chunks in the order of their beginning, rows by number; everything else by name."""
+        start = part.start or ""
+        return (part.kind, start.zfill(20) if start.isdigit() else start, part.part, part.metric)
 
-def _parts_of(
-    rows: Iterable[tuple[Any, ...]], alarms: Mapping[_Part, tuple[PastAlarm, ...]], runs: Mapping[int, PastRun]
-) -> tuple[PastPart, ...]:
-    """Each part with all that was said of it, in the order of time; repetitions say nothing of their own."""
-    newest: dict[_Part, tuple[Any, ...]] = {}
-    seen: dict[_Part, list[Seen]] = {}
-    truth: dict[_Part, Mapping[str, float]] = {}
-    for row in rows:
-        kind, part, _, metric, _, _, number, *said = row
-        key, run = (kind, part, metric), runs[number]
-        newest[key] = row
-        if said[5] is not None:
-            truth[key] = {"value": said[5], "lower": said[6], "upper": said[7]}
-        mine = seen.setdefault(key, [])
-        if run.repeats is not None and mine and mine[-1].run == run.repeats:
-            mine.pop()
-        mine.append(Seen(number, run.at, *said[:5]))
-    made = [
-        PastPart(
-            kind, part, newest[key][2], metric, newest[key][4], newest[key][5], tuple(seen[key]), truth.get(key),
-            newest[key][-1], alarms.get(key, ()),
-        )
-        for key in newest
-        for kind, part, metric in (key,)
-    ]  # fmt: skip
-    return tuple(sorted(made, key=_along))
-
-
-def _along(part: PastPart) -> tuple[Any, ...]:
-    """Chunks in the order of their beginning, rows by number; everything else by name."""
-    start = part.start or ""
-    return (part.kind, start.zfill(20) if start.isdigit() else start, part.part, part.metric)
+    return Job(name, tuple(runs.values()), tuple(sorted(parts.values(), key=along)))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import final
 from urllib.parse import quote
 
 from ..errors import InputError
 from ..store.atomic import refuse_links_of_others
 from . import base
-from .base import TABLES, Cell, Session, Store
+from .base import TABLES, Session, Store
 
 # by the type of a column: what no cell of it may be
 _NOT = {
@@ -24,21 +24,19 @@ _NOT = {
     "JSON": "CASE WHEN json_valid(?) THEN json_type(?) ELSE '' END <> 'object'",
 }
 
-
-@final
-class _Session:
-    """Statements on a connection to SQLite."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def rows(self, sql: str, *values: Cell) -> list[tuple[Any, ...]]:
-        """Do a statement and return what it finds."""
-        return self._connection.execute(sql.replace("%s", "?"), values).fetchall()
-
-    def many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
-        """Do a statement once for each row of values."""
-        self._connection.executemany(sql.replace("%s", "?"), rows)
+_WAIT_FOR_IT = "wait until it has ended, or end it, and run again"
+_ERRORS = (  # words of SQLite, what they mean, and what to do
+    (
+        ("locked", "busy"),
+        "locked by another program for {wait:g} s",
+        "wait until it has ended, or end it, and run again",
+    ),
+    (("not a database",), "another kind of file", "choose another path; a new file is made"),
+    (("malformed", "corrupt"), "a damaged one ({said})", "take a copy from before, or choose another path"),
+    (("unable to open",), "no file that can be opened", "choose another path"),
+    (("readonly",), "one that cannot be written", "give yourself the right to write the file and its folder"),
+    (("full",), "a full disk", "free some space"),
+)
 
 
 @final
@@ -64,7 +62,8 @@ class SqliteStore(Store):
     def session(self, *, write: bool) -> Iterator[Session]:
         """A transaction; see `Store.session`."""
         # A reader, too, must be able to take back what a killed writer left half done, where it may.
-        mode = "rwc" if write else "rw" if self._may_write() else "ro"
+        writable = os.access(self._path, os.W_OK) and os.access(self._path.parent, os.W_OK)
+        mode = "rwc" if write else "rw" if writable else "ro"
         if self._path.is_dir():
             raise self._error("a folder", "name a file in it, such as runs.sqlite")
         if self._path.exists() and not self._path.is_file():
@@ -78,16 +77,13 @@ class SqliteStore(Store):
             with closing(sqlite3.connect(address, uri=True, timeout=base.WAIT, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
-                    yield _Session(connection)
+                    yield Session(connection, "?")
                 except BaseException:
                     connection.execute("ROLLBACK")
                     raise
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._told(error) from error
-
-    def _may_write(self) -> bool:
-        return os.access(self._path, os.W_OK) and os.access(self._path.parent, os.W_OK)
 
     def has_table(self, session: Session, name: str) -> bool:
         """Whether there is such a table in the file."""
@@ -106,11 +102,9 @@ class SqliteStore(Store):
                 bad = _NOT[kind].replace("?", name)
                 if name == "id":
                     bad = f"{bad} OR id NOT BETWEEN 1 AND {2**62}"
-                found = (
-                    session.rows(f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1") if name != "result" else []
-                )
-                if found:
-                    raise self.damaged(f"{table}, row {found[0][0]}: {name} is {str(found[0][1])[:60]!r}")
+                if name != "result":
+                    for row, cell in session.rows(f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1"):
+                        raise self.damaged(f"{table}, row {row}: {name} is {str(cell)[:60]!r}")
         if every_page and (said := session.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
             raise self.damaged(" ".join(str(said).split())[:160])
 
@@ -128,19 +122,9 @@ class SqliteStore(Store):
     def _told(self, error: sqlite3.Error) -> InputError:
         """An error of SQLite in our words."""
         said = " ".join(str(error).split())
-        if "locked" in said or "busy" in said:
-            got = f"locked by another program for {base.WAIT:g} s"
-            return self._error(got, "wait until it has ended, or end it, and run again")
-        if "not a database" in said:
-            return self._error("another kind of file", "choose another path; a new file is made")
-        if "malformed" in said or "corrupt" in said:
-            return self._error(f"a damaged one ({said})", "take a copy from before, or choose another path")
-        if "unable to open" in said:
-            return self._error("no file that can be opened", "choose another path")
-        if "readonly" in said:
-            return self._error("one that cannot be written", "give yourself the right to write the file and its folder")
-        if "full" in said:
-            return self._error("a full disk", "free some space")
+        for words, got, remedy in _ERRORS:
+            if any(word in said for word in words):
+                return self._error(got.format(said=said, wait=base.WAIT), remedy)
         return self._error(said[:200], "choose another path")
 
     def _error(self, got: str, remedy: str) -> InputError:
