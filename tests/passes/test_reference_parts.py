@@ -150,7 +150,7 @@ def test_a_fit_reads_new_files_alone_and_gives_the_same_bytes(tmp_path: Path, li
     def both() -> int:
         kept = fit(reference, out=tmp_path / "a.oodo", backtest=None, run_folder=tmp_path / "run")
         fit(reference, out=tmp_path / "b.oodo", backtest=None)
-        assert kept.fitted_.fitted.read[0].sampled
+        assert kept.fitted_.reference.sampled
         assert (tmp_path / "a.oodo").read_bytes() == (tmp_path / "b.oodo").read_bytes()
         found = read_manifest(tmp_path / "run")
         assert found is not None

@@ -551,7 +551,7 @@ def test_a_reference_of_some_rows(tmp_path: Path) -> None:
     path = write(table(900, 1), tmp_path / "reference.parquet")
     made = fit(path, where="site = north", methods=["doc"], backtest=None)
     rows = int((np.asarray(table(900, 1).column("site")) == "north").sum())
-    assert made.fitted_.fitted.counts[0] == rows
+    assert made.fitted_.reference.rows == rows
     assert made.estimate(table(), where="key < 100").target["rows"] == 100
 
 

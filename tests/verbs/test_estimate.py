@@ -29,7 +29,7 @@ UNLABELLED = TARGET.without_labels()
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a hundred rows, so that several of them are merged in every test."""
-    monkeypatch.setattr("oodometer.verbs.estimate.learning.PART_ROWS", 100)
+    monkeypatch.setattr("oodometer.verbs.estimate.run.PART_ROWS", 100)
 
 
 def fields_of(record: Predictions, *names: str, **more: Any) -> Predictions:
@@ -330,7 +330,7 @@ def test_slices_by_class_and_by_group() -> None:
 @pytest.mark.parametrize("parts", [50, 1000])
 def test_a_column_of_identifiers_is_refused(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a target of one part as in one of many."""
-    monkeypatch.setattr("oodometer.verbs.estimate.learning.PART_ROWS", parts)
+    monkeypatch.setattr("oodometer.verbs.estimate.run.PART_ROWS", parts)
     target = fields_of(TARGET, "probabilities", columns={"id": np.arange(400)})
     with pytest.raises(UsageError, match=r"the column 'id' has more than 200 distinct values"):
         estimate(slim(REFERENCE), target, by="id", methods=["ac"])

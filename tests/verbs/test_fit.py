@@ -21,8 +21,8 @@ from oodometer.errors import InputError, OodometerError, UsageError
 from oodometer.persistence import FORMAT
 from oodometer.store import write_predictions
 from oodometer.testing.methods import example_record
-from oodometer.verbs.estimate.recalling import FITTED
-from oodometer.verbs.fitted import contents
+from oodometer.verbs import fitted
+from oodometer.verbs.estimate.learning import FITTED
 from oodometer.verbs.options import Running, TargetOptions
 
 REFERENCE = example_record(300, seed=1)
@@ -133,11 +133,11 @@ def test_columns_are_read_as_in_the_reference(folder: Path) -> None:
 
 def test_a_large_reference_is_kept_as_a_sample(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     direct = estimate(REFERENCE, TARGET, **FEW)
-    monkeypatch.setattr(contents, "_MOST_ROWS", 100)
+    monkeypatch.setattr(fitted, "_MOST_ROWS", 100)
     path = few().save(folder / "sample.oodo")
     found = estimate(path, TARGET)
     assert told(found) == told(direct), "the methods, figures and counts are those of all rows"
-    assert len(Oodometer.load(path).fitted_.fitted.record) == 100
+    assert len(Oodometer.load(path).fitted_.reference.record) == 100
     monkeypatch.undo()
     assert path.stat().st_size < few().save(folder / "whole.oodo").stat().st_size
 

@@ -27,12 +27,11 @@ def fit(given: dict[str, Any], to: Written) -> None:
 
 def show(made: Oodometer, out: str) -> None:
     """What was learnt from how many rows, what was not, and how it is asked."""
-    fitted = made.fitted_.fitted
-    rows, correct = fitted.counts
+    fitted, rows = made.fitted_, made.fitted_.reference.rows
     trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
     output.tell(
         f"Fitted {counted(len(fitted.plan.methods), 'method')} on {counted(rows, 'row')} of {fitted.name}, "
-        f"{percent(correct / rows)} right; {trials}",
+        f"{percent(fitted.reference.correct / rows)} right; {trials}",
         f"Wrote {out} ({Path(out).stat().st_size / 1e6:.1f} MB); ask it: oodometer estimate {out} TARGET",
     )
     if output.verbose():

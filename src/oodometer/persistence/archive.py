@@ -420,7 +420,6 @@ FLOORS = (
     "scores",
     "store.base",
     "store.encoding",
-    "verbs.estimate.reference_figures",
 )
 _OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
 _PLUGIN = "plugin"  # plugin:<kind>:<name>, found in the registry

@@ -18,12 +18,10 @@ from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from .clusters import cluster_column
 from .estimate import estimate
-from .estimate.learning import learn
+from .estimate.learning import learn, reference_figures, told_of_fit
 from .estimate.options import EstimateJob
-from .estimate.recalling import told_of_fit
-from .estimate.reference_figures import reference_figures
 from .features import with_features
-from .fitted import Contents, FittedSource, check_ending
+from .fitted import Fitted, FittedSource, check_ending
 from .opening import executing, opener_for
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
@@ -51,7 +49,7 @@ class Oodometer:
     0.5
     """
 
-    fitted_: Contents
+    fitted_: Fitted
 
     @takes(Learnt)
     def __init__(self, **parameters: Any) -> None:
@@ -70,7 +68,7 @@ class Oodometer:
         try:
             job = EstimateJob.of(Learnt(**self.get_params()), reference=asked.reference, target=None)
             with executing("fit", asked, reference=asked.reference) as execution:
-                self.fitted_ = _contents(replace(job, execution=execution), asked.where)
+                self.fitted_ = _fitted(replace(job, execution=execution), asked.where)
         except OodometerError as error:
             reword(error, _USUAL)
             raise
@@ -100,10 +98,9 @@ class Oodometer:
         A file of another version of oodometer is refused: what was learnt may mean something else there.
         """
         check_ending(path)
-        kept = FittedSource.of(path).contents
-        usual = _USUAL
-        given = {name: value for name, value in kept.options.items() if name in usual}
-        given |= {name: tuple(value) for name, value in given.items() if isinstance(usual[name], tuple)}
+        kept = Fitted.read_file(path)
+        given = {name: value for name, value in kept.options.items() if name in _USUAL}
+        given |= {name: tuple(value) for name, value in given.items() if isinstance(_USUAL[name], tuple)}
         made = cls(**given, prior=kept.prior)
         made.fitted_ = kept
         return made
@@ -129,11 +126,11 @@ class Oodometer:
         """Those of any estimator, for scikit-learn, which asks and is loaded then; nothing else needs it."""
         return sys.modules["sklearn.base"].BaseEstimator().__sklearn_tags__()
 
-    def __fitted_reference__(self) -> Contents:
+    def __fitted_reference__(self) -> Fitted:
         """What was learnt, for verbs that take a reference."""
         return self._check_fitted()
 
-    def _check_fitted(self) -> Contents:
+    def _check_fitted(self) -> Fitted:
         if not hasattr(self, "fitted_"):
             raise UsageError("this Oodometer has not been fitted; call fit(reference) first, or Oodometer.load(path)")
         return self.fitted_
@@ -143,11 +140,11 @@ class Oodometer:
         told = f"{type(self).__name__}({given})"
         if not hasattr(self, "fitted_"):
             return told
-        fitted = self.fitted_.fitted
-        rows, correct = fitted.counts
+        fitted, reference = self.fitted_, self.fitted_.reference
         methods = list(fitted.plan.methods)
         named = ", ".join(methods) if len(methods) <= _FEW else f"{len(methods)} methods"
-        return f"{told}, fitted on {rows} rows of {fitted.name} ({percent(correct / rows)} right): {named}"
+        right = percent(reference.correct / reference.rows)
+        return f"{told}, fitted on {reference.rows} rows of {fitted.name} ({right} right): {named}"
 
 
 _FEW = 3  # methods that a line has room for
@@ -174,7 +171,7 @@ def fit(options: FitOptions) -> Oodometer:
     return made
 
 
-def _contents(options: EstimateJob, where: str | Sequence[str] | None) -> Contents:
+def _fitted(options: EstimateJob, where: str | Sequence[str] | None) -> Fitted:
     """What is learnt from a reference."""
     enter_phase(options.execution.progress, "reading")
     opener = opener_for(options)
@@ -186,9 +183,8 @@ def _contents(options: EstimateJob, where: str | Sequence[str] | None) -> Conten
         cluster_column(source, options.cluster, 0)
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
-    fitted, _ = learn(sources, options)
+    fitted = learn(sources, options)
     fitted.warnings.extend(opener.notes)
-    figures = reference_figures(fitted.plan, fitted.record, options.level)
-    how: dict[str, Any] = {"threshold": options.threshold, "options": told_of_fit(options)}
-    how["mapping"] = opener.mapping or None
-    return Contents(fitted, figures, opener.axes, **how, encoding=sources[0].encoding, prior=shifts)
+    how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": told_of_fit(options)}
+    how |= {"mapping": opener.mapping or None, "threshold": options.threshold, "encoding": sources[0].encoding}
+    return replace(fitted, axes=opener.axes, prior=shifts, **how)

@@ -167,9 +167,9 @@ class Opener:
         """A fitted file in the place of the reference: the target is read as that was, with its renamings."""
         if len(given) > 1:
             raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
-        source = FittedSource.of(given[0])
-        kept = source.contents
-        name, wanted = kept.file or "this Oodometer", kept.options.get("classes")
+        source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
+        kept = source.fitted
+        name, wanted = kept.where, kept.options.get("classes")
         if classes is not None and list(classes) != wanted:
             raise UsageError(f"{name} was fitted with its own class names; leave classes out, or fit again with them")
         if self._threshold not in (None, kept.threshold):

@@ -176,7 +176,7 @@ def _audit(options: AuditJob) -> Audit:
     warnings = [w for w in found.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     biased = None if sampled is None else _selected(sampled, parts, rows)
-    kept = getattr(sources[0], "contents", None)  # of a fitted file
+    kept = getattr(sources[0], "fitted", None)
     cluster = options.cluster or (None if kept is None else kept.options.get("cluster"))
     clustered = None if sampled is None else clustered_labels(sampled, target, cluster, options.level)
     counted = sampled if clustered is None else clustered[0]

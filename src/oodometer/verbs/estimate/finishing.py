@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,25 @@ from ... import plugins
 from ...audits.labels import of_state
 from ...diagnoses import Diagnosis
 from ...errors import InputError
+from ...estimators import Estimator
 from ...headline.alarms import Watched, judge_alarms
 from ...headline.headline import Evidence, make_headline
 from ...headline.natural_headline import (
+    MetricEvidence,
     doubt_of,
     headline_under,
     judges_alone,
+    metric_answers,
     natural_headline,
     signs_of,
     under_assumptions,
 )
-from ...headline.natural_shifts import chance_by_labels, chance_of_fall, judged
+from ...headline.natural_shifts import ShiftSigns, chance_by_labels, chance_of_fall, judged
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
 from ...kernels import one_thread, side_by_side
+from ...passes.metrics import COUNTS, predicted_of
 from ...passes.plan import EstimationPlan, State
 from ...passes.slicing import WHOLE, checked_estimate, in_natural_order, unless_failed
 from ...results import Estimate, Interval, Skipped
@@ -39,38 +44,17 @@ from ...store import Source
 from ..clusters import Design
 from ..features import about_features
 from ..fitted import Fitted
-from .metric_answers import MetricAnswers, check_metrics
+from .learning import confidence_figure
 from .options import EstimateJob
-from .reference_figures import ReferenceFigures
 
-_Headlines = Callable[..., "_Answer"]
-_Parts = Sequence[tuple[Part, "_Answer"]]
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What is said of the target or a part of it.
-
-    headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
-    how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
-    below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
-    (correct, rows, labelled rows), or None; the first two as of independent rows.
-    """
-
-    headline: Headline
-    assumptions: Mapping[str, Assumed]
-    signs: Mapping[str, float]
-    fell: float | None
-    changed: float | None
-    chance: Callable[[float], float | None]
-    metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
-    known: tuple[float, float, int] | None = None
+Chance = Callable[[float], float | None]  # how likely the accuracy lies below a bound
+_ByMetric = Mapping[str, Sequence[Estimate]]
 
 
 def finish(
     fitted: Fitted,
     state: State,
-    figures: Callable[[], ReferenceFigures | None],
+    figures: Callable[[], Mapping[str, Any] | None],
     target: Source,
     options: EstimateJob,
     design: Design,
@@ -80,6 +64,7 @@ def finish(
     ``design``: clusters of both, by which intervals and chances are widened; labelled rows count as fewer ones.
     """
     plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
+    rows, known = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
     estimates, late, diagnosis, by_metric = _answers(plan, whole)
     if diagnosis is not None:
         diagnosis = replace(diagnosis, features=about_features(target))
@@ -87,56 +72,54 @@ def finish(
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    answer_of = _answers_of(fitted, diagnosis, options, design)
-    answer = answer_of(estimates, whole, by_metric, diagnosis)
-    warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, skipped, options, target.name)
-    headline = answer.headline
-    effects, (rows, correct) = design.effects, fitted.counts
-    truth = _truth(whole, level, effects[1])
-    own = (correct / effects[0], rows / effects[0])
-    sliced, cut = _parts(plan, state, options, answer_of, own, design)
-    ((fell, without),) = _falls([answer], options, own)
-    whole_part = Part(
-        {"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics, without
-    )
-    alarms = raised_alarms(
-        options, (whole_part, answer.chance), [(part, one.chance) for part, one in (*sliced, *cut)], correct / rows
-    )
-    warnings = [*fitted.warnings, *warnings_of_metrics]
+    answers = _Answers(fitted, diagnosis, options, design)
+    answer = answers.of(estimates, whole, by_metric, diagnosis)
+    warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
+    headline, truth = answer.headline, answers.truth(whole)
+    parts = answers.parts(state)
+    ((fell, without),) = answers.falls([answer])
+    alarms = None
+    if options.alarm_rules:
+        own = Part({"value": "target"}, rows, headline, (), truth, fell, {}, answer.metrics, without)
+        alarms = _alarms((own, answer), parts, options, answers.accuracy)
     if headline.trust == "none" and len(estimates) > 1:
         warnings.append(headline.why)
     if truth is not None and plan.labels is None:
         warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
     selected = of_state(whole.get("labelled"))
-    if selected is not None and int(whole["truth"]["known"]) < int(whole["truth"]["rows"]):
+    if selected is not None and known < rows:
         warnings.append(
             f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
         )
+    reference, calibrator = fitted.reference, plan.choice.calibrator
+    low, high = clopper_pearson(reference.correct, reference.rows, level)
+    about = {"name": fitted.name, "rows": reference.rows, "accuracy": answers.accuracy, "lower": low, "upper": high}
+    about |= {"level": level, "kind": "exact", "classes": reference.record.num_classes}
     return Estimation(
-        reference=design.about(_about_reference(fitted, level)),
+        reference=design.about(about),
         target={
             "name": target.name,
-            "rows": int(whole["truth"]["rows"]),
-            "labelled": int(whole["truth"]["known"]),
+            "rows": rows,
+            "labelled": known,
             "accuracy": None if truth is None else truth.to_dict(),
         },
         headline=headline,
-        estimates=tuple(design.wide(e, int(whole["truth"]["rows"])) for e in estimates),
+        estimates=tuple(design.wide(e, rows) for e in estimates),
         skipped=tuple(skipped),
         warnings=(*warnings, *design.said()),
         level=level,
         seed=options.seed,
         calibration={
-            "name": None if plan.choice.calibrator is None else plan.choice.calibrator.name,
+            "name": None if calibrator is None else calibrator.name,
             "why": plan.choice.why,
             "scores": plan.choice.scores,
-            "temperature": getattr(plan.choice.calibrator, "temperature", None),
+            "temperature": getattr(calibrator, "temperature", None),
         },
         risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
-        reliability=None if drawn is None else drawn.reliability,
-        confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
-        slices=tuple(part for part, _ in sliced),
-        chunks=tuple(part for part, _ in cut),
+        reliability=None if drawn is None else drawn["reliability"],
+        confidence=None if drawn is None else confidence_figure(drawn, whole["confidence"]["counts"]),
+        slices=tuple(part for part, _ in parts) if plan.every is None else (),
+        chunks=tuple(part for part, _ in parts) if plan.every is not None else (),
         diagnosis=diagnosis,
         backtest=None
         if trials is None
@@ -162,146 +145,38 @@ def none_applies(skipped: Sequence[Skipped], expected: str, target: Source) -> I
     return InputError(expected, got=f"none applies ({reasons})", file=target.name, remedy=remedy)
 
 
-def _about_reference(fitted: Fitted, level: float) -> dict[str, Any]:
-    rows, correct = fitted.counts
-    low, high = clopper_pearson(correct, rows, level)
-    return {
-        "name": fitted.name,
-        "rows": rows,
-        "accuracy": correct / rows,
-        "lower": low,
-        "upper": high,
-        "level": level,
-        "kind": "exact",
-        "classes": fitted.record.num_classes,
-    }
-
-
-def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateJob, design: Design) -> _Headlines:
-    """From estimates and states to what is said; alike for the whole target and its parts."""
-    trials, (rows, correct) = fitted.trials, fitted.counts
-    weighting = None
-    if trials is not None:
-        weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
-    own: dict[str, Any] = {"source": correct / rows, "reference_rows": rows, "effects": design.effects}
-    evidence = Evidence(options.level, weighting, diagnosis=diagnosis, **own)
-    prior, natural_only = options.natural_shifts, options.assume == "natural"
-    outputs = design.reference.outputs, design.target.outputs
-    asked = MetricAnswers(fitted.plan.metrics, prior, options.assume)
-
-    def answer_of(
-        estimates: Sequence[Estimate],
-        states: Mapping[str, Any],
-        by_metric: Mapping[str, Sequence[Estimate]],
-        diagnosis: Diagnosis | None = None,
-        is_chunk: bool = False,
-    ) -> _Answer:
-        statistics = fitted.plan.shift_statistics
-        seen = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
-        # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
-        here = replace(evidence, shift_statistics=seen, diagnosis=None if is_chunk else evidence.diagnosis)
-        still = make_headline(estimates, here)
-        assert still is not None  # there is at least one estimate
-        natural = natural_headline(still, estimates, here, prior)
-        assumptions = under_assumptions(natural, still, estimates, diagnosis)
-        at = int(states["truth"]["rows"])
-        headline = headline_under(options.assume, natural, assumptions)
-        signs = signs_of(still, {e.method: e for e in estimates}, here)
-        error = here.error_of_clusters(headline.value, at)
-        assumed = headline.interval if judges_alone(still) or not natural_only else None
-
-        def chance(bound: float) -> float | None:
-            if still.method == "votes":  # nobody knows how these judges err
-                return None
-            return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source, error)
-
-        fell = chance(correct / rows - options.margin)
-        changed = None
-        if statistics is not None:
-            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs)
-        doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
-        headline = replace(headline, trust="low", why=doubt) if doubt else headline
-        metrics = asked.answers(by_metric, states, here, signs)
-        metrics = {name: replace(one, headline=design.headline(one.headline, at)) for name, one in metrics.items()}
-        headline = design.headline(headline, at)
-        assumptions = {
-            name: one if one.interval is None else replace(one, interval=design.wide(one.interval, at))
-            for name, one in assumptions.items()
-        }
-        known = _known(states, headline, design.effects[1])
-        below = chance if known is None else partial(chance_by_labels, *known[:2])
-        return _Answer(headline, assumptions, seen, fell, changed, below, metrics, known)
-
-    return answer_of
-
-
-def _known(states: Mapping[str, Any], headline: Headline, effect: float) -> tuple[float, float, int] | None:
-    """The labelled rows, see `_Answer`: all, or narrower where nothing shows that they are no random sample."""
-    truth, counts = _truth(states, headline.interval.level, effect), states["truth"]
-    if truth is None:
-        return None
-    correct, known = int(counts["correct"]), int(counts["known"])
-    narrower = truth.upper - truth.lower <= headline.upper - headline.lower
-    some = known == int(counts["rows"]) or (narrower and of_state(states.get("labelled")) is None)
-    return (correct / effect, known / effect, known) if some else None
-
-
-def _falls(
-    answers: Sequence[_Answer], options: EstimateJob, reference: tuple[float, float]
-) -> list[tuple[Fall, Fall | None]]:
-    """Whether the accuracy fell, of parts that are looked at together; where labels decide, by them, and without."""
-    prior, margin = options.natural_shifts, options.margin
-    chances, changes = [a.fell for a in answers], [a.changed for a in answers]
-    alone = options.assume == "natural" and any(judges_alone(a.headline) for a in answers)
-    assume = "judges" if alone else options.assume
-    without = judged(prior, margin, chances, changes, assume)
-    if not any(a.known for a in answers):
-        return [(one, None) for one in without]
-    for i, a in enumerate(answers):
-        if a.known is not None:
-            below = chance_by_labels(*a.known[:2], 0.0, reference)
-            chances[i], changes[i] = chance_by_labels(*a.known[:2], -margin, reference), 2 * min(below, 1 - below)
-    rows = [None if a.known is None else a.known[2] for a in answers]
-    fell = judged(prior, margin, chances, changes, assume, rows)
-    return [(one, None if a.known is None else other) for one, other, a in zip(fell, without, answers, strict=True)]
-
-
 def _answers(
     plan: EstimationPlan, whole: Mapping[str, Any]
-) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, dict[str, list[Estimate]]]:
+) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, _ByMetric]:
     """What the methods and the diagnostician say of the whole target, the heavy methods side by side; and of metrics
     besides the accuracy what the methods say of these.
     """
-    by_metric: dict[str, list[Estimate]] = {}
-    more: list[Skipped] = []
-    heavy = [name for name, method in plan.methods.items() if method.heavy]
-    light = [name for name in plan.methods if name not in heavy]
-    parts = [replace(plan, methods={n: plan.methods[n] for n in names}) for names in ([h] for h in heavy)]
-    parts.append(replace(plan, methods={n: plan.methods[n] for n in light}))
-    jobs: list[Callable[[], Any]] = [partial(_estimates, part, whole) for part in parts]
+    light = {name: method for name, method in plan.methods.items() if not method.heavy}
+    alone = [{name: method} for name, method in plan.methods.items() if method.heavy]
+    jobs: list[Callable[[], Any]] = [partial(_estimates, methods, whole) for methods in (*alone, light)]
     if plan.diagnostician is not None:
         jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
+    by_metric: _ByMetric = {}
+    more: list[Skipped] = []
     # set once for all jobs: who asks inside pays nothing
     with compared_once(), one_thread():
-        found = side_by_side([partial(copy_context().run, job) for job in jobs])
+        results = side_by_side([partial(copy_context().run, job) for job in jobs])
         if plan.metrics is not None:
             by_metric, more = plan.metrics.estimates(whole)
-    diagnosis: Diagnosis | None = None if plan.diagnostician is None else found.pop(0)
+    diagnosis: Diagnosis | None = None if plan.diagnostician is None else results.pop(0)
     place = {method.name: i for i, method in enumerate(plan.methods.values())}
-    estimates = [e for some, _ in found for e in some]
-    late = [s for _, some in found for s in some]
-    estimates.sort(key=lambda e: place.get(e.method, len(place)))
-    late.sort(key=lambda s: list(plan.methods).index(s.method))
+    estimates = sorted((e for some, _ in results for e in some), key=lambda e: place.get(e.method, len(place)))
+    late = sorted((s for _, some in results for s in some), key=lambda s: list(plan.methods).index(s.method))
     late += [s for s in more if s.method not in {one.method for one in late}]
     return estimates, late, diagnosis, by_metric
 
 
 def _estimates(
-    plan: EstimationPlan, states: Mapping[str, Any], lighter: bool = False
+    methods: Mapping[str, Estimator], states: Mapping[str, Any], lighter: bool = False
 ) -> tuple[list[Estimate], list[Skipped]]:
     """What each method says of the states, and which cannot say anything of them."""
     out, skipped = [], []
-    for name, method in plan.methods.items():
+    for name, method in methods.items():
         if name not in states:
             continue  # left out of parts
         try:
@@ -312,122 +187,235 @@ def _estimates(
     return out, skipped
 
 
-def _truth(states: Mapping[str, Any], level: float, effect: float) -> Interval | None:
-    """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
-    known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
-    if not known:
-        return None
-    ends = clopper_pearson(correct / effect, known / effect, level)
-    return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
+@dataclass(frozen=True)
+class _Answer:
+    """What is said of the target or a part of it.
 
-
-def _parts(
-    plan: EstimationPlan,
-    state: State,
-    options: EstimateJob,
-    answer_of: _Headlines,
-    own: tuple[float, float],
-    design: Design,
-) -> tuple[_Parts, _Parts]:
-    """Slices in their natural order, or chunks in order of time or rows."""
-    slices = in_natural_order([k for k in state if k[0] == "by"])
-    chunks = [(k[1], state[k]) for k in sorted(k for k in state if k[0] == "every")]
-    usual = float(np.median([states["truth"]["rows"] for _, states in chunks[:-1]])) if len(chunks) > 1 else 0.0
-    sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
-    fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
-    cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
-    made = partial(_made_parts, plan, options=options, reference=own, design=design)
-    return made(sliced, answer_of=answer_of), made(cut, answer_of=partial(answer_of, is_chunk=True))
-
-
-def _chunk_place(plan: EstimationPlan, number: int, states: Mapping[str, Any], fewest: float) -> Mapping[str, Any]:
-    """What a chunk is called, and where it begins and ends; one of fewer rows than ``fewest`` is not finished yet."""
-    assert plan.every is not None
-    rows, earliest = int(states["truth"]["rows"]), states["first"].time if "first" in states else None
-    return plan.every.place(number, rows, earliest, unfinished=rows < fewest)
-
-
-def _made_parts(
-    plan: EstimationPlan,
-    places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    options: EstimateJob,
-    answer_of: _Headlines,
-    reference: tuple[float, float],
-    design: Design,
-) -> _Parts:
-    """The parts at these places and what is said of them; whether they fell is judged of all together."""
-    said = [_part_estimates(plan, place, states) for place, states in places]
-    metrics = None if plan.metrics is None else plan.metrics.lighter()
-    answers = [
-        answer_of(estimates, states, {} if metrics is None else metrics.estimates(states)[0])
-        for estimates, (_, states) in zip(said, places, strict=True)
-    ]
-    falls = _falls(answers, options, reference)
-    made = (
-        Part(
-            place,
-            int(states["truth"]["rows"]),
-            answer.headline,
-            tuple(design.wide(e, int(states["truth"]["rows"])) for e in estimates),
-            _truth(states, options.level, design.effects[1]),
-            fell,
-            {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
-            answer.metrics,
-            without,
-        )
-        for (place, states), estimates, answer, (fell, without) in zip(places, said, answers, falls, strict=True)
-    )
-    return list(zip(made, answers, strict=True))
-
-
-def _part_estimates(plan: EstimationPlan, place: Mapping[str, Any], states: Mapping[str, Any]) -> list[Estimate]:
-    """What the methods say of a part; `InputError` where none can."""
-    estimates, skipped = _estimates(plan, states, lighter=True)
-    if not estimates:
-        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        named = ", ".join(f"{key} {value}" for key, value in place.items())
-        remedy = "cut the target into larger parts, or ask for more methods"
-        raise InputError(
-            "rows that at least one method can use", got=f"none applies ({reasons})", column=named, remedy=remedy
-        )
-    return estimates
-
-
-Chance = Callable[[float], float | None]  # how likely the accuracy lies below a bound
-
-
-def raised_alarms(
-    options: EstimateJob, whole: tuple[Part, Chance], parts: Sequence[tuple[Part, Chance]], accuracy: float
-) -> Alarms | None:
-    """What the rules say; None where none was asked.
-
-    ``whole`` is the target, judged where it was not cut into ``parts``; ``accuracy`` is that of the reference.
+    headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
+    how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
+    below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
+    (correct, rows, labelled rows), or None; the first two as of independent rows.
     """
-    rules = options.alarm_rules
-    if not rules:
-        return None
+
+    headline: Headline
+    assumptions: Mapping[str, Assumed]
+    signs: Mapping[str, float]
+    fell: float | None
+    changed: float | None
+    chance: Chance
+    metrics: Mapping[str, MetricEstimation]
+    known: tuple[float, float, int] | None
+
+
+class _Answers:
+    """From estimates and states to what is said; alike for the whole target and its parts."""
+
+    def __init__(self, fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateJob, design: Design) -> None:
+        self.plan, self.options, self.design, trials = fitted.plan, options, design, fitted.trials
+        self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
+        self.accuracy = self.correct / self.rows
+        weighting = None
+        if trials is not None:
+            weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
+        own: dict[str, Any] = {"source": self.accuracy, "reference_rows": self.rows, "effects": design.effects}
+        self.evidence = Evidence(options.level, weighting, diagnosis=diagnosis, **own)
+
+    def of(
+        self,
+        estimates: Sequence[Estimate],
+        states: Mapping[str, Any],
+        by_metric: _ByMetric,
+        diagnosis: Diagnosis | None = None,
+    ) -> _Answer:
+        """What is said where the methods say this; a ``diagnosis`` is of the whole target."""
+        options, design, prior = self.options, self.design, self.options.natural_shifts
+        statistics, outputs = self.plan.shift_statistics, (design.reference.outputs, design.target.outputs)
+        seen = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
+        # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
+        kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
+        here = replace(self.evidence, shift_statistics=seen, diagnosis=kind)
+        still = make_headline(estimates, here)
+        assert still is not None  # there is at least one estimate
+        natural = natural_headline(still, estimates, here, prior)
+        assumptions = under_assumptions(natural, still, estimates, diagnosis)
+        rows = int(states["truth"]["rows"])
+        headline = headline_under(options.assume, natural, assumptions)
+        signs = signs_of(still, {e.method: e for e in estimates}, here)
+        error = here.error_of_clusters(headline.value, rows)
+        assumed = headline.interval if judges_alone(still) or options.assume != "natural" else None
+
+        def chance(bound: float) -> float | None:
+            if still.method == "votes":  # nobody knows how these judges err
+                return None
+            return chance_of_fall(prior, signs, self.accuracy - bound, assumed, here.source, error)
+
+        changed = None
+        if statistics is not None:
+            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs)
+        doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
+        headline = replace(headline, trust="low", why=doubt) if doubt else headline
+        metrics = self._metrics(by_metric, states, here, signs)
+        headline = design.headline(headline, rows)
+        assumptions = {
+            name: one if one.interval is None else replace(one, interval=design.wide(one.interval, rows))
+            for name, one in assumptions.items()
+        }
+        # all labelled rows decide, or those that make it narrower where nothing shows that they are no random sample
+        truth, known, below = self.truth(states), None, chance
+        if truth is not None:
+            narrower = truth.upper - truth.lower <= headline.upper - headline.lower
+            correct, labelled = int(states["truth"]["correct"]), int(states["truth"]["known"])
+            if labelled == rows or (narrower and of_state(states.get("labelled")) is None):
+                known = (correct / design.effects[1], labelled / design.effects[1], labelled)
+                below = partial(chance_by_labels, *known[:2])
+        fell = chance(self.accuracy - options.margin)
+        return _Answer(headline, assumptions, seen, fell, changed, below, metrics, known)
+
+    def _metrics(
+        self, by_metric: _ByMetric, states: Mapping[str, Any], evidence: Evidence, signs: ShiftSigns | None
+    ) -> dict[str, MetricEstimation]:
+        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
+        plan, assume, out = self.plan.metrics, self.options.assume, {}
+        if plan is None or COUNTS not in states:
+            return {}
+        # rows of a class that the model does not know are missing from the counts of classes
+        truth = {} if states["truth"]["new"] else plan.truth(states)
+        for metric in plan.metrics:
+            said, reference = by_metric.get(metric.name, ()), plan.reference.get(metric.name)
+            settled = plan.settled(metric, predicted_of(states)) if said else None
+            if settled is not None:  # by the predicted classes: all methods then agree on the value
+                value, why = settled
+                lower, upper = median(e.lower for e in said), median(e.upper for e in said)
+                interval = Interval(value, min(lower, value), max(upper, value), said[0].level, "exact")
+                trust, assumes = "high" if upper - lower < 1 else "none", "nothing: the predicted classes settle it"
+                headline = Headline(interval, "predicted classes", assumes, trust, why)
+                made = MetricEstimation(headline, tuple(said), reference)
+            else:
+                base = metric.base
+                if len(plan.support) == 2 and metric.at not in (None, plan.positive):
+                    # of two classes, the recall of one is the specificity of the other
+                    base = {"recall": "specificity", "specificity": "recall"}.get(base, base)
+                told = MetricEvidence(evidence, signs, reference, metric.bounds, plan.errors.get(metric.name))
+                answers = metric_answers(base, said, told, self.options.natural_shifts, assume)
+                if answers is None:
+                    continue
+                made = MetricEstimation(answers[0], tuple(said), reference, assumptions=answers[1])
+            headline = self.design.headline(made.headline, int(states["truth"]["rows"]))
+            out[metric.name] = replace(made, headline=headline, truth=truth.get(metric.name))
+        return out
+
+    def truth(self, states: Mapping[str, Any]) -> Interval | None:
+        """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
+        known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
+        if not known:
+            return None
+        level, effect = self.options.level, self.design.effects[1]
+        ends = clopper_pearson(correct / effect, known / effect, level)
+        return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
+
+    def falls(self, answers: Sequence[_Answer]) -> list[tuple[Fall, Fall | None]]:
+        """Whether the accuracy fell, of parts looked at together; where labels decide, by them, and without."""
+        prior, margin, assume = self.options.natural_shifts, self.options.margin, self.options.assume
+        chances, changes = [a.fell for a in answers], [a.changed for a in answers]
+        if assume == "natural" and any(judges_alone(a.headline) for a in answers):
+            assume = "judges"
+        without = judged(prior, margin, chances, changes, assume)
+        if not any(a.known for a in answers):
+            return [(one, None) for one in without]
+        reference = (self.correct / self.design.effects[0], self.rows / self.design.effects[0])
+        for i, a in enumerate(answers):
+            if a.known is not None:
+                below = chance_by_labels(*a.known[:2], 0.0, reference)
+                chances[i], changes[i] = chance_by_labels(*a.known[:2], -margin, reference), 2 * min(below, 1 - below)
+        rows = [None if a.known is None else a.known[2] for a in answers]
+        fell = judged(prior, margin, chances, changes, assume, rows)
+        return [(one, None if a.known is None else other) for one, other, a in zip(fell, without, answers, strict=True)]
+
+    def parts(self, state: State) -> list[tuple[Part, _Answer]]:
+        """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
+        plan, design = self.plan, self.design
+        keys = sorted(k for k in state if k[0] == "every") or in_natural_order([k for k in state if k[0] == "by"])
+        rows = [int(state[key]["truth"]["rows"]) for key in keys]
+        usual = float(np.median(rows[:-1])) if len(rows) > 1 else 0.0
+        metrics = None if plan.metrics is None else plan.metrics.lighter()
+        places: list[Mapping[str, Any]] = []
+        said, answers = [], []
+        for (_, value), states, many in zip(keys, (state[key] for key in keys), rows, strict=True):
+            if plan.every is None:
+                place: Mapping[str, Any] = {"by": plan.by, "value": value}
+            else:  # one of few rows at the end is not finished; what was finished keeps its number
+                first, last = states["first"].time if "first" in states else None, len(places) + 1 == len(keys)
+                place = plan.every.place(value, many, first, last and many < usual / 2)
+            estimates, skipped = _estimates(plan.methods, states, lighter=True)
+            if not estimates:
+                raise InputError(
+                    "rows that at least one method can use",
+                    got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
+                    column=", ".join(f"{key} {value}" for key, value in place.items()),
+                    remedy="cut the target into larger parts, or ask for more methods",
+                )
+            places.append(place)
+            said.append(estimates)
+            answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
+        out = []
+        for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
+            signs = {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")}
+            wide, truth = tuple(design.wide(e, rows[i]) for e in said[i]), self.truth(state[keys[i]])
+            part = Part(places[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
+            out.append((part, answer))
+        return out
+
+
+def _metric_warnings(
+    estimation: EstimationPlan,
+    answers: Mapping[str, MetricEstimation],
+    skipped: Sequence[Skipped],
+    options: EstimateJob,
+    target: str | None,
+) -> list[str]:
+    """Warnings about metrics that nothing can be said of, with the reasons that ``skipped`` holds; `InputError` where
+    an alarm is to be judged by one of them, or where all of them want something else than reference rows of a class.
+    """
+    plan = estimation.metrics
+    if plan is None:
+        return []
+    why = {one.method: one.why for one in skipped}
+    missing = [one.name for one in plan.metrics if one.name not in answers]
+    for rule in options.alarm_rules:
+        if rule.metric in missing and rule.metric in why:
+            raise InputError(
+                f"a reference that tells {rule.metric}, which an alarm asks for", got="none", remedy=why[rule.metric]
+            )
+    if missing and not answers and not any(name in why for name in missing):
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
+        raise InputError(
+            f"a target of which {', '.join(missing)} can be estimated",
+            got=f"none ({reasons})",
+            remedy="`roc_auc` and `average_precision` need probabilities, the others predicted classes",
+            file=target,
+        )
+    undefined = "it is undefined, or needs `probabilities`"
+    return [f"{name} cannot be estimated here: {why.get(name, undefined)}" for name in missing]
+
+
+def _alarms(
+    whole: tuple[Part, _Answer], parts: Sequence[tuple[Part, _Answer]], options: EstimateJob, accuracy: float
+) -> Alarms:
+    """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's."""
     kind = "target" if not parts else "slice" if options.by is not None else "chunk"
     references = {"accuracy": accuracy}
-    for name, one in whole[0].metrics.items():
-        if one.reference is not None:
-            references[name] = one.reference.value
-    watched = [_watched(part, chance) for part, chance in parts or [whole]]
-    return judge_alarms(rules, watched, references, kind=kind, when=options.when)
-
-
-def _watched(part: Part, chance: Chance) -> Watched:
-    """The target, a chunk or a slice as alarms see it."""
-    place: dict[str, Any] = {"name": part.name}
-    if "by" in part.place:
-        place |= {"by": part.place["by"], "slice": part.place["value"]}
-    else:
+    references |= {name: one.reference.value for name, one in whole[0].metrics.items() if one.reference is not None}
+    watched = []
+    for part, answer in parts or [whole]:
+        place: dict[str, Any] = {"name": part.name}
+        if "by" in part.place:
+            place |= {"by": part.place["by"], "slice": part.place["value"]}
         place |= {key: part.place[key] for key in ("start", "end") if key in part.place}
-    numbers = {"accuracy": part.headline.interval}
-    truths = {} if part.truth is None else {"accuracy": part.truth}
-    for name, one in part.metrics.items():
-        numbers[name] = one.headline.interval
-        truths |= {} if one.truth is None else {name: one.truth}
-    if part.by_labels:
-        numbers |= truths
-    changed = None if part.fell is None else part.fell.changed
-    return Watched(place, part.rows, numbers, {"accuracy": chance}, changed, truths)
+        numbers = {"accuracy": part.headline.interval} | {n: one.headline.interval for n, one in part.metrics.items()}
+        truths = {"accuracy": part.truth} | {name: one.truth for name, one in part.metrics.items()}
+        known = {name: truth for name, truth in truths.items() if truth is not None}
+        if part.by_labels:
+            numbers |= known
+        changed = None if part.fell is None else part.fell.changed
+        watched.append(Watched(place, part.rows, numbers, {"accuracy": answer.chance}, changed, known))
+    return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=options.when)

@@ -1,119 +1,137 @@
-"""Learning: everything that `estimate` takes from a reference, before or while the target is read."""
+"""Learning: everything that `estimate` takes from a reference, or from a file in which that was kept."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import Any
 
+import numpy as np
+
+from ...arrays import Array
 from ...backtests.run import BacktestOptions, run_backtest
 from ...backtests.trials import LEAST_REFERENCE
-from ...classes import said_of_classes
+from ...calibrators.binned_map import count_verdicts
+from ...classes import ClassNames, said_of_classes
 from ...diagnoses import Diagnostician
+from ...errors import InputError, UsageError
 from ...estimators import SourceAccuracy
-from ...kernels import cores, pool
+from ...estimators.expected_classes import class_metrics_asked, metric_name
+from ...intervals import clopper_pearson
+from ...options import declared, placed
 from ...passes.folding import Execution, enter_phase, hearing_phases
-from ...passes.plan import SPARED, EstimationPlan, batch_rows, decisions_said, fit_plan, quick_methods, rounding
-from ...passes.reference import FEW_ROWS, Reference, check_classes, gather_reference, label_warnings, width
+from ...passes.metrics import MetricsAsked, metric_methods
+from ...passes.plan import (
+    CONFIDENCE_BINS,
+    bins_of_confidence,
+    decisions_said,
+    fit_plan,
+    quick_methods,
+    rounding,
+)
+from ...passes.reference import FEW_ROWS, Reference, check_classes, gather_reference, label_warnings
 from ...predictions import Predictions
 from ...registry import broken
 from ...results import Skipped
 from ...results.backtest import Backtest
-from ...store import Part, Source
+from ...store import Source
 from ..clusters import side_of
 from ..fitted import Fitted
-from .metric_answers import asked_metrics
+from ..opening import positive_class
+from ..options import Learnt
 from .options import EstimateJob
 
-PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
-LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
+FITTED = tuple(placed(Learnt, "fit", "read"))
+"""Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
+
+_OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
+_DEFAULTS: dict[str, Any] = {name: field.default for name, field, _ in declared(Learnt)}
+_LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 _REPEATS = 8  # trials of each family and severity behind a headline
+_HISTOGRAM_BINS = 20
+_RELIABILITY_BINS = 15
 
 
-def learn(
-    sources: Sequence[Source], options: EstimateJob, target: Source | None = None
-) -> tuple[Fitted, Sequence[Part]]:
-    """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
+def learn(sources: Sequence[Source], options: EstimateJob, target: Source | None = None) -> Fitted:
+    """Everything learnt from the reference; ``target`` is what will be asked about, where that is known."""
     reading = options.execution
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
     gathered = [gather_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
-    there = [] if target is None else target.parts(PART_ROWS, options.execution.each)
-    span = there[0].span() if there else None
-    values = (PART_ROWS if span is None else span[1] - span[0]) * width(gathered[0].parts[0][1])
-    kept = options.execution.folder is not None  # then it is not known yet which parts will be read
-    ahead = ReadingAhead([] if kept else there, batch_rows(len(sources[0].classes or ())), values)
-    try:
-        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
-        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
-        check_classes(record, sources[0].name)
-        warnings = _reference_warnings(read, record, target, sources)
-        enter_phase(options.execution.progress, "fitting")
-        asked = asked_metrics(record, sources[0], options)
-        plan, skipped = fit_plan(
-            record,
-            options.methods,
-            level=options.level,
-            seed=options.seed,
-            target_accuracies=options.target_accuracies,
-            calibrator=options.calibrator,
-            diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
-            metrics=asked,
-        )
-        trials = trials_of(record, options) if options.diagnosis else None
-    finally:
-        ahead.stop()
-    parts = there if kept else ahead.parts
-    plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
+    read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+    record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+    rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
+    reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
+    check_classes(record, sources[0].name)
+    warnings = _reference_warnings(reference, target, sources)
+    enter_phase(options.execution.progress, "fitting")
+    plan, skipped = fit_plan(
+        record,
+        options.methods,
+        level=options.level,
+        seed=options.seed,
+        target_accuracies=options.target_accuracies,
+        calibrator=options.calibrator,
+        diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
+        metrics=_asked_metrics(record, sources[0], options),
+    )
+    trials = options.backtest if options.diagnosis else None
+    if trials is not None and not isinstance(trials, Backtest):
+        candidates, cache, trials = quick_methods(options.methods), trials, None
+        if len(candidates) >= _LEAST_CANDIDATES and len(record) >= LEAST_REFERENCE:
+            how = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
+            # a second at most, which no engine is worth that must be started or sent the rows
+            here = Execution(progress=enter_phase(options.execution.progress, "backtest"))
+            trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **how), here)
+    # the source accuracy from all reference rows, also where methods were fitted on a sample of them
+    methods = {
+        name: one.with_counts(correct, rows) if isinstance(one, SourceAccuracy) else one
+        for name, one in plan.methods.items()
+    }
+    plan = replace(plan, methods=methods, argmax=record.is_argmax)
     unmade = [Skipped(*one) for one in broken("estimator").items()] if options.methods is None else []
     own = options.cluster if all(source.holds(str(options.cluster)) for source in sources) else None
-    clusters = side_of(sources, own, sum(r.rows for r in read), options.level, plan.shift_statistics, labelled=True)
-    made = Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade, clusters)
-    return made, parts
+    clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
+    return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, len(record), unmade, clusters)
 
 
-def trials_of(record: Predictions, options: EstimateJob) -> Backtest | None:
-    """What the headline is weighed by, or None."""
-    if options.backtest is None or isinstance(options.backtest, Backtest):
-        return options.backtest
-    candidates = quick_methods(options.methods)
-    if len(candidates) < LEAST_CANDIDATES or len(record) < LEAST_REFERENCE:
+def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) -> MetricsAsked | None:
+    """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
+    if not options.metrics:
         return None
-    asked = BacktestOptions(
-        methods=candidates,
-        repeats=_REPEATS,
-        level=options.level,
-        calibrator=options.calibrator,
-        seed=options.seed,
-        cache=options.backtest,
-    )
-    # a second at most, which no engine is worth that must be started or sent the rows
-    return run_backtest(record, asked, Execution(progress=enter_phase(options.execution.progress, "backtest")))
+    from ...metrics import place_of_class
+    from ...metrics.payoff import Payoff
+
+    classes: ClassNames = record.classes or ()
+    payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
+    metrics = class_metrics_asked(options.metrics, classes, payoff)
+    if not metrics:
+        return None
+    if record.label is None or not record.has_classes or not record.num_classes:
+        raise InputError(
+            f"reference rows with a `label`, which {metrics[0].name} asks for",
+            got="`correct` alone" if record.has("correct") else "none",
+            remedy="add the true class of each row, or leave --metric out",
+            file=source.name,
+        )
+    methods = metric_methods(options.methods)
+    if not methods:
+        able = ", ".join(metric_methods(None))
+        raise UsageError(f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}")
+    positive = positive_class(source, options.positive)
+    return MetricsAsked(metrics, place_of_class(classes, positive) if len(classes) == 2 else 0, methods)
 
 
-def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:
-    """The source accuracy from all reference rows, also where methods were fitted on a sample of them."""
-    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
-    methods = {
-        name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
-        for name, method in plan.methods.items()
-    }
-    return replace(plan, methods=methods)
-
-
-def _reference_warnings(
-    read: Sequence[Reference], record: Predictions, target: Source | None, sources: Sequence[Source]
-) -> list[str]:
+def _reference_warnings(reference: Reference, target: Source | None, sources: Sequence[Source]) -> list[str]:
+    record = reference.record
     warnings: list[str] = []
-    unlabelled = sum(r.unlabelled for r in read)
-    if unlabelled:
-        warnings.append(f"{unlabelled} reference rows have no known truth and were left out")
+    if reference.unlabelled:
+        warnings.append(f"{reference.unlabelled} reference rows have no known truth and were left out")
     warnings += said_of_classes(record.noted, "the reference")
-    if any(r.sampled for r in read):
+    if reference.sampled:
         warnings.append(
-            f"the reference has {sum(r.rows for r in read)} labelled rows; methods were fitted on a seeded sample of "
+            f"the reference has {reference.rows} labelled rows; methods were fitted on a seeded sample of "
             f"{len(record)} of them"
         )
     if record.rounded is not None:
@@ -128,85 +146,140 @@ def _reference_warnings(
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
     warnings += decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
-    if target is not None and target.path is not None and any(_same(s.path, target.path) for s in sources):
-        warnings.append("reference and target are the same file")
+    theirs = None if target is None else target.path
+    if theirs is not None:
+        paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
+        there = [path for path in paths if os.path.exists(path) and os.path.exists(theirs)]
+        if theirs in paths or any(os.path.samefile(path, theirs) for path in there):
+            warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
 
 
-def _same(reference: str | None, target: str) -> bool:
-    """Whether two paths are one place; of patterns, lists and object stores, whether they are written alike."""
-    if reference is None or reference == target:
-        return reference == target
-    return os.path.exists(reference) and os.path.exists(target) and os.path.samefile(reference, target)
+def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
+    """What the page draws of the reference; None where there is no confidence.
 
-
-_MOST_VALUES = 4_000_000  # numbers decoded beforehand, 16 MB of float32
-
-
-@final
-class ReadingAhead:
-    """The parts of a source, the first of which are being read by an idle core until `stop`.
-
-    ``parts`` are as the source gave them to whoever asks for other fields or rows, and to another process. With one
-    core, or one part, nothing is read beforehand.
+    `reliability` is its diagram (15 bins of calibrated confidence, exact intervals), `shares` are those of rows in 20
+    bins of confidence.
     """
-
-    def __init__(self, parts: Sequence[Part], rows: int, values: int) -> None:
-        """``rows`` of a batch, as they will be asked for; ``values`` in a part, about."""
-        self.parts: list[Part] = list(parts)
-        self._thread: ThreadPoolExecutor | None = None
-        self._coming: list[Future[Any]] = []
-        count = min(_MOST_VALUES // max(values, 1), len(self.parts))
-        if cores() == 1 or len(self.parts) < 2 or not count:
-            return
-        self._thread = pool(1)
-        for i in range(count):
-            coming = self._thread.submit(_read, self.parts[i], rows)
-            self._coming.append(coming)
-            self.parts[i] = _Ahead(self.parts[i], rows, coming)
-
-    def stop(self) -> None:
-        """Begin with no further part; the one in work is finished by whoever asks for it first."""
-        for coming in self._coming:
-            coming.cancel()
-        if self._thread is not None:
-            self._thread.shutdown(wait=False)
+    plan, record = fitted.plan, fitted.reference.record
+    if plan.confidence is None:
+        return None
+    calibrated = plan.choice.apply(record)
+    values, cell = bins_of_confidence(plan.confidence, calibrated)
+    counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_BINS)
+    total = np.bincount(cell, weights=values, minlength=CONFIDENCE_BINS)
+    rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
+    full = np.flatnonzero(rows)
+    ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
+    reliability = {
+        "confidence": sums[full] / rows[full],
+        "accuracy": hits[full] / rows[full],
+        "lower": ends[:, 0],
+        "upper": ends[:, 1],
+        "rows": rows[full],
+    }
+    return {"reliability": reliability, "shares": _shares(counts), "score": plan.confidence.name}
 
 
-class _Ahead(Part):
-    """A part whose batches are in memory already, or soon; once it has been read to its end they are let go."""
-
-    def __init__(self, part: Part, rows: int, coming: Future[list[Predictions]]) -> None:
-        self._part, self._rows = part, rows
-        self._coming: Future[list[Predictions]] | None = coming
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = 65_536) -> Iterator[Predictions]:
-        """The batches from memory, with all fields; read anew where others are asked for, or they were let go."""
-        coming = self._coming
-        if coming is None or coming.cancelled() or rows != self._rows:
-            return self._part.batches(fields, rows)
-        asked = None if fields is None else set(fields)
-        there = coming.result()
-        left = set() if asked is None or not there else set(there[0].fields) - asked
-        if not left <= SPARED:  # one of them may stand in for a field that is absent: the source knows
-            return self._part.batches(asked, rows)
-        return self._handed_out(there, left)
-
-    def _handed_out(self, batches: list[Predictions], left: set[str]) -> Iterator[Predictions]:
-        absent: dict[str, Any] = dict.fromkeys(left)
-        for batch in batches:
-            yield replace(batch, **absent) if left else batch
-        self._coming = None
-
-    def __reduce__(self) -> Any:
-        return (_itself, (self._part,))
+def confidence_figure(figures: Mapping[str, Any], target_counts: Array) -> dict[str, Any]:
+    """The histogram of confidence on both sides; the target's counts are those of 60 cells."""
+    edges, target = np.linspace(0, 1, _HISTOGRAM_BINS + 1), _shares(target_counts)
+    return {"edges": edges, "reference": figures["shares"], "target": target, "score": figures["score"]}
 
 
-def _itself(part: Part) -> Part:
-    return part
+def _shares(counts: Array) -> Array:
+    wide = counts.reshape(_HISTOGRAM_BINS, -1).sum(axis=1)
+    return np.asarray(wide / wide.sum())
 
 
-def _read(part: Part, rows: int) -> list[Predictions]:
-    return list(part.batches(rows=rows))
+# ------------------------------------------------------------------------------------------ from a fitted file
+
+
+def told_of_fit(options: EstimateJob) -> dict[str, Any]:
+    """The options that a file is to hold, as plain values."""
+    told: dict[str, Any] = {}
+    for name in FITTED:
+        value = getattr(options, name)
+        told[name] = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+    return told
+
+
+def asked_as_fitted(kept: Fitted, options: EstimateJob) -> EstimateJob:
+    """The options with those of the fit; `UsageError` for one that was given and is another.
+
+    Fewer methods may be asked than were fitted, and the diagnosis and the backtest may be left out.
+    """
+    changes: dict[str, Any] = {}
+    for name in FITTED:
+        if name in _OPENED or name not in kept.options:
+            continue
+        before, now, usual = kept.options[name], getattr(options, name), _DEFAULTS[name]
+        now, usual = list(now) if isinstance(now, tuple) else now, list(usual) if isinstance(usual, tuple) else usual
+        if now == before:
+            continue
+        if now == usual:
+            changes[name] = before
+        elif name == "diagnosis" or (name == "cluster" and before is None and now not in kept.clusters.columns):
+            continue
+        elif name == "methods":
+            known = {*kept.plan.methods, *(one.method for one in kept.skipped)}
+            for unknown in (one for one in now if one not in known):
+                raise UsageError(
+                    f"{kept.where} holds no method {unknown!r}, only {', '.join(kept.plan.methods)}; fit the "
+                    f"reference again with --method {unknown}"
+                )
+        elif name == "metrics":
+            fitted = [] if kept.plan.metrics is None else [one.name for one in kept.plan.metrics.metrics]
+            for unknown in (one for one in now if metric_name(one) not in (*fitted, "accuracy")):
+                had = ", ".join(fitted) or "no metric but the accuracy"
+                raise UsageError(f"{kept.where} was fitted with {had}; fit the reference again with --metric {unknown}")
+        else:
+            told = [", ".join(map(str, one)) if isinstance(one, list) else str(one) for one in (before, now)]
+            raise UsageError(
+                f"{kept.where} was fitted with {name} {told[0]}, got {told[1]}; leave {name} out, or fit the reference "
+                "again with it"
+            )
+    if options.payoff is not None:
+        raise UsageError(f"{kept.where} holds what was fitted with its pay-off; give another one to `oodometer fit`")
+    if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
+        raise UsageError(f"{kept.where} holds its backtest; a folder for backtests is of use to `oodometer fit`")
+    if options.prior is None and kept.prior is not None:
+        changes["prior"] = kept.prior
+    try:
+        return replace(options, **changes)
+    except UsageError as error:
+        raise ValueError(str(error)) from error  # nobody typed it: `faults_of_fitted` names the file
+
+
+def recalled(kept: Fitted, options: EstimateJob) -> Fitted:
+    """What was learnt, cut to the methods that are asked for."""
+    plan, trials, skipped, warnings = kept.plan, kept.trials, list(kept.skipped), list(kept.warnings)
+    wanted = options.methods
+    if wanted is not None and wanted != kept.options.get("methods"):
+        plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
+        skipped = [one for one in skipped if one.method in wanted]
+        trials = _of_methods(trials, quick_methods(wanted))
+        if plan.metrics is not None:
+            plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
+            if plan.metrics is None:
+                warnings.append("none of the methods asked for can estimate the metrics of the fit: they are left out")
+    if plan.metrics is not None and options.metrics:
+        plan = replace(plan, metrics=plan.metrics.only(options.metrics))
+    if not options.diagnosis:
+        plan, trials = replace(plan, shift_statistics=None, diagnostician=None), None
+    if options.backtest is None or isinstance(options.backtest, Backtest):
+        trials = options.backtest
+    return replace(kept, plan=plan, trials=trials, skipped=skipped, warnings=warnings)
+
+
+def _of_methods(trials: Backtest | None, names: Sequence[str]) -> Backtest | None:
+    """The trials as if only these methods had been tried; None where there are too few to weigh."""
+    if trials is None or len(names) < _LEAST_CANDIDATES:
+        return None
+    cut = tuple(
+        replace(trial, estimates={name: one for name, one in trial.estimates.items() if name in names})
+        for trial in trials.trials
+    )
+    return replace(trials, trials=cut)

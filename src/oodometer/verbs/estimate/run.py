@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...kernels import later
 from ...options import verb
 from ...passes.folding import enter_phase
-from ...passes.plan import EstimationPlan, State, batch_rows, check_rule, needed_fields, rounding
+from ...passes.plan import batch_rows, check_rule, needed_fields, rounding
 from ...passes.reference import FIELDS_NEEDED, label_warnings
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
@@ -28,13 +28,11 @@ from ..features import with_features
 from ..fitted import Fitted, FittedSource
 from ..opening import executing, opener_for, with_classes_of_all
 from ..options import EstimateOptions
-from . import learning
 from .finishing import finish, none_applies
-from .learning import learn
+from .learning import asked_as_fitted, learn, recalled, reference_figures
 from .options import EstimateJob
-from .recalling import asked_as_fitted, figures_of, recalled
-from .reference_figures import reference_figures
 
+PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
@@ -70,14 +68,14 @@ def estimated(options: EstimateJob) -> Estimation:
 
 
 def _estimated(options: EstimateJob) -> Estimation:
-    hearer = options.execution.progress
-    enter_phase(hearer, "reading")
+    progress = options.execution.progress
+    enter_phase(progress, "reading")
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes)
     target: Any = opener.target(options.target, options.extra_columns, options.where)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
-    kept = sources[0].contents if isinstance(sources[0], FittedSource) else None
+    kept = sources[0].fitted if isinstance(sources[0], FittedSource) else None
     if kept is not None:
         options = asked_as_fitted(kept, options)
     cluster_column(target, options.cluster, 0, None if kept is None else kept.options.get("cluster"))  # before the work
@@ -87,87 +85,59 @@ def _estimated(options: EstimateJob) -> Estimation:
     truth, said = (None, ()) if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
-    if kept is None:
-        fitted, parts = learn(sources, options, target)
-    else:
-        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS, options.execution.each)
+    fitted = learn(sources, options, target) if kept is None else recalled(kept, options)
     fitted.warnings.extend([*opener.notes, *said])
-    beginning = _first_batch(parts, fitted.plan.rows, target)
-    fitted = _for_target(fitted, target, beginning, truth, options, rows_of(parts) or target.rows)
-    drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
-    figures = later(drawn) if kept is None else partial(figures_of, kept, fitted.plan)
-    enter_phase(hearer, "estimating")
+    parts = target.parts(PART_ROWS, options.execution.each)
+    fitted = _for_target(fitted, target, parts, truth, options)
+    drawn = partial(reference_figures, fitted, options.level)
+    figures = later(drawn) if kept is None else lambda: kept.figures if fitted.plan.confidence is not None else None
+    enter_phase(progress, "estimating")
     state = fitted.plan.read(parts, options.execution, target.name)
-    fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
-    fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
-    enter_phase(hearer, "weighing")
-    rows, there = fitted.counts[0], int(state[WHOLE]["truth"]["rows"])
-    away = side_of([target], options.cluster, there, options.level, fitted.plan.shift_statistics, labelled=False)
-    design = Design(fitted.clusters, away, fitted.counts[1] / rows, rows)
+    whole = state[WHOLE]
+    rows, known, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
+    fitted.plan.check_labels(rows)
+    noted = whole.get("noted", {})
+    if whole["truth"]["new"] > known / 2:
+        raise mostly_new(noted, target.classes, target.path)
+    fitted.warnings.extend(said_of_classes(noted, "the target"))
+    if known:  # its rows are read again only where few are right
+        batches = target.batches(fields=FIELDS_NEEDED)
+        labelled = batches if truth is None else map(fitted.plan.with_labels, batches)
+        fitted.warnings.extend(label_warnings("the labelled target", labelled, correct / known))
+    enter_phase(progress, "weighing")
+    away = side_of([target], options.cluster, rows, options.level, fitted.plan.shift_statistics, labelled=False)
+    reference = fitted.reference
+    design = Design(fitted.clusters, away, reference.correct / reference.rows, reference.rows)
     if options.cluster not in (None, *fitted.clusters.columns) and not fitted.clusters.count:
         fitted.warnings.append(f"{fitted.name} has no column {options.cluster}: its rows are taken as independent")
     return finish(fitted, state, figures, target, options, design)
 
 
-# ------------------------------------------------------------------------------------------ reading
-
-
-def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Predictions:
-    for part in parts:
-        for batch in part.batches(rows=rows):
-            return batch
-    raise InputError("at least one row", got="none", remedy="check what wrote it", file=source.name)
-
-
-def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list[str]:
-    """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
-    whole = state[WHOLE]
-    known, correct, noted = int(whole["truth"]["known"]), int(whole["truth"]["correct"]), whole.get("noted", {})
-    if whole["truth"]["new"] > known / 2:
-        raise mostly_new(noted, target.classes, target.path)
-    batches = target.batches(fields=FIELDS_NEEDED)
-    labelled = batches if plan.labels is None else map(plan.with_labels, batches)
-    said = said_of_classes(noted, "the target")
-    return said + (label_warnings("the labelled target", labelled, correct / known) if known else [])
-
-
-# ------------------------------------------------------------------------------------------ fitting
-
-
 def _for_target(
-    fitted: Fitted,
-    target: Source,
-    beginning: Predictions,
-    truth: Predictions | None,
-    options: EstimateJob,
-    in_all: int | None,
+    fitted: Fitted, target: Source, parts: Sequence[Part], truth: Predictions | None, options: EstimateJob
 ) -> Fitted:
-    """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch, and
-    ``in_all`` its rows, where they are known beforehand.
-    """
-    rows = batch_rows(fitted.record.num_classes)
+    """The plan as this target can feed it, and what was left out."""
+    rows = batch_rows(fitted.reference.record.num_classes)
+    beginning = next((batch for part in parts for batch in part.batches(rows=fitted.plan.rows)), None)
+    if beginning is None:
+        raise InputError("at least one row", got="none", remedy="check what wrote it", file=target.name)
+    in_all = rows_of(parts) or target.rows
     many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
     plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, rows_in_all=many)
     plan = replace(plan, first_row=beginning.first_row)
     check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
-    plan, slow = _without_slow(plan, target.rows, options.methods)
+    # what would take minutes, unless it was asked for by name
+    slow = [
+        Skipped(name, f"takes long on more than {most} target rows; ask for it with --method {name}")
+        for name, most in _SLOW.items()
+        if name in plan.methods and options.methods is None and (target.rows is None or target.rows > most)
+    ]
+    left_out = {s.method for s in slow}
+    plan = replace(plan, methods={n: m for n, m in plan.methods.items() if n not in left_out})
     skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
     if not plan.methods:
         raise none_applies(skipped, "data that at least one method can use", target)
     plan = replace(plan, fields=needed_fields(plan, beginning))
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *said])
-
-
-def _without_slow(
-    plan: EstimationPlan, rows: int | None, methods: Sequence[str] | None
-) -> tuple[EstimationPlan, list[Skipped]]:
-    """Leave out what would take minutes, unless it was asked for by name."""
-    skipped = [
-        Skipped(name, f"takes long on more than {most} target rows; ask for it with --method {name}")
-        for name, most in _SLOW.items()
-        if name in plan.methods and methods is None and (rows is None or rows > most)
-    ]
-    left_out = {s.method for s in skipped}
-    return replace(plan, methods={n: m for n, m in plan.methods.items() if n not in left_out}), skipped
