@@ -15,7 +15,7 @@ import oodometer
 from oodometer import Comparison, Predictions, compare
 from oodometer.errors import InputError, UsageError
 from oodometer.metrics import computation_score, didma, disca, nidma
-from oodometer.verbs.compare import rows as rows_module
+from oodometer.passes import evaluating
 
 ROWS = 3000
 
@@ -293,7 +293,6 @@ def test_another_order() -> None:
 
 
 def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.passes import evaluating
 
     paths = []
     for name, rates in {"a": STEADY, "b": BROAD}.items():
@@ -311,7 +310,7 @@ def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert [row["model"] for row in again] == [row["model"] for row in ranking]
         assert [row["value"] for row in again] == pytest.approx([row["value"] for row in ranking])
         assert [row["p_best"] for row in again] == [row["p_best"] for row in ranking]
-    monkeypatch.setattr(rows_module, "LIMIT", 400)
+    monkeypatch.setattr(evaluating, "LIMIT", 400)
     many = compare(paths)
     assert "too many rows" in many.paired["in_domain"]["why"]
 

@@ -812,3 +812,15 @@ def test_the_same_file_by_two_paths_is_noticed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     found = estimate("a.parquet", str(tmp_path / "a.parquet"), methods=["source"])
     assert "reference and target are the same file" in found.warnings
+
+
+def test_a_file_is_no_place_for_backtests(tmp_path: Path) -> None:
+    """A folder is made where none is; what looks like a file was meant as one."""
+    for place, why in ((tmp_path / "nope.json", "there is no such file or folder"), (tmp_path / "is.json", "a file")):
+        if why == "a file":
+            place.write_text("{}")
+        with pytest.raises(UsageError, match=rf"backtest: expected auto, none or a folder .*json \({why}\); name"):
+            estimate(slim(REFERENCE), slim(UNLABELLED), backtest=place)
+    assert not (tmp_path / "nope.json").exists()
+    estimate(slim(REFERENCE), slim(UNLABELLED), methods=["ac", "doc", "atc"], backtest=tmp_path / "kept")
+    assert (tmp_path / "kept" / "backtests").is_dir()

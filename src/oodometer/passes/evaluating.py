@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -13,14 +13,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import plugins
+from ..arrays import Array
 from ..audits.joining import KEY
 from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
-from ..intervals import check_level, clopper_pearson
+from ..intervals import clopper_pearson
 from ..kernels.hash import mix
 from ..metrics import Accuracy, Metric
 from ..metrics.confusion import Confusion
+from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
 from ..registry import create
 from ..results import Interval, Skipped
@@ -77,54 +79,30 @@ def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) ->
     )
 
 
-@dataclass
 class GroupedClusters:
     """What chance among clusters of rows does to the numbers of an evaluation.
 
     clusters : correctness by cluster. groups : states of the metrics on groups of whole clusters, with their ``rows``.
-    makers : name of a state -> the metric that merges it. rows : all that are labelled.
+    rows : all that are labelled.
     """
 
-    clusters: Clusters
-    groups: Sequence[Mapping[str, Any]]
-    makers: Mapping[str, Metric[Any, Any]]
-    rows: int
-    level: float
-    seed: int
-    _effects: dict[str, float] = field(default_factory=dict)
-
-    @cached_property
-    def effect(self) -> float:
-        """Design effect of the accuracy."""
-        return self.clusters.effect(self.level)
-
-    @cached_property
-    def worth(self) -> float:
-        """Kish's number of groups."""
-        sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
-        return float(sizes.sum() ** 2 / np.square(sizes).sum())
+    def __init__(
+        self, clusters: Clusters, groups: Sequence[Mapping[str, Any]], plan: EvaluationPlan, rows: int
+    ) -> None:
+        self.clusters, self.groups, self.plan, self.rows = clusters, groups, plan, rows
+        self.effect = clusters.effect(plan.level)  # of the accuracy
+        self._effects: dict[str, float] = {}
 
     @cached_property
     def _without(self) -> dict[str, list[Any]]:
         """Name of a state -> the states of all rows but those of each group."""
         out = {}
-        for name, maker in self.makers.items():
+        for name, maker in _makers(self.plan.resampled).items():
             join = partial(merged, maker.name, maker, maker.merge)
             each = [group[name] for group in self.groups]
             ahead, behind = list(accumulate(each[:-1], join)), list(accumulate(each[:0:-1], join))[::-1]
             out[name] = [behind[0], *(join(a, b) for a, b in zip(ahead, behind[1:], strict=False)), ahead[-1]]
         return out
-
-    def _variance(self, metric: Metric[Any, Any], value: float) -> float:
-        """The jackknife's, (G - 1) / G sum_g (value without group g - value)^2; NaN where a group is all there is."""
-        if len(self.groups) < 2 or metric.state_key not in self.makers:
-            return math.nan
-        try:
-            states = self._without[metric.state_key]
-            left = [metric.finish(unless_failed(one), self.level, self.seed).value for one in states]
-        except plugins.FAILURES:
-            return math.nan
-        return float((len(left) - 1) / len(left) * np.square(np.array(left) - value).sum())
 
     def of_clusters(self, metric: Metric[Any, Any], made: Any) -> Any:
         """The number with the interval of clusters, or the curve or table with ends that are as much wider as the
@@ -143,20 +121,29 @@ class GroupedClusters:
         return out
 
     def _of_number(self, metric: Metric[Any, Any], made: N) -> N:
-        value = made.value
+        """By the jackknife, (G - 1) / G sum_g (value without group g - value)^2, where groups can be left out."""
+        value, rows, level, seed = made.value, self.rows, self.plan.level, self.plan.seed
         if metric.name == "accuracy":
-            ends = clustered_share(self.clusters, self.rows, value, self.level)
+            ends = clustered_share(self.clusters, rows, value, level)
             return replace(made, lower=ends[0], upper=ends[1], kind="asymptotic")
-        variance = self._variance(metric, value)
+        try:
+            states = self._without.get(metric.state_key, []) if len(self.groups) > 1 else []
+            left = np.array([metric.finish(unless_failed(one), level, seed).value for one in states])
+        except plugins.FAILURES:
+            left = np.zeros(0)
+        if not len(left):
+            return widened(made, self.effect, metric.bounds)
+        variance = float((len(left) - 1) / len(left) * np.square(left - value).sum())
         if math.isnan(variance):
             return widened(made, self.effect, metric.bounds)
-        clusters = min(self.worth, self.clusters.worth)
+        sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
+        clusters = min(float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth)  # Kish's number of groups
         if made.kind == "exact" and metric.bounds == (0.0, 1.0):
-            rows = effective_rows(self.rows, clusters, value * (1 - value), variance, self.level)
-            low, high = clopper_pearson(value * rows, rows, self.level)
+            worth = effective_rows(rows, clusters, value * (1 - value), variance, level)
+            low, high = clopper_pearson(value * worth, worth, level)
             return replace(made, lower=min(low, made.lower), upper=max(high, made.upper), kind="asymptotic")
-        half = student_quantile(self.level, clusters - 1) * math.sqrt(variance)
-        effect = (2 * half / made.width) ** 2 if variance and made.width else self.rows / clusters
+        half = student_quantile(level, clusters - 1) * math.sqrt(variance)
+        effect = (2 * half / made.width) ** 2 if variance and made.width else rows / clusters
         return widened(made, effect, metric.bounds)
 
     def of_slice(self, metric: Metric[Any, Any], made: N) -> N:
@@ -185,26 +172,33 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
-    """What was asked for: metrics (None: the usual ones), columns to slice by and of clusters, level, seed."""
+class KeptRows:
+    """Labelled rows one by one, in their order; nothing of more than `LIMIT` of them.
 
-    metrics: Sequence[str] | None = None
-    by: str | None = None
-    cluster: str | None = None
-    level: float = 0.95
-    seed: int = 0
-    execution: Execution = field(default_factory=Execution)
+    ``read`` are all rows that were read, ``rows`` the labelled ones. Of each of the ``batches``: values in the order,
+    verdicts, labels by name (None without), places among all rows, and keys of clusters (None without).
+    """
 
-    def __post_init__(self) -> None:
-        check_level(self.level)
+    read: int
+    rows: int
+    batches: tuple[tuple[Any, ...], ...]
+
+    def __add__(self, other: KeptRows) -> KeptRows:
+        read, rows = self.read + other.read, self.rows + other.rows
+        later = (
+            (values, verdicts, truth, places + self.read, keys)
+            for values, verdicts, truth, places, keys in other.batches
+        )
+        return KeptRows(read, rows, () if rows > LIMIT else (*self.batches, *later))
 
 
 @dataclass(frozen=True)
 class EvaluationPlan(Pass):
     """Which metrics to feed; ``sliced`` are those of a slice.
 
-    ``cluster`` is a column whose equal cells mark rows that depend on each other, and ``grouped`` whether the states
-    that intervals of such rows need are made: those of at most `_MOST_GROUPS` groups of whole clusters.
+    ``cluster`` is a column whose equal cells mark rows that depend on each other, ``by_id`` whether it is `id` because
+    nobody named one, and ``grouped`` whether the states that intervals of such rows need are made: those of at most
+    `_MOST_GROUPS` groups of whole clusters. Where there is an ``order``, rows are kept in it (`KeptRows`).
     """
 
     metrics: tuple[Metric[Any, Any], ...]
@@ -214,6 +208,10 @@ class EvaluationPlan(Pass):
     rows: int
     cluster: str | None = None
     grouped: bool = False
+    by_id: bool = False
+    level: float = 0.95
+    seed: int = 0
+    order: RankMetric[Any] | None = None
 
     @cached_property
     def makers(self) -> dict[str, Metric[Any, Any]]:
@@ -226,6 +224,11 @@ class EvaluationPlan(Pass):
         out: State = {WHOLE: {"read": len(batch), "rows": len(known)}}
         if batch.noted:
             out[WHOLE]["noted"] = Counter(batch.noted)
+        keys = None
+        if self.cluster is not None and len(known):
+            keys = cluster_keys(column_of(known, self.cluster), known.first_row)
+        if self.order is not None:
+            out[WHOLE]["kept"] = self._kept(batch, known, keys)
         if not len(known):
             return out
         if batch.rounded is not None:
@@ -239,8 +242,7 @@ class EvaluationPlan(Pass):
             for name, index in zip(names, rows, strict=True):
                 out["by", name] = {"read": len(index), "rows": len(index)}
                 out["by", name] |= _states(self.sliced, known.take(index))
-        if self.cluster is not None:
-            keys = cluster_keys(column_of(known, self.cluster), known.first_row)
+        if keys is not None:
             out[WHOLE]["clusters"] = Clusters.of(keys, known.verdicts)
             if self.grouped:
                 distinct, at = np.unique(keys, return_inverse=True)
@@ -250,6 +252,17 @@ class EvaluationPlan(Pass):
                     index = np.flatnonzero(at == i)
                     out["cluster", group] = {"rows": len(index), **_states(self.resampled, known.take(index))}
         return out
+
+    def _kept(self, batch: Predictions, known: Predictions, keys: Array | None) -> KeptRows:
+        if not len(known):
+            return KeptRows(len(batch), 0, ())
+        assert self.order is not None
+        values, verdicts, _ = self.order.ordering(known)
+        truth = known.label  # by name, so that files which number their classes otherwise agree
+        if truth is not None and known.classes is not None:
+            truth = np.array(known.classes)[truth]
+        places = np.flatnonzero(batch.verdicts >= 0)
+        return KeptRows(len(batch), len(known), ((values, verdicts, truth, places, keys),))
 
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
@@ -291,14 +304,20 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
 
 
 def plan_evaluation(
-    source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions
+    source: Source,
+    chosen: Sequence[Metric[Any, Any]],
+    *,
+    asked: bool = False,
+    by: str | None = None,
+    cluster: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics chosen, and what was left out, with its reason.
 
-    Raises `InputError` where no row can be judged.
+    ``asked``: whether these metrics were named one by one. Raises `InputError` where no row can be judged.
     """
-    asked, by = options.metrics, options.by
-    columns = (by, options.cluster)
+    columns = (by, cluster)
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
     read = {name for alternatives in needs for group in alternatives for name in group}
     orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
@@ -313,17 +332,17 @@ def plan_evaluation(
     for metric in chosen:
         found = guarded(metric.name, metric, partial(_asked, metric, first))
         why = found.why if isinstance(found, Failed) else found
-        if why is None and metric.name == "confusion" and asked is None and first.num_classes > _MOST_CLASSES:
+        if why is None and metric.name == "confusion" and not asked and first.num_classes > _MOST_CLASSES:
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
             used.append(metric)
-        elif asked is not None or not metric.quiet:
+        elif asked or not metric.quiet:
             skipped.append(Skipped(metric.name, why))
-    sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
+    sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
-    cluster = options.cluster or (KEY if KEY in first.columns else None)
-    grouped = options.cluster is not None
-    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, cluster, grouped), skipped
+    by_id = cluster is None and KEY in first.columns
+    about = (KEY if by_id else cluster, cluster is not None, by_id, level, seed)
+    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about), skipped
 
 
 def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
@@ -333,33 +352,26 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
     return metric.why_not(first)
 
 
-def evaluate_source(source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions) -> Evaluation:
-    """Everything that the metrics chosen say of a source, in one pass."""
-    plan, skipped = plan_evaluation(source, chosen, options)
-    parts = source.parts(each=options.execution.each)
-    state = plan.fold(parts, options.execution)
-    if ids_repeat(plan, state):
-        plan = replace(plan, grouped=True)
-        state = plan.fold(parts, options.execution)
-    return finish_evaluation(source, plan, state, skipped, options)
-
-
-def ids_repeat(plan: EvaluationPlan, state: State) -> bool:
-    """Whether a pass that did not look for clusters met ids that stand in several rows, so that it has to go again."""
+def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
+    """The state of all rows in one pass, or in two where ids turn out to stand in several rows, with the plan of that
+    pass.
+    """
+    parts = source.parts(each=execution.each)
+    state = plan.fold(parts, execution)
     seen = state.get(WHOLE, {}).get("clusters")
-    return not plan.grouped and seen is not None and 1 < seen.count < seen.rows
+    if not plan.grouped and seen is not None and 1 < seen.count < seen.rows:
+        plan = replace(plan, grouped=True)
+        state = plan.fold(parts, execution)
+    return plan, state
 
 
-def finish_evaluation(
-    source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped], options: EvaluationOptions
-) -> Evaluation:
+def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped]) -> Evaluation:
     """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
-    skipped, level, seed = list(skipped), options.level, options.seed
     whole = state.get(WHOLE, {"read": 0, "rows": 0})
     if not whole["rows"]:
         raise _no_truth(source)
     clusters = whole.get("clusters") if plan.grouped else None
-    if clusters is not None and clusters.count == 1 and options.cluster is not None:
+    if clusters is not None and clusters.count == 1 and not plan.by_id:
         raise UsageError(
             f"{source.name}: column {plan.cluster} holds one value in all rows; give --cluster a column that tells "
             "several groups of dependent rows apart, or leave it out"
@@ -370,23 +382,22 @@ def finish_evaluation(
     spread = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
-        spread = GroupedClusters(clusters, groups, _makers(plan.resampled), whole["rows"], level, seed)
+        spread = GroupedClusters(clusters, groups, plan, whole["rows"])
+    made, unable = _finished(plan, plan.metrics, whole, None if spread is None else spread.of_clusters)
     found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
     for metric in plan.metrics:
-        try:
-            made = metric.finish(unless_failed(whole[metric.state_key]), level, seed)
-            made = made if spread is None else spread.of_clusters(metric, made)
-            found[metric.gives][metric.name] = checked_metric(metric, made)
-        except plugins.FAILURES as error:
-            skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
+        if metric.name in made:
+            found[metric.gives][metric.name] = made[metric.name]
+    skipped = [*skipped, *unable]
     if not any(found.values()):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
     slices = in_natural_order([key for key in state if key[0] == "by"])
+    of_slice = None if spread is None else spread.of_slice
     warnings = [*_warnings(whole, found["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
     if clusters is not None:
-        warnings.insert(0, clusters_said(clusters, str(plan.cluster), options.cluster is not None))
+        warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
     accuracy = found["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low
         warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
@@ -399,13 +410,30 @@ def finish_evaluation(
         tables=found["table"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
-        level=level,
-        seed=seed,
+        level=plan.level,
+        seed=plan.seed,
         slices=tuple(
-            Slice(str(plan.by), key[1], state[key]["rows"], _numbers(plan.sliced, state[key], options, spread))
+            # why a metric says nothing of a slice stands where the whole is skipped, or is this slice's alone
+            Slice(str(plan.by), key[1], state[key]["rows"], _finished(plan, plan.sliced, state[key], of_slice)[0])
             for key in slices
         ),
     )
+
+
+def _finished(
+    plan: EvaluationPlan, metrics: Sequence[Metric[Any, Any]], states: Mapping[str, Any], change: Any
+) -> tuple[dict[str, Any], list[Skipped]]:
+    """What each metric says of these states, after the ``change`` that clusters make of it, if any; and why others say
+    nothing.
+    """
+    out, skipped = {}, []
+    for metric in metrics:
+        try:
+            made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
+            out[metric.name] = checked_metric(metric, made if change is None else change(metric, made))
+        except plugins.FAILURES as error:
+            skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
+    return out, skipped
 
 
 def _no_truth(source: Source) -> MissingColumnsError:
@@ -415,24 +443,6 @@ def _no_truth(source: Source) -> MissingColumnsError:
         remedy="add the column, or estimate without labels: `oodometer estimate`",
         file=source.name,
     )
-
-
-def _numbers(
-    metrics: Sequence[Metric[Any, Any]],
-    states: Mapping[str, Any],
-    options: EvaluationOptions,
-    spread: GroupedClusters | None,
-) -> dict[str, Interval]:
-    out: dict[str, Interval] = {}
-    for metric in metrics:
-        try:
-            made = metric.finish(unless_failed(states[metric.state_key]), options.level, options.seed)
-            made = made if spread is None else spread.of_slice(metric, made)
-            out[metric.name] = checked_metric(metric, made)
-        except plugins.FAILURES as error:
-            plugins.why_failed(metric.name, metric, error)  # raises what is meant for the user
-            continue  # the reason stands where the whole is skipped, or is this slice's alone
-    return out
 
 
 def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list[str]:

@@ -12,12 +12,12 @@ from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import about_class, ordered_by, with_payoff
 from ..options import verb_of_several
-from ..passes.evaluating import EvaluationOptions, evaluate_source
+from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
 from ..predictions import FIELDS
 from ..registry import broken, create, find, named, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
-from ..store import DecidedSource
+from ..store import DecidedSource, Source
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
@@ -45,9 +45,15 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         raise UsageError("give at least one set of predictions")
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
+    how: dict[str, Any] = {"asked": options.metrics is not None, "level": options.level, "seed": options.seed}
     done = []
+
+    def judged(source: Source) -> Evaluation:
+        metrics, source = about_class(chosen, positive_class(source, positive)), in_name_order(source)
+        plan, skipped = plan_evaluation(source, metrics, by=by, cluster=cluster, **how)
+        return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
+
     with executing("evaluate", options, predictions=sources) as execution:
-        how = EvaluationOptions(options.metrics, by, cluster, options.level, options.seed, execution)
         opener = Opener(renamings(options.mapping, positive))
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:
@@ -58,14 +64,13 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         ]
         opener.check()
         for source, said in joined:
-            asked = about_class(chosen, positive_class(source, positive))
             try:
-                found = evaluate_source(in_name_order(source), asked, how)
+                found = judged(source)
             except NewLabelError:
                 if classes is not None:
                     raise
                 source, said = wrong_where_unseen(source)
-                found = evaluate_source(in_name_order(source), asked, how)
+                found = judged(source)
             notes = (line for line in opener.notes if line.startswith(f"{source.name}: "))
             done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*notes, *said, *found.warnings)))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
@@ -76,18 +81,15 @@ def _chosen(metrics: Sequence[str] | None, score: str | None, payoff: Any) -> tu
     asked = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
     if asked and payoff is not None and "expected_value" not in asked:
         asked.append("expected_value")
-    made = [create("metric", name) for name in asked] or [_made(name) for name in names("metric")]
+    made: list[Any] = [create("metric", name) for name in asked]
+    for name in names("metric") if not asked else ():
+        try:
+            made.append(create("metric", name))
+        except plugins.FAILURES as error:  # a plugin that could not even be made
+            made.append(Skipped(name, plugins.why_failed(name, find("metric", name), error)))
     unable = [one for one in made if isinstance(one, Skipped)]
     if not asked:
         unable += [Skipped(name, why) for name, why in broken("metric").items()]
     chosen = ordered_by([one for one in made if not isinstance(one, Skipped)], score)
     with_payoff(chosen, payoff)
     return chosen, unable
-
-
-def _made(name: str) -> Any:
-    """The metric, or why a plugin could not even be made."""
-    try:
-        return create("metric", name)
-    except plugins.FAILURES as error:
-        return Skipped(name, plugins.why_failed(name, find("metric", name), error))

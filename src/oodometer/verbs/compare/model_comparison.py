@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from statistics import NormalDist
 from typing import Any
 
@@ -16,18 +16,39 @@ from ...arrays import Array
 from ...inference.clusters import Clusters, student_quantile
 from ...intervals import clopper_pearson, normal_quantile
 from ...kernels.incomplete_beta import beta_cdf
+from ...metrics.failure_cases import TAIL, tail_difference
+from ...metrics.ranks import Ranks
 from ...metrics.replicated import REPLICATED, jointly_resampled, replicated
 from ...metrics.resampling import RankBins, interval_of, resampled
 from ...metrics.votes import paired_gap
 from ...registry import find
+from ...results import percent
 from ...results.evaluation import Evaluation
-from .rows import Rows
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
 RANKED = (*REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
+_TAIL = 0.005  # of accuracy, the least that case 1 needs
+_MOST = 20  # sentences about pairs, the surest first
 _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a comparison keeps of the rows of one file: the order's value and the verdict, (sample,), and the truth.
+
+    ranks : the merged state. values, verdicts : None where there are too many rows to keep. truth : labels by name, or
+    None where there are only verdicts. ids : what tells the rows apart, or None. clusters : keys of those that depend
+    on each other, (sample,), or None where rows are independent.
+    """
+
+    ranks: Ranks
+    values: Array | None
+    verdicts: Array | None
+    truth: Array | None
+    ids: Array | None = None
+    clusters: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -113,49 +134,55 @@ def domain_of(
     options: Mapping[str, Any],
 ) -> Domain:
     """A domain with its replicates: the same rows drawn for all models where they were judged on the same rows."""
+    rows = _in_one_order(rows)
     paired, why = _same_rows(rows)
-    curves: list[RankBins]
+    groups = [one.ranks.groups for one in rows]
+    verdicts: tuple[Array, ...] = ()
+    clusters = None
     if paired:
-        kept = [(one.values, one.verdicts) for one in rows]
+        kept = [(one.values, one.verdicts) for one in rows if one.values is not None and one.verdicts is not None]
+        verdicts = tuple(verdict for _, verdict in kept)
         clusters = rows[0].clusters if all(one.clusters is not None for one in rows) else None
-        curves = jointly_resampled(
-            [one.ranks.groups for one in rows],
-            [v for v, _ in kept if v is not None],
-            [v for _, v in kept if v is not None],
-            seed,
-            clusters,
-        )
-        verdicts = tuple(v for _, v in kept if v is not None)
-        return Domain(name, tuple(models), tuple(evaluations), tuple(curves), paired, why, options, verdicts, clusters)
-    curves = [resampled(one.ranks.groups, seed + 1 + i) for i, one in enumerate(rows)]
-    return Domain(name, tuple(models), tuple(evaluations), tuple(curves), paired, why, options)
+        curves = jointly_resampled(groups, [value for value, _ in kept], verdicts, seed, clusters)
+    else:
+        curves = [resampled(one, seed + 1 + i) for i, one in enumerate(groups)]
+    about = (paired, why, options, verdicts, clusters)
+    return Domain(name, tuple(models), tuple(evaluations), tuple(curves), *about)
+
+
+def _in_one_order(rows: Sequence[Rows]) -> list[Rows]:
+    """The rows of all files in the order of the first, where ids tell them apart and all files have the same ones."""
+    if any(one.ids is None or one.values is None for one in rows):
+        return list(rows)
+    first = {name: place for place, name in enumerate(rows[0].ids)}  # type: ignore[arg-type]
+    out = [rows[0]]
+    for one in rows[1:]:
+        assert one.ids is not None
+        if set(one.ids) != set(first):
+            return list(rows)
+        order = np.argsort([first[name] for name in one.ids], kind="stable")
+        columns: Any = {name: value[order] for name, value in vars(one).items() if isinstance(value, np.ndarray)}
+        out.append(replace(one, **columns))
+    return out
 
 
 def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
-    sizes = {one.ranks.rows for one in rows}
-    if len(sizes) > 1:
+    """Whether all files tell of the same rows in the same order, and how that is known."""
+    if len({one.ranks.rows for one in rows}) > 1:
         return False, "the files have different numbers of labelled rows"
     if any(one.values is None for one in rows):
         return False, "there are too many rows to keep them in order"
-    ids = rows[0].ids
+    ids, first = rows[0].ids, rows[0].truth
     if ids is not None and all(one.ids is not None and np.array_equal(ids, one.ids) for one in rows[1:]):
-        return _same_truth(rows)
-    first = rows[0].truth
+        for one in rows[1:]:
+            if first is not None and one.truth is not None and not np.array_equal(first, one.truth):
+                return False, f"the labels of the row {ids[int(np.argmax(first != one.truth))]!r} differ"
+        return True, "the ids are the same"
     if first is None or any(one.truth is None for one in rows):
         return False, "without a label column it cannot be seen that the rows are the same"
     if any(not np.array_equal(first, one.truth) for one in rows[1:]):  # type: ignore[arg-type]
         return False, "the labels differ, so the rows are not the same or not in the same order"
     return True, "the labels are the same, in the same order"
-
-
-def _same_truth(rows: Sequence[Rows]) -> tuple[bool, str]:
-    """Whether files with the same ids agree on the truth of each row."""
-    first = rows[0].truth
-    for one in rows[1:]:
-        if first is not None and one.truth is not None and not np.array_equal(first, one.truth):
-            at = int(np.argmax(first != one.truth))
-            return False, f"the labels of the row {one.ids[at]!r} differ"  # type: ignore[index]
-    return True, "the ids are the same"
 
 
 def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
@@ -199,16 +226,6 @@ def _ranks(values: Array) -> Array:
     return out
 
 
-def prefers(domain: Domain, name: str, i: int, j: int) -> tuple[float, float]:
-    """How much better model i is than j by a metric (its own units, above 0 = better), and the share of replicates."""
-    sign = domain.better(name)
-    values = domain.values(name)
-    draws = domain.draws[name]
-    apart = sign * (draws[:, i] - draws[:, j])
-    share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
-    return float(sign * (values[i] - values[j])), share
-
-
 def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
     """Each two models and metric: difference a - b with its interval, and the share of replicates with a better.
 
@@ -221,7 +238,8 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             difference = float(values[i] - values[j])
             lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
             kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
-            share = prefers(domain, name, i, j)[1]
+            apart = domain.better(name) * (draws[:, i] - draws[:, j])
+            share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
             if name == "accuracy":
                 exact = domain.difference(i, j, level)
                 lower, upper, share = exact["lower"], exact["upper"], exact["share"]
@@ -288,3 +306,177 @@ def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
     prefers_a = domain.better(one) * (first[:, a] - first[:, b]) > 0
     prefers_b = domain.better(other) * (second[:, b] - second[:, a]) > 0
     return float((prefers_a & prefers_b).mean())
+
+
+def findings_of(domain: Domain) -> list[dict[str, Any]]:
+    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model.
+
+    A finding about two models is seen in the sample and in 90 % of the replicates. ``contested`` marks one of DiSCA
+    that coverage at risk speaks against; ``undecided`` the one that sums up where AUC and DiSCA part in the sample
+    alone.
+    """
+    pairs = [
+        finding
+        for a, b in permutations(range(len(domain.models)), 2)
+        if "auc_coverage" in domain.draws and domain.values("auc_coverage")[a] > domain.values("auc_coverage")[b]
+        for finding in (
+            _against(domain, a, b, "disca"),
+            _against(domain, a, b, "coverage_at_risk"),
+            _tail(domain, a, b),
+        )
+        if finding is not None
+    ]
+    pairs.sort(key=lambda finding: -finding["share"])
+    found = [*pairs[:_MOST], *_undecided(domain), *_cases(domain)]
+    return [{**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in found]
+
+
+def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | None:
+    """AUC prefers a, the metric prefers b, in the sample and in most replicates."""
+    if metric not in domain.draws:
+        return None
+    values = domain.values(metric)
+    share = parting(domain, "auc_coverage", metric, a, b)
+    if not values[b] > values[a] or share < SURE:
+        return None
+    one, other = domain.evaluations[a], domain.evaluations[b]
+    area = domain.values("auc_coverage")
+    names = domain.models
+    ahead = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
+    doubt = _doubt(domain, a, b) if metric == "disca" else ""
+    if metric == "disca":
+        judge = "DiSCA" if doubt else "selective answering"
+        say = f"{ahead}, {judge} prefers {names[b]}: "
+        say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
+    else:
+        risk = float(other.metrics[metric].to_dict()["risk"])
+        say = (
+            f"{ahead}, selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
+            f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
+        )
+    return {
+        "name": f"auc_against_{metric}",
+        "domain": domain.name,
+        "models": [names[a], names[b]],
+        "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        metric: [float(values[a]), float(values[b])],
+        "contested": bool(doubt),
+        "sentence": say,
+    }
+
+
+def _undecided(domain: Domain) -> list[dict[str, Any]]:
+    """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
+    if not {"auc_coverage", "disca"} <= set(domain.draws):
+        return []
+    area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
+    apart = [
+        (a, b, parting(domain, "auc_coverage", "disca", a, b))
+        for a, b in permutations(range(len(names)), 2)
+        if area[a] > area[b] and score[b] > score[a]
+    ]
+    unsure = sorted(((a, b, share) for a, b, share in apart if share < SURE), key=lambda one: -one[2])
+    if not unsure:
+        return []
+    a, b, share = unsure[0]
+    if len(unsure) == 1:
+        areas, scores = _precise(area[a], area[b]), _precise(score[b], score[a])
+        say = f"AUC prefers {names[a]} ({areas[0]} against {areas[1]}) and DiSCA {names[b]} ({scores[0]} against "
+        say += f"{scores[1]}), but that may be chance: they part so in {percent(share, 0)} of the replicates"
+    else:
+        say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
+        say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
+        say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
+    told = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
+    involved = sorted({i for a, b, _ in unsure for i in (a, b)})
+    return [
+        {
+            "name": "undecided",
+            "domain": domain.name,
+            "models": [names[i] for i in involved],
+            "share": share,
+            "pairs": told,
+            "undecided": True,
+            "sentence": say,
+        }
+    ]
+
+
+def _doubt(domain: Domain, a: int, b: int) -> str:
+    """What speaks against a preference of DiSCA for b: coverage at risk may side with a."""
+    if "coverage_at_risk" not in domain.draws:
+        return ""
+    covered = domain.values("coverage_at_risk")
+    if not covered[a] > covered[b]:
+        return ""
+    risk = float(domain.evaluations[a].metrics["coverage_at_risk"].to_dict()["risk"])
+    return (
+        f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
+        f"{domain.models[a]} answers {percent(covered[a])} of the rows and {domain.models[b]} {percent(covered[b])}"
+    )
+
+
+def _because(worse: Evaluation, better: Evaluation) -> str:
+    """The terms of DiSCA by which the second model gains, the largest gain first."""
+    p, q = worse.metrics["disca"].to_dict(), better.metrics["disca"].to_dict()
+    reasons = {
+        "first": "its first mistakes come only at lower confidence "
+        f"({_precise(q['a'], p['a'])[0]} against {_precise(q['a'], p['a'])[1]})",
+        "second": f"its accuracy falls below {q['tolerance']:g} only at lower confidence "
+        f"({_precise(q['b'], p['b'])[0]} against {_precise(q['b'], p['b'])[1]})",
+        "third": f"its accuracy rises less as more is answered (penalty {q['penalty']:.3g} against {p['penalty']:.3g})",
+    }
+    gains = {term: q["terms"][term] - p["terms"][term] for term in reasons}
+    total = sum(gain for gain in gains.values() if gain > 0)
+    told = [term for term in sorted(gains, key=lambda t: -gains[t]) if gains[term] > 0.1 * total]
+    return " and ".join(reasons[term] for term in told)
+
+
+def _precise(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart."""
+    for digits in range(2, 12):
+        if f"{one:.{digits}f}" != f"{other:.{digits}f}":
+            break
+    return f"{one:.{digits}f}", f"{other:.{digits}f}"
+
+
+def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
+    """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
+    found = []
+    for one in (domain.evaluations[a], domain.evaluations[b]):
+        curve = one.curves.get("accuracy_coverage")
+        if curve is None:
+            return None
+        early = np.asarray(curve.x) <= TAIL + 1e-9
+        found.append(float(np.asarray(curve.y)[early].mean()))
+    area, drawn = domain.values("auc_coverage"), domain.draws["auc_coverage"]
+    apart = tail_difference(domain.curves[a], domain.curves[b])
+    share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
+    if found[1] - found[0] < _TAIL or share < SURE:
+        return None
+    names = domain.models
+    say = (
+        f"the tail (case 1): AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f}), but over the first "
+        f"{percent(TAIL, 0)} of coverage, where little is answered and little may go wrong, {names[b]} is right "
+        f"{percent(found[1])} of the time and {names[a]} {percent(found[0])}"
+    )
+    return {
+        "name": "tail",
+        "case": 1,
+        "domain": domain.name,
+        "models": [names[a], names[b]],
+        "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        "tail_accuracy": found,
+        "sentence": say,
+    }
+
+
+def _cases(domain: Domain) -> list[dict[str, Any]]:
+    return [
+        {**case, "domain": domain.name, "models": [name], "sentence": f"{name}: {case['sentence']}"}
+        for name, one in zip(domain.models, domain.evaluations, strict=True)
+        for case in one.tables.get("failure_cases", [])
+        if case["seen"]
+    ]

@@ -4,39 +4,118 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...audits.joining import Joined, labelled, wrong_where_unseen
+from ...arrays import Array
+from ...audits.joining import KEY, Joined, labelled, wrong_where_unseen
 from ...classes import NewLabelError
 from ...diagnoses.column_drift import ColumnDrift
-from ...errors import UsageError
-from ...metrics import didma, nidma
-from ...metrics.disca import check_pair_of_weights
+from ...errors import InputError, NotApplicable, UsageError
+from ...inference.clusters import named_repeats
+from ...metrics import Metric, computation_score, didma, nidma, ordered_by
+from ...metrics.disca import check_options, check_pair_of_weights
+from ...metrics.ranks import RankMetric
 from ...options import verb
+from ...passes.evaluating import KeptRows, finish_evaluation, plan_evaluation, read_evaluation
+from ...passes.folding import Execution
 from ...passes.reference import read_reference
+from ...passes.slicing import WHOLE
 from ...predictions import FIELDS
-from ...results import Interval
+from ...registry import create
+from ...results import Interval, percent
 from ...results.columns import ColumnChange
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
 from ...store import Source
-from ..features import with_features
-from ..opening import executing, in_name_order, opener_for, with_classes_of_all
+from ..features import listed, with_features
+from ..opening import executing, in_name_order, opener_for, renamings, with_classes_of_all
 from ..options import CompareOptions
-from .findings import findings_of
-from .model_comparison import Domain, difference_of, disagreements, domain_of, pairs_of, rankings_of
-from .options import CompareJob
-from .rows import Rows, in_one_order, read_rows, row_key
+from .model_comparison import Domain, Rows, difference_of, disagreements, domain_of, findings_of, pairs_of, rankings_of
 
 __all__ = ["Comparison", "compare"]
 
 _TRUTH = "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
+_RISK, _COVERAGE = 0.05, 0.8
+_PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
+
+
+class CompareJob(CompareOptions):
+    """What `compare` was asked and where it works; `UsageError` for options that make no sense together."""
+
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        self.shares()
+        check_pair_of_weights("p and q", self.didma_weights)
+        check_pair_of_weights("u and v", self.nidma_weights)
+        self.computation_scores()
+
+    def computation_scores(self) -> list[float] | None:
+        """The computation score of each model, of its energy or its number of parameters; None where none is given."""
+        if self.energy and self.parameters:
+            raise UsageError("give the models' energy or their parameters, not both: DiDMA takes one")
+        if self.energy:
+            return [computation_score(energy=e) for e in self.energy]
+        if self.parameters:
+            optimal = self.optimal_parameters
+            return [computation_score(parameters=p, optimal_parameters=optimal) for p in self.parameters]
+        if self.optimal_parameters is not None:
+            raise UsageError("an optimal number of parameters needs the parameters of each model")
+        return None
+
+    def shares(self) -> tuple[float, float, float]:
+        """The weights of DiSCA as they are used."""
+        return check_options((self.tolerance,), self.weights, self.grid, self.steps)
+
+    @property
+    def disca(self) -> dict[str, Any]:
+        """Options of DiSCA."""
+        weights = self.shares()
+        return {"tolerance": self.tolerance, "weights": weights, "grid": self.grid, "steps": self.steps}
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Options of the metrics that are read off a curve, of the sample or of a replicate."""
+        return {**self.disca, "risk": _RISK, "coverage": _COVERAGE}
+
+    def metrics(self) -> list[Metric[Any, Any]]:
+        """The metrics of every model, in the order asked for."""
+        required = tuple(self.require)
+        made = [create("metric", name) for name in _PLAIN]
+        made += [
+            create("metric", "disca", **self.disca),
+            create("metric", "coverage_at_risk", risk=_RISK),
+            create("metric", "risk_at_coverage", coverage=_COVERAGE),
+            create("metric", "accuracy_coverage", steps=self.steps),
+            create("metric", "risk_coverage", target_accuracies=required),
+            create("metric", "operating_points", required=required),
+            create("metric", "failure_cases"),
+        ]
+        return ordered_by(made, self.score)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the result tells of them."""
+        return {
+            **self.curve,
+            "require": list(self.require),
+            "threshold": self.threshold,
+            "features": self.features if self.features in (None, "auto") else listed(self.features),
+            "score": self.score,
+            "cluster": self.cluster,
+            "didma_weights": list(self.didma_weights),
+            "nidma_weights": list(self.nidma_weights),
+            "energy_unit": self.energy_unit if self.energy else None,
+            "optimal_parameters": self.optimal_parameters,
+        }
 
 
 @verb(CompareOptions)
@@ -92,15 +171,15 @@ def _read(options: CompareJob, unseen: bool = False) -> Comparison:
     ]
     opener.check()
     try:
-        moved = moved_columns(homes, aways, targets, options)
-        found = _compared(_titles(options.names, homes), homes, aways, targets, options)
+        moved = _moved_columns(homes, aways, targets, options)
+        result = _compared(_titles(options.names, homes), homes, aways, targets, options)
     except NewLabelError:
         if unseen or options.classes is not None:
             raise
         return _read(options, unseen=True)
-    records = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
-    said = dict.fromkeys((*opener.notes, *(line for one in joined for line in one.warnings), *found.warnings))
-    return replace(found, models=records, warnings=tuple(said))
+    records = tuple(replace(one, columns=columns) for one, columns in zip(result.models, moved, strict=True))
+    said = dict.fromkeys((*opener.notes, *(line for one in joined for line in one.warnings), *result.warnings))
+    return replace(result, models=records, warnings=tuple(said))
 
 
 def _compared(
@@ -117,95 +196,108 @@ def _compared(
         if options.progress is not None:
             options.progress(next(done), total)
 
-    domains = [
-        _domain(name, titles, sources, options, tick)
-        for name, sources in (("in_domain", homes), ("out_of_domain", aways))
-        if sources
-    ]
-    curves, more, more_said = [], [], []
-    if targets:
-        from .targets import findings_on_targets, label_free  # the whole of `estimate`, which no other part needs
-
-        for source, unlabelled in zip(homes, targets, strict=True):
-            curve, said = label_free(source, unlabelled, options)
-            curves.append(curve)
-            title = f"{titles[len(curves) - 1]} (target)"
-            more_said += [f"{title}: {line.removeprefix('the target: ')}" for line in said if _TRUTH not in line]
+    domains, warnings = [], []
+    for name, sources in (("in_domain", homes), ("out_of_domain", aways)):
+        if not sources:
+            continue
+        key, read = _row_key(options.key, sources), []
+        for source in sources:
+            read.append(_read_rows(source, options, key))
             tick()
-        more = findings_on_targets(titles, curves)
-    records = _records(domains, curves, options)
-    return Comparison(
-        models=tuple(records),
-        rankings=_rankings(domains, records, curves),
-        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
-        pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
-        difference=difference_of(domains[0], options.level),
-        findings=(*(row for domain in domains for row in findings_of(domain)), *more),
-        paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
-        settings=options.settings,
-        warnings=(*_warnings(domains), *more_said),
-        level=options.level,
-        seed=options.seed,
-    )
-
-
-def _domain(
-    name: str, titles: Sequence[str], sources: Sequence[Source], options: CompareJob, tick: Callable[[], None]
-) -> Domain:
-    """The models on one domain, their files read one by one."""
-    found: list[Evaluation] = []
-    rows: list[Rows] = []
-    key = row_key(options.key, sources)
-    for source in sources:
-        evaluation, kept = read_rows(source, options.metrics(), options, key)
-        found.append(evaluation)
-        rows.append(kept)
+        evaluations, rows = [one for one, _ in read], [one for _, one in read]
+        domains.append(domain_of(name, titles, evaluations, rows, options.seed, options.curve))
+        shown, sizes = name.replace("_", " "), [one.rows for one in evaluations]
+        if len(set(sizes)) > 1:
+            warnings.append(
+                f"{shown}: the models are judged on {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
+                "too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
+                "rows; give each model equally many"
+            )
+    for domain in domains:
+        where = domain.name.replace("_", " ")
+        pairs = zip(titles, domain.evaluations, strict=True)
+        warnings += [f"{title} ({where}): {line}" for title, one in pairs for line in one.warnings]
+    curves: list[dict[str, Any]] = []
+    for title, home, target in zip(titles, homes, targets, strict=False):
+        curve, said = _label_free(home, target, options)
+        curves.append(curve)
+        warnings += [f"{title} (target): {one.removeprefix('the target: ')}" for one in said if _TRUTH not in one]
         tick()
-    return domain_of(name, titles, found, in_one_order(rows), options.seed, options.curve)
-
-
-def _rankings(
-    domains: Sequence[Domain], records: Sequence[ModelRecord], curves: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Domain -> metric -> rows, best first."""
-    titles = [record.name for record in records]
+    records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
     for name in ("didma", "nidma"):
         made = [getattr(record, name) for record in records]
         if all(one is not None for one in made):
             rankings["in_domain"][name] = _ranked(titles, made)
     if curves:
-        rankings["target"] = {
-            key: _ranked(titles, [curve[key] for curve in curves])
-            for key in ("accuracy", "auc_coverage")
-            if all(key in curve for curve in curves)
-        }
-    return rankings
-
-
-def _warnings(domains: Sequence[Domain]) -> tuple[str, ...]:
-    """Warnings of the domains, and those of each model's evaluation."""
-    said = (
-        f"{title} ({domain.name.replace('_', ' ')}): {warning}"
-        for domain in domains
-        for title, one in zip(domain.models, domain.evaluations, strict=True)
-        for warning in one.warnings
+        named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
+        rankings["target"] = {key: _ranked(titles, [curve[key] for curve in curves]) for key in named}
+    findings = [row for domain in domains for row in findings_of(domain)]
+    return Comparison(
+        models=tuple(records),
+        rankings=rankings,
+        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
+        difference=difference_of(domains[0], options.level),
+        findings=(*findings, *_findings_on_targets(titles, curves)),
+        paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
+        settings=options.settings,
+        warnings=tuple(warnings),
+        level=options.level,
+        seed=options.seed,
     )
-    return (*_unequal_rows(domains), *said)
 
 
-def _unequal_rows(domains: Sequence[Domain]) -> tuple[str, ...]:
-    """A warning for each domain in which the models were judged on different numbers of rows."""
-    out = []
-    for domain in domains:
-        rows = [one.rows for one in domain.evaluations]
-        if len(set(rows)) > 1:
-            out.append(
-                f"{domain.name.replace('_', ' ')}: the models are judged on {min(rows):,} to {max(rows):,} rows, and "
-                "DiSCA (DiDMA and NiDMA too) of different numbers of rows do not compare, since a first mistake is met "
-                "sooner among more rows; give each model equally many"
+def _read_rows(source: Source, options: CompareJob, key: str | None) -> tuple[Evaluation, Rows]:
+    """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
+    plan, skipped = plan_evaluation(source, options.metrics(), **how)
+    order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
+    if order is None:
+        why = next(s.why for s in skipped if s.method == "auc_coverage")
+        raise InputError(
+            "something to order the rows by: `confidence` or `probabilities`",
+            got=f"none ({why})",
+            file=source.name,
+            remedy="add it, or name another order with --score",
+        )
+    plan = replace(plan, order=order, fields=tuple(dict.fromkeys((*plan.fields, "label"))))
+    plan, state = read_evaluation(source, plan, options.execution)
+    evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
+    kept: KeptRows = whole["kept"]
+
+    def column(at: int) -> Array | None:
+        pieces = [batch[at] for batch in kept.batches]
+        return np.concatenate(pieces) if pieces and all(one is not None for one in pieces) else None
+
+    values, verdicts, truth, places, keys = map(column, range(5))
+    ids = None
+    if key is not None and places is not None:
+        ids = _ids(source, key, places)
+    return evaluation, Rows(whole[order.state_key], values, verdicts, truth, ids, keys if plan.grouped else None)
+
+
+def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
+    """The column that tells rows apart in all files; `UsageError` where one lacks the one that was named."""
+    if key is None:
+        return KEY if all(source.holds(KEY) for source in sources) else None
+    ours = key.partition("=")[0] if not any(source.holds(key) for source in sources) else key
+    for source in sources:
+        if not source.holds(ours):
+            raise UsageError(
+                f"{source.name}: there is no column {ours} to tell rows apart by; its columns are "
+                f"{', '.join(source.columns[:12])}"
             )
-    return tuple(out)
+    return ours
+
+
+def _ids(source: Source, key: str, rows: Array) -> Array | None:
+    """What tells these rows apart, with their number where ids repeat; None where a cell is empty."""
+    try:
+        ids = source.keys(key).take(rows)
+    except InputError:
+        return None
+    return None if ids.null_count else np.array(named_repeats(ids.to_pylist()), dtype=object)
 
 
 def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
@@ -223,17 +315,20 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
 
 def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob) -> list[ModelRecord]:
     home, away = domains[0], domains[1] if len(domains) > 1 else None
-    scores = options.computation_scores()
-    out = []
+    scores, out = options.computation_scores(), []
     for i, name in enumerate(home.models):
         disaster = spoken = None
         score = home.evaluations[i].metrics.get("disca")
+        other = None if away is None else away.evaluations[i].metrics.get("disca")
         if scores is not None and score is not None:
             ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
-        other = None if away is None else away.evaluations[i].metrics.get("disca")
-        if disaster is not None and other is not None:
-            spoken = _nidma(disaster, other, options.nidma_weights)
+        if disaster is not None and other is not None:  # they come from different rows: deviations add as squares
+            u, v = check_pair_of_weights("u and v", options.nidma_weights)
+            value = nidma(disaster.value, other.value, options.nidma_weights)
+            down = math.hypot(u * (disaster.value - disaster.lower), v * (other.value - other.lower))
+            up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
+            spoken = Interval(value, value - down, value + up, disaster.level, "empirical")
         out.append(
             ModelRecord(
                 name=name,
@@ -250,15 +345,6 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
     return out
 
 
-def _nidma(disaster: Interval, other: Interval, weights: Sequence[float]) -> Interval:
-    """The two come from different rows, so their deviations add as squares."""
-    u, v = check_pair_of_weights("u and v", weights)
-    value = nidma(disaster.value, other.value, weights)
-    down = math.hypot(u * (disaster.value - disaster.lower), v * (other.value - other.lower))
-    up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
-    return Interval(value, value - down, value + up, disaster.level, "empirical")
-
-
 def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, Any]]:
     """Rows of a ranking without replicates, larger first."""
     values = np.array([one.value for one in found])
@@ -270,36 +356,105 @@ def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, 
     ]
 
 
-Moved = dict[str, tuple[ColumnChange, ...]]
-
-
-def moved_columns(
+def _moved_columns(
     homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareJob
-) -> list[Moved]:
+) -> list[dict[str, tuple[ColumnChange, ...]]]:
     """For each model: domain (out_of_domain, target) -> its columns, those that explain most of a change first.
 
     Each model's columns are encoded as learnt on its rows in domain, and held against its accuracy there. Raises
     `UsageError` where there is nothing that they could have moved to, and as `with_features`.
     """
+    out: list[dict[str, tuple[ColumnChange, ...]]] = [{} for _ in homes]
     if options.features is None:
-        return [{} for _ in homes]
+        return out
     if not aways and not targets:
         raise UsageError(
             "--features tell which columns moved from the models' files to others; give --target or --out-of-domain "
             "once for each model, or leave --features out"
         )
-    key = row_key(options.key, homes)
-    found: list[Moved] = [{} for _ in homes]
+    key = _row_key(options.key, homes)
     for domain, others in (("out_of_domain", aways), ("target", targets)):
-        for moved, home, other in zip(found, homes, others, strict=False):
-            moved[domain] = _moved(home, other, options, key)
-    return found
+        for moved, home, other in zip(out, homes, others, strict=False):
+            (near,), far = with_features([home], other, options.features, [key])
+            assert far is not None
+            read = read_reference(near, seed=options.seed).record
+            drift = ColumnDrift(near.users, level=options.level, seed=options.seed).fit(read)
+            state = drift.folded(far.batches(("features",)))
+            moved[domain] = () if state is None else drift.finish(state)
+    return out
 
 
-def _moved(home: Source, other: Source, options: CompareJob, key: str | None) -> tuple[ColumnChange, ...]:
-    (near,), far = with_features([home], other, options.features, [key])
-    assert far is not None
-    read = read_reference(near, seed=options.seed).record
-    drift = ColumnDrift(near.users, level=options.level, seed=options.seed).fit(read)
-    state = drift.folded(far.batches(("features",)))
-    return () if state is None else drift.finish(state)
+def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
+
+    accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
+    without. truth : where the target's rows are labelled after all. by_labels : the truth as an interval where labels
+    decide in the place of the estimate, else None. curve, answers, auc_coverage : of the
+    accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
+    """
+    from ..estimate import estimated  # which no other part needs
+    from ..estimate.options import EstimateJob
+
+    how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
+    asked = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
+    try:
+        found = estimated(asked)
+    except NotApplicable as error:
+        raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
+    head, curve = found.headline, found.risk_coverage
+    out: dict[str, Any] = {
+        "name": target.name,
+        "rows": found.target["rows"],
+        "accuracy": head.interval,
+        "trust": head.trust,
+        "why": head.why,
+        "assumes": head.assumes,
+        "shift": None if found.diagnosis is None else found.diagnosis.kind,
+        "truth": found.target.get("accuracy"),
+        "by_labels": found.truth if found.by_labels else None,
+    }
+    if curve is not None:
+        # the mean over coverages, between the means of the band's ends (wider than a band of the mean)
+        value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
+        mean = Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
+        out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": mean}
+    return out, found.warnings
+
+
+def _findings_on_targets(titles: Sequence[str], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A sentence for each two neighbours in the order: which is ahead, and whether overlapping intervals leave it open.
+
+    Whether two intervals overlap is a rough test: it knows nothing of errors that the two estimates share.
+    """
+    out = []
+    known = all(one["by_labels"] is not None for one in found)
+    of = "by_labels" if known else "accuracy"
+    order = sorted(range(len(found)), key=lambda one: -found[one][of].value)
+    for a, b in pairwise(order):
+        first, second = found[a][of], found[b][of]
+        apart = first.lower > second.upper
+        say = f"on the target {titles[a]} is {'by its labels' if known else 'estimated'} ahead of {titles[b]}, "
+        say += f"{percent(first.value)} against {percent(second.value)}"
+        if not apart:
+            say += ", but their intervals overlap: undecided"
+            say += (
+                "; compare these files themselves, row by row"
+                if known
+                else "; a few labels decide it (`oodometer rank`)"
+            )
+        for one in (a, b):
+            if found[one]["trust"] == "none" and not known:
+                say += f"; the estimate of {titles[one]} deserves no trust"
+        out.append(
+            {
+                "name": "target_order",
+                "domain": "target",
+                "models": [titles[a], titles[b]],
+                "accuracy": [first.value, second.value],
+                "contested": False,
+                "undecided": not apart,
+                "share": None,
+                "sentence": say,
+            }
+        )
+    return out

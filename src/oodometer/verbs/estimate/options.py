@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,14 @@ class EstimateJob(EstimateOptions):
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
+        if isinstance(self.backtest, (str, Path)) and self.backtest != "auto":
+            place = Path(self.backtest)
+            if place.is_file() or (place.suffix and not place.is_dir()):
+                there = "a file" if place.is_file() else "there is no such file or folder"
+                raise UsageError(
+                    f"--backtest: expected auto, none or a folder that keeps backtests, got {place} ({there}); name a "
+                    "folder, which is made where its name has no ending, or leave it out"
+                )
         # refused before the work
         _ = self.chunks, self.alarm_rules, self.when, self.recorder, parse_where(self.where)
         for name in self.methods or ():
