@@ -1,0 +1,265 @@
+"""The verb `audit`: a few labels on the target in, a valid interval out, and whether the label-free one can be true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..audits.believed import Believed
+from ..audits.betting import SampledRows
+from ..audits.joining import KEY, target_key
+from ..audits.judge import judge, refutes
+from ..audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
+from ..audits.proxy import Proxy, choose_proxy
+from ..audits.result import Audit, noticeable, strata
+from ..audits.suggestion import COUNTS, expected_widths, suggest
+from ..audits.worksheet import Worksheet, check_worksheet, write_worksheet
+from ..errors import NotApplicable, UsageError
+from ..headline.natural_headline import with_labels
+from ..headline.natural_shifts import check_margin
+from ..options import verb
+from ..passes.folding import Execution
+from ..passes.reference import label_warnings, read_reference
+from ..predictions import Predictions
+from ..store import refuse_clashes
+from ..store.where import parse_where
+from .clusters import clustered_labels
+from .estimate import estimated
+from .estimate.options import EstimateJob
+from .features import with_features
+from .opening import executing, opener_for, renamings, with_classes_of_all
+from .options import AuditOptions
+
+__all__ = ["Audit", "audit"]
+
+SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
+
+
+class AuditJob(AuditOptions):
+    """What `audit` was asked and where it works; `UsageError` for options that make no sense together."""
+
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        check_margin(self.margin)
+        parse_where(self.where)  # refused before the work
+        if self.suggest < 0:
+            raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
+        if self.suggest_by not in SUGGEST_BY:
+            raise UsageError(f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}")
+        if self.out is not None and not self.suggest:
+            raise UsageError("an output file is for suggested rows: say how many with --suggest")
+        if self.out is not None:
+            check_worksheet(self.out, self.key)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The pass: f, predicted classes and verdicts of the batches of a part, in their order."""
+
+    proxy: Proxy
+
+    def __call__(self, part: Any) -> tuple[list[Array], list[Array], list[Array]]:
+        scores: list[Array] = []
+        classes: list[Array] = []
+        truths: list[Array] = []
+        for batch in part.batches():
+            scores.append(self.proxy(batch))
+            try:
+                classes.append(batch.predicted)
+                truths.append(batch.verdicts)
+            except NotApplicable:  # neither classes nor probabilities
+                unknown = np.full(len(batch), -1, dtype=np.int8)
+                truths.append(unknown if batch.correct is None else batch.correct)
+        return scores, classes, truths
+
+
+_REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
+
+
+@verb(AuditOptions)
+def audit(options: AuditOptions) -> Audit:
+    """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
+
+    The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
+    ``level`` if the labelled rows were sampled as said. Beside it stands what to believe if the shift is like public
+    ones (`believed`, of kind "empirical"), which is narrower and promises less. Raises `InputError` for labels that do
+    not fit the target, `UsageError` for a call that makes no sense. Source: Waudby-Smith and Ramdas (2024);
+    Angelopoulos, Duchi and Zrnic (2023).
+
+    >>> p = [[0.6 + i / 300, 0.4 - i / 300] for i in range(100)]
+    >>> few = {"row": list(range(0, 100, 10)), "label": [1] * 10}
+    >>> reference = {"probabilities": p, "label": [0, 1, 0, 0] * 25}
+    >>> found = audit(reference, {"probabilities": p}, labels=few, methods=["ac"])
+    >>> found.labels, found.refuted, found.estimate.upper < 0.4
+    (10, True, True)
+    """
+    job = AuditJob.of(options)
+    refuse_clashes({"out": job.out}, flat((job.reference, job.target, job.labels)))
+    with executing("audit", job, reference=job.reference, target=job.target) as execution:
+        return with_classes_of_all(
+            lambda classes: _audit(replace(job, execution=execution, classes=classes)),
+            [job.reference, job.target], opener_for(job), job.classes,
+        )  # fmt: skip
+
+
+def _audit(options: AuditJob) -> Audit:
+    level, seed = options.level, options.seed
+    opener = opener_for(options)
+    sources = opener.references(options.reference, options.classes)
+    target = opener.target(options.target, where=options.where)
+    if target.where and options.out is not None and options.key is None and not target.holds(KEY):
+        raise UsageError(
+            "rows that are suggested beside --where are known by a key, since others were left out; name it with --key"
+        )
+    given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
+    told = [open_labels(data, opener.target) for data in given if data is not None]
+    opener.check()
+    quiet = options.execution.heard_by(None)
+    read = Predictions.concat([read_reference(s, execution=quiet, seed=seed).record for s in sources])
+    judges = None
+    if "votes" in target.fields:
+        first = next(iter(target.batches(["votes"], rows=1)), None)
+        judges = None if first is None or first.votes is None else len(first.votes)
+    proxy = choose_proxy(read, target.fields, judges, seed)
+    slope = proxy.slope
+    scores, classes, truths = quiet.fold(
+        _Rows(proxy), target.parts(each=quiet.each), lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+    )
+    score, correct = np.concatenate(scores), np.concatenate(truths)
+    predicted = np.concatenate(classes) if len(classes) == len(scores) else None  # none where some batch tells no class
+    parts = [read_labels(source, target, predicted, len(score), options.key) for source in told]
+    if not told and (correct >= 0).any():
+        absent = np.full(len(score), np.nan)
+        parts = [LabelledRows(target.name, np.arange(len(score)), correct, absent, absent)]
+    if not parts and not options.suggest:
+        raise UsageError(
+            "there are no labels: give --labels FILE, or ask which rows to label with --suggest N --out FILE"
+        )
+    sampled = collect(parts, score, seed) if parts else None
+    # faults of the labels have been told by now, before the work that takes long
+    homes, away = with_features(sources, target, options.features, [options.key])
+    how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "execution")}
+    estimation = estimated(EstimateJob(homes, away, **how))
+    headline = estimation.headline
+    warnings = [w for w in estimation.warnings if "the target holds labels" not in w and "do not decide" not in w]
+    warnings += [*opener.notes, *(line for part in parts for line in part.said)]
+    about: dict[str, Any] = {"labels": 0, "intervals": ()}
+    about |= dict.fromkeys(("estimate", "label_only", "effective_labels", "p_value"))
+    believed = with_labels(estimation, None, score, margin=options.margin)
+    today, biased = headline.interval, None
+    if sampled is not None:
+        biased = _selected(sampled, parts, score, predicted)
+        kept = getattr(sources[0], "fitted", None)
+        cluster = options.cluster or (None if kept is None else kept.options.get("cluster"))
+        clustered = clustered_labels(sampled, target, cluster, level)
+        counted = sampled if clustered is None else clustered[0]
+        claim = (headline.interval.lower, headline.interval.upper)
+        power = None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
+        judgement = judge(counted, score, slope, level, seed)
+        about |= {"p_value": refutes(counted, score, slope, *claim, level), "noticeable": power}
+        about |= {"labels": len(sampled), "correct": int(sampled.correct.sum()), "weighted": sampled.weighted}
+        if clustered is not None:
+            worth, audited, line = clustered
+            warnings.append(line)
+            judgement = replace(judgement, estimate=audited, label_only=audited, intervals=(audited,))
+            judgement = replace(judgement, effective_labels=float(len(worth)))
+        believed = with_labels(estimation, counted, score, margin=options.margin)
+        if biased is not None:
+            warnings.append(
+                f"the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact: {biased}"
+            )
+            judgement = judgement.conditional("the labelled rows stand for all rows, which a test speaks against")
+            believed = Believed(None, why="the labelled rows are no random sample of the target")
+        names = ("estimate", "label_only", "intervals", "effective_labels")
+        about |= {name: getattr(judgement, name) for name in names}
+        today = judgement.estimate.interval
+        warnings += judgement.warnings
+        labels = [part for part in parts if part.label is not None]
+        if told and predicted is not None and labels:  # of the target's own labels the estimate has spoken
+            rows = np.concatenate([part.row for part in labels])
+            truth = np.concatenate([np.asarray(part.label) for part in labels])
+            record = Predictions(len(rows), target.classes, label=truth, prediction=predicted[rows])
+            warnings += label_warnings("the audited rows", [record], record.accuracy)
+    suggestion = None
+    if options.suggest:
+        done = [part.row[part.correct >= 0] for part in parts]
+        labelled = np.unique(np.concatenate(done)) if done else None
+        share = 1.0 if options.suggest_by == "random" else None
+        suggestion = suggest(score, slope, options.suggest, level, labelled=labelled, share=share, seed=seed)
+        if options.out is not None:
+            sheet = Worksheet.of(suggestion, target, predicted=predicted, key=target_key(options.key, target))
+            write_worksheet(sheet, options.out, title=Path(target.name).name)
+    expected = None
+    if options.expected_widths:
+        # planned for half a hit among one label more, so that no errors among few labels do not promise a point
+        many = about["labels"]
+        accuracy = today.value if not many else (many * today.value + 0.5) / (many + 1)
+        counts = (*COUNTS, many) if many <= COUNTS[-1] else COUNTS
+        ends = {"accuracy": accuracy, "lower": today.lower, "upper": today.upper}
+        expected = expected_widths(score, slope, level, **ends, labels=counts, seed=seed)
+    none = np.zeros(0, dtype=np.int64)
+    row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
+    # the share of a label's variance that is taken away, 1 - var(Y - slope f) / var(Y), where Y is 1 with chance f
+    mean = float(score.mean())
+    second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
+    whole = mean * (1 - mean)
+    return Audit(
+        **about,
+        rows=len(score),
+        headline=headline,
+        level=level,
+        seed=seed,
+        warnings=tuple(warnings),
+        suggestion=suggestion,
+        suggest_by=options.suggest_by,
+        reference={k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference},
+        target={"name": target.name},
+        slope=slope,
+        proxy=proxy.name,
+        explained=1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0,
+        strata=strata(score, row, right, None if suggestion is None else suggestion.row),
+        expected_widths=expected,
+        not_random=biased,
+        believed=believed,
+    )
+
+
+def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:
+    """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled."""
+    chosen = sampled.row[sampled.share >= 1]
+    known = np.zeros(len(score), dtype=bool)
+    known[chosen] = True
+    others = ~known
+    others[sampled.row] = False
+    if not others.any():
+        return None
+    cell = np.unique(score, return_inverse=True)[1]
+    said = cell * 0 if predicted is None else predicted
+    labels = [part.label[np.isin(part.row, chosen)] for part in parts if part.label is not None]
+    label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
+    counts = [
+        np.stack([np.bincount(codes[one], minlength=int(codes.max()) + 1) for one in (known, others)])
+        for codes in (cell, np.maximum(said, 0))
+    ]
+    classes = max(int(label.max(initial=0)) + 1, counts[1].shape[1])
+    said_of = np.pad(counts[1], ((0, 0), (0, classes - counts[1].shape[1])))
+    return unlike(counts[0], said_of, np.bincount(label[label >= 0], minlength=classes))
+
+
+def flat(given: Any) -> list[Any]:
+    """Everything in a nest of lists, in order.
+
+    >>> flat(("a", ["b", ("c",)]))
+    ['a', 'b', 'c']
+    """
+    if isinstance(given, (list, tuple)):
+        return [one for some in given for one in flat(some)]
+    return [given]
