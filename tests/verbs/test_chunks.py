@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oodometer import estimate
 from oodometer.errors import UsageError
-from oodometer.passes.slicing import CALENDAR, CalendarChunks, RowChunks, in_natural_order, parse_chunks
+from oodometer.passes.slicing import CALENDAR, RowChunks, TimeChunks, in_natural_order, parse_chunks
 from oodometer.testing import example_record
 
 REFERENCE = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
@@ -36,7 +36,7 @@ def at(*times: str) -> dict[str, Any]:
 def test_every_time_lies_in_its_unit_of_the_calendar(seconds: list[int], unit: str) -> None:
     """Against the calendar of the standard library."""
     times = np.array(seconds, dtype="datetime64[s]").astype("datetime64[us]")
-    cut = CalendarChunks(unit)
+    cut = TimeChunks(unit)
     for time, number in zip(times, cut.at(times).tolist(), strict=True):
         assert cut.begins(number) <= time < cut.begins(number + 1)
         first, day = cut.begins(number).item(), time.item()

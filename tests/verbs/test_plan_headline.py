@@ -21,7 +21,7 @@ from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.headline.headline import Evidence, make_headline
 from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, merge_states
 from oodometer.passes.reference import read_reference
-from oodometer.passes.slicing import WHOLE, DurationChunks, column_of, parse_chunks
+from oodometer.passes.slicing import WHOLE, TimeChunks, column_of, parse_chunks
 from oodometer.registry import create
 from oodometer.results import Estimate
 from oodometer.scores import natural_confidence
@@ -60,7 +60,7 @@ def same_state(a: Any, b: Any) -> None:
     [("1s", 1), ("90m", 5400), ("12h", 43_200), ("7d", 604_800), (" 2 w ", 1_209_600), ("007d", 604_800)],
 )
 def test_durations(text: str, seconds: int) -> None:
-    assert parse_chunks(text) == DurationChunks(seconds)
+    assert parse_chunks(text) == TimeChunks(seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
     """Weeks run from Monday to Monday, before 1970 too; the same row is in the same chunk whatever the batch."""
     days = np.datetime64("2026-01-05", "D") + np.arange(14)  # a Monday
     record = target(14, time=days)
-    cut = DurationChunks(604_800)
+    cut = TimeChunks(seconds=604_800)
     weeks = [key for key in plan(every=cut).summarize(record) if key[0] == "every"]
     assert [str(cut.begins(number))[:10] for _, number in weeks] == ["2026-01-05", "2026-01-12"]
     old = target(2, time=np.array(["1969-12-28T23:59:59", "1969-12-29T00:00:00"], dtype="datetime64[us]"))
@@ -243,7 +243,7 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
 )
 def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
     time = np.array(seconds, dtype="datetime64[s]")
-    made = plan(every=(cut := DurationChunks(every)))
+    made = plan(every=(cut := TimeChunks(seconds=every)))
     state = made.summarize(target(len(seconds), time=time))
     counted = 0
     for key in state:
@@ -258,7 +258,7 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 def test_chunks_need_times() -> None:
     with pytest.raises(UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"):
-        plan(every=DurationChunks(60)).summarize(target())
+        plan(every=TimeChunks(seconds=60)).summarize(target())
 
 
 # ------------------------------------------------------------------------------------------ labels

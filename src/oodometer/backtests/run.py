@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -104,26 +104,6 @@ def tasks_of(keys: Iterable[Key]) -> list[TrialTask]:
     return [TrialTask(own[at : at + A_TASK]) for own in groups for at in range(0, len(own), A_TASK)]
 
 
-def fold_trials(
-    work: TrialWork, tasks: Sequence[TrialTask], execution: Execution, keep: Callable[[Done], None]
-) -> Done:
-    """What became of all tasks, wherever they run; ``keep`` is given what is finished as it arrives."""
-    first = True
-
-    def merge(a: Done, b: Done) -> Done:
-        nonlocal first
-        if first:
-            keep(a)
-        first = False
-        keep(b)
-        return {name: [*a[name], *b[name]] for name in a}
-
-    found = execution.fold(work, tasks, merge)
-    if first:
-        keep(found)
-    return found
-
-
 _SAVE_EVERY = 20
 REPEATS = 8
 
@@ -153,24 +133,6 @@ class BacktestOptions:
         for name in self.families or ():
             find("simulation", name)
 
-    @property
-    def slow_repeats(self) -> int | None:
-        """Repeats in which slow methods take part; None for all."""
-        return SLOW_REPEATS if self.repeats is None and self.methods is None else None
-
-    def work(self, record: Predictions, methods: Sequence[str]) -> TrialWork:
-        """What trials of these methods on this record are run with."""
-        how = (self.level, self.calibrator, self.seed, self.slow_repeats)
-        return TrialWork(record, tuple(methods), *how)
-
-    def store(self, record: Predictions, methods: Sequence[str]) -> TrialStore:
-        """Where trials of these methods on this record are kept."""
-        folder = cache_folder() if self.cache == "auto" else None if self.cache is None else Path(self.cache)
-        if folder is None:
-            return TrialStore(None, "")
-        asked = {name: getattr(self, name) for name in ("level", "calibrator", "seed", "slow_repeats")}
-        return TrialStore(folder, fingerprint(record, methods=methods, **asked))
-
 
 def run_backtest(
     record: Predictions, options: BacktestOptions | None = None, execution: Execution | None = None
@@ -187,10 +149,24 @@ def run_backtest(
     rows = len(record)
     if rows > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS, options.seed))
-    families, skipped = _families(record, options.families)
+    families = list(dict.fromkeys(options.families or names("simulation")))
+    reasons = {name: _why_not(name, record) for name in families}
+    skipped = [Skipped(name, why) for name, why in reasons.items() if why is not None]
+    if not options.families:
+        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
+    unable = {s.method for s in skipped}
+    families = [name for name in families if name not in unable]
     keys = trial_keys(families, options.repeats or REPEATS)
-    work = options.work(record, methods)
-    kept = _Kept(options.store(record, methods), keys)
+    slow_repeats = SLOW_REPEATS if options.repeats is None and options.methods is None else None
+    how: dict[str, Any] = {
+        "level": options.level,
+        "calibrator": options.calibrator,
+        "seed": options.seed,
+        "slow_repeats": slow_repeats,
+    }
+    work = TrialWork(record, tuple(methods), **how)
+    cache = cache_folder() if options.cache == "auto" else None if options.cache is None else Path(options.cache)
+    kept = _Kept(TrialStore(cache, "" if cache is None else fingerprint(record, methods=methods, **how)), keys)
     reused = len(kept.done)
     if execution.engine == "local" and execution.folder is None:
         _here(work, kept, execution.progress)
@@ -199,8 +175,30 @@ def run_backtest(
     trials = tuple(t for key in keys if (t := kept.done[key]) is not None)
     failed = [Skipped(one.family, one.why) for one in kept.failed.values()]
     left_out = (*skipped, *failed, *kept.unfitted.values())
-    found = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
-    return replace(found, warnings=tuple(_sampled(found, rows, options)))
+    result = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
+    warnings = []
+    if rows > MOST_ROWS:
+        warnings.append(f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows")
+    slow = [m for m in result.methods if known("estimator", m).cost == "slow"]
+    if slow_repeats is not None and slow:
+        warnings.append(
+            f"methods that are slow were tried in {slow_repeats} of {REPEATS} repeats ({', '.join(slow)}); "
+            f"--repeats {REPEATS} tries them in all"
+        )
+    return replace(result, warnings=tuple(warnings))
+
+
+def _why_not(name: str, record: Predictions) -> str | None:
+    """Why a family cannot be drawn from these rows, or None."""
+
+    def ask() -> str | None:
+        made = create("simulation", name)
+        _ = [float(severity) for severity in made.severities]
+        why: str | None = made.why_not(record)
+        return why
+
+    why = guarded(name, find("simulation", name), ask)
+    return why.why if isinstance(why, Failed) else why
 
 
 class _Kept:
@@ -256,55 +254,30 @@ def _in_tasks(work: TrialWork, kept: _Kept, execution: Execution) -> None:
     if not tasks:
         return
 
-    def keep(found: Done) -> None:
-        for one in found["failed"]:
+    def keep(result: Done) -> None:
+        for one in result["failed"]:
             kept.failed.setdefault(one.family, one)
-        for one in found["unfitted"]:
+        for one in result["unfitted"]:
             kept.unfitted.setdefault(one.method, one)
-        for key, trial in found["trials"]:
+        for key, trial in result["trials"]:
             kept.add(key, trial)
         kept.save()
+
+    first = True
+
+    def merge(a: Done, b: Done) -> Done:
+        """What is finished is kept as it arrives."""
+        nonlocal first
+        if first:
+            keep(a)
+        first = False
+        keep(b)
+        return {name: [*a[name], *b[name]] for name in a}
 
     def progress(done: int, of: int) -> None:
         if execution.progress is not None:
             execution.progress(before + (total - before) * done // of, total)
 
-    fold_trials(work, tasks, replace(execution, progress=progress), keep)
-
-
-def _sampled(found: Backtest, rows: int, options: BacktestOptions) -> list[str]:
-    """What is to be said of what the trials did not read, and of the methods that were not tried in all of them."""
-    said = []
-    if rows > MOST_ROWS:
-        said.append(f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows")
-    slow = [m for m in found.methods if known("estimator", m).cost == "slow"]
-    if options.slow_repeats is not None and slow:
-        said.append(
-            f"methods that are slow were tried in {options.slow_repeats} of {REPEATS} repeats ({', '.join(slow)}); "
-            f"--repeats {REPEATS} tries them in all"
-        )
-    return said
-
-
-def _families(record: Predictions, asked: Sequence[str] | None) -> tuple[list[str], list[Skipped]]:
-    """The families that can be drawn from these rows, and why the others cannot."""
-    families = list(dict.fromkeys(asked or names("simulation")))
-    skipped = [Skipped(name, why) for name in families if (why := _why_not(name, record)) is not None]
-    if not asked:
-        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
-    unable = {s.method for s in skipped}
-    return [name for name in families if name not in unable], skipped
-
-
-def _why_not(name: str, record: Predictions) -> str | None:
-    """Why a family cannot be drawn from these rows, or None."""
-    made: Any = find("simulation", name)
-
-    def ask() -> str | None:
-        made = create("simulation", name)
-        _ = [float(severity) for severity in made.severities]
-        why: str | None = made.why_not(record)
-        return why
-
-    found = guarded(name, made, ask)
-    return found.why if isinstance(found, Failed) else found
+    result = replace(execution, progress=progress).fold(work, tasks, merge)
+    if first:
+        keep(result)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,7 +90,9 @@ def run_trials(
         family, severity, repeat = key
         if split_of(key) != part:
             part = split_of(key)
-            fitting, pool = _split(record, np.random.default_rng([seed, 0x51, part]))
+            order = np.random.default_rng([seed, 0x51, part]).permutation(len(record))[:MOST_ROWS]
+            half = int(len(order) * _FITTED_SHARE)
+            fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
             with one_thread():  # so that a fit is the same to the last bit on every machine of a cluster
                 plan = fit(fitting)
                 begun = _Begun(plan, ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy)
@@ -152,14 +155,6 @@ def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.r
     if not isinstance(target, Predictions):
         raise TypeError(f"draw gave no record but {type(target).__name__}")
     return target if len(target) and np.isfinite(target.accuracy) else None
-
-
-def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, Predictions]:
-    """Rows to fit on and rows to draw targets from, both bounded."""
-    order = rng.permutation(len(record))[:MOST_ROWS]
-    cut = int(len(order) * _FITTED_SHARE)
-    fitted, pool = order[:cut], order[cut:]
-    return record.take(np.sort(fitted)), record.take(np.sort(pool))
 
 
 def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
@@ -243,10 +238,16 @@ class TrialStore:
         """The trials that are there, and the methods that could not be fitted, in the order of being noted."""
         trials: dict[Key, Trial | None] = {}
         skipped: dict[str, Skipped] = {}
-        good, bad = [], 0
-        for line in self._lines():
+        good, bad, text = [], 0, ""
+        if self.path is not None:
+            with suppress(OSError):
+                text = self.path.read_bytes().decode("utf-8", "replace")
+        for line in filter(None, text.split("\n")):
             try:
-                plain = self._opened(line)
+                seal, _, said = line.partition(" ")
+                if seal != checksum(str(_FORMAT), self.name, said):
+                    raise ValueError("another checksum")
+                plain = json.loads(said)
                 if "skipped" in plain:
                     method, why = map(str, plain["skipped"])
                     skipped.setdefault(method, Skipped(method, why))
@@ -258,38 +259,22 @@ class TrialStore:
                 bad += 1
         if bad and self.path is not None:
             made_anew(self.path, f"{bad} of {bad + len(good)} trials kept there are damaged or cut off")
-            assert self.path is not None
             try:
                 write_atomic(self.path, "".join(f"{line}\n" for line in good))
             except (UsageError, WorkError):
                 self.path = None
         return trials, list(skipped.values())
 
-    def _sealed(self, plain: dict[str, Any]) -> str:
-        """A line with its checksum in front."""
-        said = json.dumps(plain)
-        return f"{checksum(str(_FORMAT), self.name, said)} {said}"
-
-    def _opened(self, line: str) -> dict[str, Any]:
-        """What a line holds; `ValueError` where it is not what was written."""
-        found, _, said = line.partition(" ")
-        if found != checksum(str(_FORMAT), self.name, said):
-            raise ValueError("another checksum")
-        plain: dict[str, Any] = json.loads(said)
-        return plain
-
-    def append(self, found: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
+    def append(self, trials: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""
         if self.path is None:
             return
-        lines = [self._sealed({"skipped": [s.method, s.why]}) for s in skipped]
-        lines += [
-            self._sealed({"key": list(key), "trial": None if trial is None else trial.to_dict()})
-            for key, trial in found
-        ]
-        if not lines:
+        told: list[dict[str, Any]] = [{"skipped": [one.method, one.why]} for one in skipped]
+        told += [{"key": [*key], "trial": None if trial is None else trial.to_dict()} for key, trial in trials]
+        if not told:
             return
-        block = ("\n".join(lines) + "\n").encode()
+        lines = [json.dumps(one) for one in told]  # each with its checksum in front
+        block = "".join(f"{checksum(str(_FORMAT), self.name, said)} {said}\n" for said in lines).encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "a+b", buffering=0, opener=open_unfollowed) as file:
@@ -299,13 +284,3 @@ class TrialStore:
                 file.write(block)  # one call of the system, behind what others wrote
         except OSError:
             self.path = None
-
-    def _lines(self) -> Iterator[str]:
-        """The lines of the file that are not empty; none of a file that cannot be read."""
-        if self.path is None:
-            return
-        try:
-            text = self.path.read_bytes().decode("utf-8", "replace")
-        except OSError:
-            return
-        yield from (line for line in text.split("\n") if line)

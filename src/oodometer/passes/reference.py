@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any, final
 
 import numpy as np
@@ -16,12 +13,11 @@ from ..arrays import Array, Ragged
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
 from ..inference.row_sample import key_bound, scramble
-from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..results import percent
 from ..store import InPlace, Part, RecordSource, Source
 from ..store.base import rows_of
-from .folding import Execution, Progress
+from .folding import Execution
 
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
 SUSPECT = 0.5  # accuracy above which nothing is looked for
@@ -354,114 +350,50 @@ def gather_reference(
     """The pass of `read_reference`, whose pieces are yet to be joined.
 
     It runs here, in threads, or, with the engine or the folder of an ``execution``, part by part there: where more rows
-    are known to be there than are kept, and with ``in_parts`` always.
+    are known to be there than are kept, and with ``in_parts`` always. There a part leaves only its share of the sample;
+    where many rows have no label the shares turn out too small, and the parts are read once more.
     """
-    if isinstance(source, RecordSource):
-        there = _in_memory(source, most_rows, most_values)
-        if there is not None:
-            return there
-    elif execution is not None and (in_parts or source.rows is not None) and not execution.is_plain:
+    execution = Execution() if execution is None else execution
+    in_memory = isinstance(source, RecordSource)
+    if isinstance(source, RecordSource) and can_be_judged(source.record):
+        known = source.record.known()
+        if 0 < len(known) <= most(known, most_rows, most_values):  # it need not be cut
+            right, dropped = int(known.verdicts.sum()), len(source.record) - len(known)
+            return Gathered(((None, known),), len(known), right, dropped, len(known))
+    asked, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
+    if not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
-        limit = next((most(batch, most_rows, most_values) for part in parts for batch in part.batches(fields)), 1)
+        limit = next((most(batch, *bounds) for part in parts for batch in part.batches(asked)), 1)
         if in_parts or (source.rows or 0) > limit:
-            return _labelled(gather_parts(parts, fields, limit, execution, seed), source)
-    progress = None if execution is None else execution.progress
-    return _labelled(_gather_here(source, fields, most_rows, most_values, progress, seed), source)
+            share = _Share(asked, seed, bounds, limit, rows_of(parts))
+            state = execution.fold(share, parts, share.merge)
+            if sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"]):
+                share = replace(share, rows_in_all=state["rows"])
+                state = execution.fold(share, parts, share.merge)
+            return _gathered(state, source)
+
+    together = InPlace(
+        None if in_memory else source.rows,
+        lambda record: source.rows is not None and source.rows <= most(record, *bounds),
+    )
+    work = _Share(asked, seed, bounds, rows=source.rows, together=together)
+    parts = source.parts(_PART_ROWS)
+    here = Execution(progress=execution.progress)
+    state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
+    return _gathered(state, source, together.whole())
 
 
-def _in_memory(source: RecordSource, most_rows: int, most_values: int) -> Gathered | None:
-    """The reference of a record in memory that need not be cut."""
-    known = source.record.known() if can_be_judged(source.record) else ()
-    if not isinstance(known, Predictions) or not 0 < len(known) <= most(known, most_rows, most_values):
-        return None
-    right, dropped = int(known.verdicts.sum()), len(source.record) - len(known)
-    return Gathered(((None, known),), len(known), right, dropped, len(known))
-
-
-def _gather_here(
-    source: Source, fields: Iterable[str] | None, most_rows: int, most_values: int, progress: Progress | None, seed: int
-) -> Gathered:
-    """The pass in this process."""
-
-    def is_small(record: Predictions) -> bool:
-        return source.rows is not None and source.rows <= most(record, most_rows, most_values)
-
-    together = InPlace(None if isinstance(source, RecordSource) else source.rows, is_small)
-    kept: list[Keyed] = []
-    rows = correct = unlabelled = limit = held = 0
-    highest = np.uint64(2**64 - 1)
-    for batch in _read_ahead(source, fields, together, progress):
-        limit = limit or most(batch, most_rows, most_values)
-        there, known = labelled_rows(batch)
-        unlabelled += len(batch) - len(known)
-        if not len(known):
-            continue
-        rows += len(known)
-        correct += int(known.verdicts.sum())
-        if source.rows is not None and source.rows <= limit:
-            kept.append((None, known))
-            continue
-        kept.append(below(keys_of(batch, there, seed), known, highest))
-        held += len(kept[-1][1])
-        if held > SLACK * limit:
-            highest, kept = smallest(kept, limit)
-            held = sum(len(r) for _, r in kept)
-    return Gathered(tuple(kept), rows, correct, unlabelled, limit, together.whole())
-
-
-def _labelled(found: Gathered, source: Source) -> Gathered:
-    """What was found; `InputError` where no row is labelled."""
-    if not found.rows:
+def _gathered(state: dict[str, Any], source: Source, whole: Predictions | None = None) -> Gathered:
+    """What was read; `InputError` where no row is labelled."""
+    if not state["rows"]:
         raise MissingColumnsError(
             "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`",
-            got=f"{found.unlabelled} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}",
+            got=f"{state['unlabelled']} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}",
             remedy="give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours",
             file=source.name,
         )
-    return found
-
-
-def _read_ahead(
-    source: Source, fields: Iterable[str] | None, together: InPlace, progress: Progress | None
-) -> Iterator[Predictions]:
-    """All batches in order, the next parts being decoded on the other cores meanwhile."""
-    workers, parts = cores(), source.parts(_PART_ROWS)
-    if len(parts) == 1:
-        yield from map(together.put, map(_looked_over, source.batches(fields)))
-        return
-    done = count(1)
-    told = progress or (lambda done, total: None)
-    if workers == 1:
-        for part in parts:
-            yield from map(together.put, map(_looked_over, part.batches(fields)))
-            told(next(done), len(parts))
-        return
-    with pool(workers) as threads:
-        coming: deque[Future[list[Predictions]]] = deque()
-        for part in parts:
-            coming.append(threads.submit(_load, part, fields, together))
-            if len(coming) > workers:
-                yield from coming.popleft().result()
-                told(next(done), len(parts))
-        while coming:
-            yield from coming.popleft().result()
-            told(next(done), len(parts))
-
-
-def _load(part: Part, fields: Iterable[str] | None, together: InPlace) -> list[Predictions]:
-    return [together.put(_looked_over(batch)) for batch in part.batches(fields)]
-
-
-def _looked_over(batch: Predictions) -> Predictions:
-    """The batch, with what its rows' truth needs worked out here, on this core; joining records keeps it."""
-    if batch.probabilities is not None:
-        _ = batch.top
-    if can_be_judged(batch):
-        _ = batch.verdicts
-    return batch
-
-
-_State = dict[str, Any]
+    counts = (state["rows"], state["correct"], state["unlabelled"], state["limit"])
+    return Gathered(tuple(state["kept"]), *counts, whole)
 
 
 @final
@@ -469,63 +401,53 @@ _State = dict[str, Any]
 class _Share:
     """The share that a part has in the sample: of its labelled rows those that can be among the ``limit`` smallest.
 
-    ``rows_in_all`` labelled rows, at the least as many as there are, say below which number these lie; None: nobody
-    knows how many there are, and a part keeps up to ``limit`` rows.
+    Without a ``limit`` the first batch tells it, by `most` with these ``bounds``. ``rows_in_all`` labelled rows, at the
+    least as many as there are, say below which number these lie; None: nobody knows how many there are, and a part
+    keeps up to ``limit`` rows. Of a data set of so few ``rows`` no row is dropped. In this process rows are put
+    ``together`` as they come.
     """
 
     fields: tuple[str, ...] | None
-    limit: int
-    rows_in_all: int | None
     seed: int
+    bounds: tuple[int, int]
+    limit: int = 0
+    rows_in_all: int | None = None
+    rows: int | None = None
+    together: InPlace | None = None
 
-    def __call__(self, part: Part) -> _State:
+    def __call__(self, part: Part) -> dict[str, Any]:
+        """What is kept of a part, and its counts."""
         bound = None if self.rows_in_all is None else key_bound(self.limit, self.rows_in_all)
-        total: _State = {"kept": [], "rows": 0, "correct": 0, "unlabelled": 0}
+        kept: list[Keyed] = []
+        limit, rows, correct, unlabelled = self.limit, 0, 0, 0
         for batch in part.batches(self.fields):
+            limit = limit or most(batch, *self.bounds)
+            if self.together is not None:
+                # what the truth of its rows needs is worked out here, on this core; joining records keeps it
+                _ = batch.probabilities is not None and batch.top, can_be_judged(batch) and batch.verdicts
+                batch = self.together.put(batch)
             there, known = labelled_rows(batch)
-            total["unlabelled"] += len(batch) - len(known)
+            unlabelled += len(batch) - len(known)
             if not len(known):
                 continue
-            total["rows"] += len(known)
-            total["correct"] += int(known.verdicts.sum())
+            rows, correct = rows + len(known), correct + int(known.verdicts.sum())
+            if self.rows is not None and self.rows <= limit:
+                kept.append((None, known))
+                continue
             keys = keys_of(batch, there, self.seed)
-            if bound is not None:
-                keys, known = below(keys, known, bound)
-            total["kept"].append((keys, known))
-        total["kept"] = _one(self._cut(total["kept"], 1.0))
-        return total
+            kept.append((keys, known) if bound is None else below(keys, known, bound))
+            if sum(len(record) for _, record in kept) > SLACK * limit:
+                bound, kept = smallest(kept, limit)
+        if kept and kept[0][0] is not None:
+            # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
+            numbers = [keys for keys, _ in kept if keys is not None]
+            kept = [(np.concatenate(numbers), Predictions.concat([record for _, record in kept]))]
+        return {"kept": kept, "rows": rows, "correct": correct, "unlabelled": unlabelled, "limit": limit}
 
-    def merge(self, a: _State, b: _State) -> _State:
+    def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two states as one."""
-        out = {name: a[name] + b[name] for name in a}
-        out["kept"] = self._cut(out["kept"], SLACK)
+        out = {name: a[name] + b[name] for name in a} | {"limit": a["limit"] or b["limit"]}
+        keys = [keys for keys, _ in out["kept"] if keys is not None]
+        if keys and sum(map(len, keys)) > SLACK * out["limit"]:
+            out["kept"] = smallest(out["kept"], out["limit"])[1]
         return out
-
-    def _cut(self, kept: list[Any], slack: float) -> list[Any]:
-        held = sum(len(keys) for keys, _ in kept)
-        return smallest(kept, self.limit)[1] if held > slack * self.limit else kept
-
-
-def gather_parts(
-    parts: Sequence[Part], fields: Iterable[str] | None, limit: int, execution: Execution, seed: int = 0
-) -> Gathered:
-    """The reference of all parts, of which at most ``limit`` rows will be kept.
-
-    Where many rows have no label, the shares turn out too small, and the parts are read once more.
-    """
-    share = _Share(None if fields is None else tuple(fields), limit, rows_of(parts), seed)
-    found = execution.fold(share, parts, share.merge)
-    held = sum(len(keys) for keys, _ in found["kept"])
-    if held < min(limit, found["rows"]):
-        share = replace(share, rows_in_all=found["rows"])
-        found = execution.fold(share, parts, share.merge)
-    counts = (found["rows"], found["correct"], found["unlabelled"])
-    return Gathered(tuple(found["kept"]), *counts, limit)
-
-
-def _one(kept: list[Any]) -> list[Any]:
-    """Rows of several batches as one record; joining copies them, so that no batch is held for a few of its rows."""
-    if not kept:
-        return []
-    keys = np.concatenate([keys for keys, _ in kept])
-    return [(keys, Predictions.concat([record for _, record in kept]))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -71,33 +70,27 @@ def checked_estimate(method: Any, found: Any) -> Estimate:
         texts: list[Any] = [found.assumes, found.citation, found.method]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
-        _check_json(found.to_dict())
+        json.dumps(found.to_dict(), allow_nan=False)
     return found
 
 
 def checked_metric(method: Any, found: Any) -> Any:
     """What a metric of someone else gives, once it is known to be a number in bounds, a curve or a table."""
-    if not plugins.is_foreign(method):
-        return found
-    if method.gives == "number":
-        if not isinstance(found, Interval):
-            raise TypeError(f"expected an Interval, got {type(found).__name__}")
-        _check_order(found, method.bounds)
-    _check_json(plain(found))
+    if plugins.is_foreign(method):
+        if method.gives == "number":
+            if not isinstance(found, Interval):
+                raise TypeError(f"expected an Interval, got {type(found).__name__}")
+            _check_order(found, method.bounds)
+        json.dumps(plain(found), allow_nan=False)
     return found
 
 
 def _check_order(found: Estimate | Interval, bounds: tuple[float, float]) -> None:
-    numbers = [float(one) for one in (found.lower, found.value, found.upper)]
-    if not all(map(math.isfinite, numbers)):
+    low, value, high = (float(one) for one in (found.lower, found.value, found.upper))
+    if not all(map(math.isfinite, (low, value, high))):
         raise ValueError(f"gave {found.value} in [{found.lower}, {found.upper}]")
-    low, value, high = numbers
     if not bounds[0] <= low <= value <= high <= bounds[1]:
         raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
-
-
-def _check_json(told: Mapping[str, Any] | Any) -> None:
-    json.dumps(told, allow_nan=False)
 
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
@@ -160,33 +153,26 @@ def in_natural_order(keys: Collection[Key]) -> list[Key]:
     >>> [name for _, name in in_natural_order([("by", "10"), ("by", "-2.5"), ("by", "9")])]
     ['-2.5', '9', '10']
     """
-    numbers = [_number(name) for _, name in keys if name != MISSING]
-    numeric = None not in numbers
+
+    def number(name: Any) -> float | None:
+        try:
+            read = float(name)
+        except ValueError:
+            return None
+        return None if math.isnan(read) else read
+
+    numeric = all(number(name) is not None for _, name in keys if name != MISSING)
 
     def order(key: Key) -> tuple[Any, ...]:
-        name = key[1]
-        if name == MISSING:
+        """By number, else by words, without regard to case, and whole numbers; the text itself decides of equals."""
+        if key[1] == MISSING:
             return (1,)
-        number = _number(name) if numeric else None
-        return (0, 0.0 if number is None else number, *_pieces(str(name)))
+        text = str(key[1])
+        words = [word for word in re.split(r"(\d+)", text.casefold()) if word]
+        pieces = [(0, float(word), "") if word.isdecimal() else (1, 0.0, word) for word in words]
+        return (0, number(key[1]) if numeric else 0.0, *pieces, (2, 0.0, text))
 
     return sorted(keys, key=order)
-
-
-def _number(name: Any) -> float | None:
-    """The number that a slice's name is or reads as; None for others."""
-    try:
-        number = float(name)
-    except ValueError:
-        return None
-    return None if math.isnan(number) else number
-
-
-def _pieces(text: str) -> list[tuple[int, float, str]]:
-    """A text as its words, without regard to case, and its whole numbers; the text itself decides between equals."""
-    words = re.split(r"(\d+)", text.casefold())
-    told = [(0, float(word), "") if word.isdecimal() else (1, 0.0, word) for word in words if word]
-    return [*told, (2, 0.0, text)]
 
 
 def check_slices(keys: Collection[Key], by: str) -> None:
@@ -198,24 +184,13 @@ def check_slices(keys: Collection[Key], by: str) -> None:
 
 
 CALENDAR = ("day", "week", "month", "quarter", "year")
-
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-_LONGEST = 100 * 366 * 86_400  # a century
-
-
-_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
-
-
-_DAY = 86_400
-
-
-_MOST_ROWS = 10**12
-
-
 SO_FAR = " (so far)"
+_STEPS = {"day": ("D", 1), "month": ("M", 1), "quarter": ("M", 3), "year": ("Y", 1)}  # numpy's unit, and how many
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAY = 86_400
+_LONGEST = 100 * 366 * _DAY  # a century
+_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
+_MOST_ROWS = 10**12
 
 
 @dataclass(frozen=True)
@@ -232,30 +207,25 @@ class Earliest:
         return self if self.time <= other.time else other
 
 
-class Chunks(ABC):
-    """A way to cut rows into chunks; every row's chunk is told by its number alone, so that parts can be merged."""
+@dataclass(frozen=True)
+class TimeChunks:
+    """Chunks along the column `time`, read as UTC: a ``unit`` of the calendar, or so many ``seconds``.
 
+    Weeks begin on Monday, and so does one chunk of any grid of seconds. Every row's chunk is told by its number alone,
+    so that parts can be merged.
+
+    >>> months = TimeChunks("month")
+    >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
+    >>> months.at(times).tolist(), months.place(588, 1, times[1])
+    ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
+    """
+
+    unit: str = ""
+    seconds: int = 0
     timed: ClassVar[bool] = True
 
-    @abstractmethod
     def numbers(self, batch: Predictions, first_row: int) -> Array:
-        """The number of the chunk of each row, shape (sample,); ``first_row`` is the target's own first row."""
-
-    @abstractmethod
-    def place(
-        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
-    ) -> Mapping[str, Any]:
-        """``name``, ``start`` and ``end`` of the chunk of this number; one that is ``unfinished`` is ``open``.
-
-        ``start`` is the first row's: its time, or its number from 0. Every row of the chunk lies before ``end``.
-        """
-
-
-class _TimeChunks(Chunks):
-    """Chunks along the column `time`, read as UTC."""
-
-    def numbers(self, batch: Predictions, first_row: int) -> Array:
-        """The number of the chunk of each row; `UsageError` without times."""
+        """The number of the chunk of each row, shape (sample,); `UsageError` without times."""
         if batch.time is None:
             raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
         return self.at(batch.time)
@@ -263,88 +233,42 @@ class _TimeChunks(Chunks):
     def place(
         self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
     ) -> Mapping[str, Any]:
-        """Named by the calendar, or by the time of the first row; "(so far)" where it is not finished."""
+        """``name``, ``start`` and ``end`` of the chunk of this number; one that is ``unfinished`` is ``open``.
+
+        ``start`` is the first row's; every row lies before ``end``. Named by the calendar, or by the time of the first
+        row; "(so far)" where it is not finished.
+        """
+        days = bool(self.unit) or self.seconds % _DAY == 0
         start = self.begins(number) if earliest is None else earliest
-        ends = {"start": iso(start, self.days), "end": iso(self.begins(number + 1), self.days)}
+        ends = {"start": iso(start, days), "end": iso(self.begins(number + 1), days)}
         name = self.name(number, start)
         return {"name": f"{name}{SO_FAR}", **ends, "open": True} if unfinished else {"name": name, **ends}
 
-    @property
-    def days(self) -> bool:
-        """Whether chunks are whole days."""
-        return True
-
-    @abstractmethod
     def at(self, time: Array) -> Array:
-        """The number of the chunk at each time."""
-
-    @abstractmethod
-    def begins(self, number: int) -> np.datetime64:
-        """Where the chunk of this number begins."""
-
-    @abstractmethod
-    def name(self, number: int, start: np.datetime64) -> str:
-        """What people call it."""
-
-
-@dataclass(frozen=True)
-class DurationChunks(_TimeChunks):
-    """Chunks of so many seconds, on a fixed grid that has a Monday in it."""
-
-    seconds: int
-
-    @property
-    def days(self) -> bool:
-        """Whether chunks are whole days."""
-        return self.seconds % _DAY == 0
-
-    def at(self, time: Array) -> Array:
-        """The number of the chunk at each time."""
-        out: Array = (time - _FIRST_MONDAY).astype(np.int64) // (self.seconds * 1_000_000)
+        """The number of the chunk at each time: days, months or years since 1970, or so many seconds from a Monday."""
+        if self.unit in _STEPS:
+            code, many = _STEPS[self.unit]
+            counted: Array = time.astype(f"datetime64[{code}]").astype(np.int64) // many
+            return counted
+        seconds = self.seconds or _SECONDS["w"]
+        out: Array = (time - _FIRST_MONDAY).astype(np.int64) // (seconds * 1_000_000)
         return out
 
     def begins(self, number: int) -> np.datetime64:
         """Where the chunk of this number begins."""
-        return _FIRST_MONDAY + np.timedelta64(number * self.seconds, "s")
+        if self.unit in _STEPS:
+            code, many = _STEPS[self.unit]
+            begin: np.datetime64 = np.array([number * many], f"datetime64[{code}]").astype("datetime64[us]")[0]
+            return begin
+        return _FIRST_MONDAY + np.timedelta64(number * (self.seconds or _SECONDS["w"]), "s")
 
     def name(self, number: int, start: np.datetime64) -> str:
-        """The time of the first row: its day where chunks are whole days, else to the minute or second."""
-        unit = "D" if self.days else "m" if self.seconds % 60 == 0 else "s"
-        return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
-
-
-@dataclass(frozen=True)
-class CalendarChunks(_TimeChunks):
-    """Days, weeks (from Monday), months, quarters or years of the calendar.
-
-    >>> months = CalendarChunks("month")
-    >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
-    >>> months.at(times).tolist(), months.place(588, 1, times[1])
-    ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
-    """
-
-    unit: str
-
-    def at(self, time: Array) -> Array:
-        """Days, months or years since 1970; weeks since the first Monday of it."""
-        if self.unit == "week":
-            weeks: Array = (time - _FIRST_MONDAY).astype(np.int64) // (7 * _DAY * 1_000_000)
-            return weeks
-        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
-        counted = time.astype(f"datetime64[{code}]").astype(np.int64)
-        return counted // 3 if self.unit == "quarter" else counted
-
-    def begins(self, number: int) -> np.datetime64:
-        """Where the chunk of this number begins."""
-        if self.unit == "week":
-            return _FIRST_MONDAY + np.timedelta64(7 * number, "D")
-        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
-        steps = 3 * number if self.unit == "quarter" else number
-        begin: np.datetime64 = np.array([steps], f"datetime64[{code}]").astype("datetime64[us]")[0]
-        return begin
-
-    def name(self, number: int, start: np.datetime64) -> str:
-        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019."""
+        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds the time of the first row, its
+        day where chunks are whole days, else to the minute or second.
+        """
+        if not self.unit:
+            unit = "D" if self.seconds % _DAY == 0 else "m" if self.seconds % 60 == 0 else "s"
+            return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
         day = self.begins(number).astype("datetime64[D]").item()
         if self.unit == "week":
             year, week, _ = day.isocalendar()
@@ -355,7 +279,7 @@ class CalendarChunks(_TimeChunks):
 
 
 @dataclass(frozen=True)
-class RowChunks(Chunks):
+class RowChunks:
     """Chunks of so many rows, in the order of the file.
 
     >>> RowChunks(1000).place(1, 1000, None)
@@ -366,7 +290,7 @@ class RowChunks(Chunks):
     timed: ClassVar[bool] = False
 
     def numbers(self, batch: Predictions, first_row: int) -> Array:
-        """The number of the chunk of each row."""
+        """The number of the chunk of each row; ``first_row`` is the target's own first row."""
         start = batch.first_row - first_row
         out: Array = np.arange(start, start + len(batch), dtype=np.int64) // self.count
         return out
@@ -380,22 +304,25 @@ class RowChunks(Chunks):
         return place | ({"open": True} if rows < self.count else {})
 
 
+Chunks = TimeChunks | RowChunks
+
+
 def parse_chunks(text: str) -> Chunks:
     """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else.
 
     >>> parse_chunks("7d"), parse_chunks("month"), parse_chunks("1000 rows")
-    (DurationChunks(seconds=604800), CalendarChunks(unit='month'), RowChunks(count=1000))
+    (TimeChunks(unit='', seconds=604800), TimeChunks(unit='month', seconds=0), RowChunks(count=1000))
     """
     asked = text.strip()
     if asked.lower() in CALENDAR:
-        return CalendarChunks(asked.lower())
+        return TimeChunks(asked.lower())
     match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked)  # 1M is a month elsewhere, and no minute here
     if match is not None:
         count, unit = int(match[1]), match[2].lower()
         if unit.startswith("row") and 0 < count <= _MOST_ROWS:
             return RowChunks(count)
         if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
-            return DurationChunks(count * _SECONDS[unit])
+            return TimeChunks(seconds=count * _SECONDS[unit])
     raise UsageError(
         f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows, got {text!r} "
         "(m is a minute; month is a month of the calendar)"
