@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import oodometer
+from oodometer.reports.charts.looks import FONT
 from oodometer.reports.page import TEMPLATES
 from oodometer.reports.sections import SECTIONS
 
@@ -53,7 +54,9 @@ def svg(figure: Any) -> str:
         "offset": 12,
     }
     drawing = str(vl_convert.vegalite_to_svg(spec))
-    drawing = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", drawing)  # said of every mark; the page says it once
+    drawing = re.sub(r' (aria-[a-z]+|role|font-family)="[^"]*"', "", drawing)  # said of every mark; the page and
+    drawing = drawing.replace("<svg ", f'<svg font-family="{FONT}" ', 1)  # the whole picture say it once
+    drawing = re.sub(r'<path[^>]* opacity="0"[^>]*>', "", drawing)  # where a page would show words for the pointer
     drawing = re.sub(r'(<text[^>]* stroke="[^"]*")', r'\1 paint-order="stroke"', drawing)  # rims lie below letters
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawing)
 

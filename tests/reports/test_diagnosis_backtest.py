@@ -17,7 +17,7 @@ pytest.importorskip("vl_convert")
 
 from oodometer.reports import render, write_report
 from oodometer.reports.backtest import context
-from oodometer.reports.charts.trials import by_family, leaders
+from oodometer.reports.charts.by_category import by_family, leaders
 
 LARGEST = 1_000_000
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>&<!--\u2028{{7*7}}"

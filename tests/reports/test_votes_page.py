@@ -16,7 +16,7 @@ pytest.importorskip("vl_convert")
 from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render
 from oodometer.reports.charts.by_category import votes
-from oodometer.reports.charts.curves import trade_off_title, vote_subsets, vote_trade_off
+from oodometer.reports.charts.curves import vote_subsets, vote_trade_off
 from oodometer.reports.sections import judges as context
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -109,19 +109,23 @@ def test_one_judge_has_no_bounds() -> None:
 
 
 def test_words_for_agreement_and_trade_off() -> None:
-    found = {
-        "rows": 100, "draws": 50,
-        "steps": [
-            {"agree": 4, "width": 0.04, "held": {"value": 0.7, "lower": 0.6, "upper": 0.8}},
-            {"agree": 5, "width": 0.12, "held": {"value": 0.98, "lower": 0.9, "upper": 1.0}},
-        ],
-    }  # fmt: skip
-    assert trade_off_title([found], 5).replace(SPACE, " ") == (
+    def share(value: float) -> dict[str, float]:
+        return {"value": value, "lower": value - 0.1, "upper": value + 0.02}
+
+    four = {"agree": 4, "width": {"value": 0.04}, "reliability": share(0.7)}
+    five = {"agree": 5, "width": {"value": 0.12}, "reliability": share(0.98)}
+    few = {"rows": 100, "draws": 50, **dict.fromkeys(("upper", "gold", "lower"), share(0.8))}
+    found = {"votes": {"judges": 5, "subsets": [{**few, "bounds": [five, four]}, {**few, "rows": 600}]}}
+    drawn = vote_trade_off(found)
+    assert drawn is not None
+    assert drawn.title.replace(SPACE, " ") == (
         "With 4 instead of 5 judges agreeing the bounds are 8.0 points tighter and hold in 70 % instead of 98 % of "
         "the draws of 100 rows"
     )
-    found["steps"][0]["held"] = found["steps"][1]["held"]
-    assert "hold as often, in 98 % of the draws" in trade_off_title([found], 5).replace(SPACE, " ")
+    four["reliability"] = five["reliability"]
+    drawn = vote_trade_off(found)
+    assert drawn is not None
+    assert "hold as often, in 98 % of the draws" in drawn.title.replace(SPACE, " ")
 
 
 def test_names_of_judges_are_only_text() -> None:

@@ -15,7 +15,7 @@ import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
 from oodometer.rankings import posterior, posterior_by_pattern
-from oodometer.reports.charts.by_category import chances_title as chances
+from oodometer.reports.charts.by_category import best_chances
 
 
 class Words(Classifier):
@@ -193,7 +193,9 @@ def test_the_likeliest_is_named_whatever_the_combined_order_says() -> None:
     assert told.startswith("Most likely the best of 2 models: right")
     assert f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)" in told
     assert "First in the combined order: wrong, with P(best)" in told
-    assert chances(turned.to_dict()).startswith("right is the best")
+    drawn = best_chances(turned.to_dict())
+    assert drawn is not None
+    assert drawn.title.startswith("right is the best")
     assert "First in the combined order" not in shown(replace(found, decided_by="combined"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .charts.base import Result
-from .charts.trials import MEANINGS, by_family, families, family_name, leaders, ranked, usable
+from .charts.by_category import MEANINGS, by_family, families, family_name, leaders, ranked, usable
 from .numbers import finite, percent
 
 FAR_BELOW = 2.0  # standard errors of a share of trials

@@ -21,7 +21,7 @@ from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot, rankings
-from .charts import by_category, curves, models, over_time, trials
+from .charts import by_category, curves, models, over_time
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
 from .numbers import best, finite
@@ -105,12 +105,12 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The map of errors, a small chart for each family, and the tables."""
-    small = trials.error_by_severity(result)
-    drawn: Drawn = [trials.error_map(result), *small]
+    small = by_category.error_by_severity(result)
+    drawn: Drawn = [by_category.error_map(result), *small]
     return drawn, {
         "small": small,
-        "styles": trials.styles(result),
-        "glyphs": trials.GLYPHS,
+        "styles": by_category.styles(result),
+        "glyphs": by_category.GLYPHS,
         **backtests.context(result),
     }
 

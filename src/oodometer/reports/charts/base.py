@@ -1,8 +1,5 @@
-"""The two builders of charts, `categories` (points with intervals by category) and `Plot` (curves with bands), how both
-look, and `caption`, which words them.
-
-Colours are names of style properties (``var(--accent)``), not values: the page defines them once for light, dark and
-print, and a chart follows without being drawn again. Charts are plain Vega-Lite.
+"""The two builders of charts, `categories` (points with intervals by category) and `Plot` (curves with bands), and
+`caption`, which words them. Charts are plain Vega-Lite.
 """
 
 from __future__ import annotations
@@ -18,46 +15,30 @@ from typing import Any
 import numpy as np
 
 from ..numbers import finite, percent, percent_range, short
+from .looks import (
+    BAND,
+    CONFIG,
+    DOT,
+    FOOT,
+    HALO,
+    INK,
+    PERCENT,
+    QUIET,
+    REFERENCE,
+    RIGHT,
+    ROW_HEIGHT,
+    SCHEMA,
+    Spec,
+    narrow,
+)
 
 Result = Mapping[str, Any]
 """A result as written in JSON."""
-Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
-
-ACCENT, QUIET = "var(--accent)", "var(--quiet)"
-REFERENCE, TRUTH = "var(--reference)", "var(--truth)"
-INK, MUTED, SURFACE = "var(--ink)", "var(--muted)", "var(--surface)"
-BAND = {color: color.replace(")", "-band)") for color in (ACCENT, QUIET, REFERENCE, TRUTH)}
-"""The colour of an interval, by the colour of its value."""
-HALO: Spec = {"stroke": SURFACE, "strokeWidth": 4, "strokeJoin": "round"}
-"""A rim that keeps a label readable where it crosses a line."""
-DOT: Spec = {"filled": True, "opacity": 1, "stroke": SURFACE, "strokeWidth": 1.5}
-UNSEEN: Spec = {"filled": True, "opacity": 0}
-FOOT, RIGHT = {"value": "height"}, {"value": "width"}
-"""The lower and the right edge of a plot, as channels."""
-PERCENT = "format(datum.value * 100, '.0f') + ' %'"
-POINTS = "format(datum.value * 100, '~g')"
-"""How an axis writes a fraction."""
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-CONFIG: Spec = {
-    "background": None,
-    "font": FONT,
-    "view": {"stroke": None},
-    "axis": {
-        "domain": False, "ticks": False, "gridColor": "var(--grid)", "gridWidth": 1,
-        "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 8,
-        "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 10,
-    },
-    "axisY": {"grid": True},
-    "text": {"font": FONT, "fontSize": 12, "color": INK},
-    "line": {"strokeWidth": 2.5, "strokeCap": "round", "strokeJoin": "round"},
-}  # fmt: skip
 
 WORDS: dict[str, Any] = tomllib.loads(Path(__file__).parents[1].joinpath("templates/words.toml").read_text("utf-8"))
 """The words of the pages that stand in no template: how to read each chart, kinds of interval, trust, shifts."""
 
-ROW_HEIGHT = 30
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ROOM = 0.06  # of the span, kept free at either end so that no mark touches an edge
 _LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")  # their fields hold looks, no numbers
@@ -91,11 +72,6 @@ def caption(chart: str, *parts: Any, **values: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------ axes
-
-
-def narrow(small: Any, wide: Any) -> Spec:
-    """A number (or an expression) on a phone and elsewhere."""
-    return {"expr": f"containerSize()[0] < 480 ? {small} : {wide}"}
 
 
 def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[float]]:
@@ -202,15 +178,18 @@ class Plot:
         if size is not None:
             self.draw("point", rows, {**DOT, "color": color, "size": size, "shape": shape}, x="x", y=y, tooltip="tip")
 
+    def words(self, rows: Rows, color: str, *, x: Any, y: Any, bold: bool = True, **look: Any) -> None:
+        """The ``label`` of each row with a rim, to the left of its place where ``dx`` is below 0."""
+        look |= {"align": "right" if look.get("dx", 0) < 0 else "left", "color": color, **HALO}
+        self.draw("text", rows, look | ({"fontWeight": 600} if bold else {}), x=x, y=y, text="label")
+
     def level(self, value: float, color: str, label: str = "", *, left: bool = True, above: bool = True) -> None:
         """A dashed horizontal line with its label at one end, above the line or below it."""
         rows = [{"y": value, "label": label}]
         self.draw("rule", rows, {"color": color, "strokeDash": [5, 4], "strokeWidth": 1.75}, y="y")
         if label:
-            look = {"align": "left", "dx": 4} if left else {"align": "right", "dx": -4}
-            look |= {"baseline": "bottom", "dy": -4} if above else {"baseline": "top", "dy": 5}
-            self.draw("text", rows, {**look, "color": color, "fontWeight": 600, **HALO}, x=0 if left else RIGHT, y="y",
-                      text="label")  # fmt: skip
+            look: Spec = {"baseline": "bottom", "dy": -4} if above else {"baseline": "top", "dy": 5}
+            self.words(rows, color, x=0 if left else RIGHT, y="y", dx=4 if left else -4, **look)
 
     def names(self, ends: Rows, height: float, *, look: Spec, gap: float = 15.0, x: Any = RIGHT, **more: Any) -> None:
         """Names at the right ends of lines, moved apart; each row has a ``label``, its ``y`` and its colour ``c``."""
@@ -349,9 +328,7 @@ def categories(name: str, title: str, caption: str, rows: Rows, *, axis_title: s
         look = {"color": color, "strokeWidth": 1.75, "strokeDash": [5, 4] if color == REFERENCE else [1, 0]}
         plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
     for index, (at, (_, _, color)) in enumerate(drawn):
-        side = {"align": "left", "dx": 5} if index < len(right) else {"align": "right", "dx": -5}
-        look = {**side, "baseline": "middle", "color": color, "fontWeight": 600, **HALO}
-        plot.draw("text", at, look, x="value", y=-9 - 16 * index, text="label")
+        plot.words(at, color, x="value", y=-9 - 16 * index, dx=5 if index < len(right) else -5, baseline="middle")
     plot.draw("rule", rows, {"strokeWidth": 7, "strokeCap": "round", "opacity": 1}, y="name", x="lower", x2="upper",
               color="band")  # fmt: skip
     plot.draw("point", rows, {**DOT, "size": 95}, y="name", x="value", color="color")

@@ -9,35 +9,9 @@ from typing import Any
 
 from ..numbers import best, finite, number, percent, percent_range, points, rows_text, threshold
 from ..words import capital, measured
-from .base import (
-    ACCENT,
-    BAND,
-    DOT,
-    FOOT,
-    HALO,
-    INK,
-    MUTED,
-    PERCENT,
-    POINTS,
-    QUIET,
-    REFERENCE,
-    RIGHT,
-    TRUTH,
-    UNSEEN,
-    Figure,
-    Plot,
-    Result,
-    Rows,
-    Spec,
-    axis,
-    caption,
-    coverage_axis,
-    ends,
-    pointed,
-    shares,
-    steps,
-)
+from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, ends, pointed, shares, steps
 from .by_category import agreement, is_headline
+from .looks import ACCENT, BAND, DOT, FOOT, HALO, INK, MUTED, PERCENT, POINTS, QUIET, REFERENCE, RIGHT, TRUTH, Spec
 from .models import names
 
 _HEIGHT = 300
@@ -87,9 +61,8 @@ def risk_coverage(result: Result) -> Figure | None:
         plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
         # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
         room = coverage > 0.45
-        look = {"align": "right", "dx": -8, "dy": 16} if room else {"align": "left", "dx": 8, "dy": -26}
-        look |= {"lineBreak": "\n", "fontWeight": 600, "color": INK, **HALO}
-        plot.draw("text", at, look, x="x", y="y" if room else FOOT, text="label")
+        plot.words(at, INK, x="x", y="y" if room else FOOT, lineBreak="\n", dx=-8 if room else 8,
+                   dy=16 if room else -26)  # fmt: skip
     near = {"type": "point", "fields": ["x"], "on": "pointerover", "clear": "pointerout"}
     seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
@@ -149,9 +122,8 @@ def reliability(result: Result) -> Figure | None:
     # The name of the diagonal stands on the side where the dots are not.
     over = sum(row["y"] < row["x"] for row in bins) * 2 >= len(bins)
     spot = first + 0.62 * (last - first)
-    look = {"align": "right", "dx": -12} if over else {"align": "left", "dx": 12}
-    plot.draw("text", [{"x": spot, "y": spot, "label": "calibrated"}], {**look, "color": MUTED, **HALO}, x="x", y="y",
-              text="label")  # fmt: skip
+    mark = [{"x": spot, "y": spot, "label": "calibrated"}]
+    plot.words(mark, MUTED, x="x", y="y", bold=False, dx=-12 if over else 12)
     counted = [row for row, count in zip(bins, counts, strict=False) if count] if table.get("rows") else []
     title = "Confidence against accuracy"
     if counted:
@@ -182,7 +154,7 @@ def confidence(result: Result) -> Figure | None:
     crowd = [max(row["reference"], row["target"]) for row in bins]
     first, last = bins[0]["low"], bins[-1]["high"]
     across = axis([first, last], title="confidence of the model", tickCount=6, labelExpr=PERCENT, labelFlush=True,
-                  grid=False)  # fmt: skip
+                  labelSeparation=8, grid=False)  # fmt: skip
     up = shares([0, max(crowd)], most=5)
     up["scale"] = {"domain": [0, max(crowd) * 1.08], "nice": False}
     up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
@@ -195,9 +167,8 @@ def confidence(result: Result) -> Figure | None:
         plot.draw("area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y")
     for index, (name, color) in enumerate(sides):
         text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
-        look = {"align": "left", "dx": 10} if left else {"align": "right", "dx": -10}
-        look |= {"baseline": "top", "fontWeight": 600, "fontSize": 13, "color": color, **HALO}
-        plot.draw("text", text, look, x=0 if left else RIGHT, y=8 + 20 * index, text="label")
+        plot.words(text, color, x=0 if left else RIGHT, y=8 + 20 * index, baseline="top", fontSize=13,
+                   dx=10 if left else -10)  # fmt: skip
     plot.strips(bins, "low", "high")
     start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
     reference, target = (percent(sum(one[start:]), 0) for one in shares_of)
@@ -247,7 +218,7 @@ def severity(result: Result) -> Figure | None:
     plot.curve(main, ACCENT, size=70, strokeWidth=3)
     plot.curve(main, TRUTH, y="truth", size=85, shape="diamond", strokeWidth=3)
     for key in ("y", "truth"):
-        plot.draw("point", main, {**UNSEEN, "size": 250}, x="x", y=key, tooltip="tip")
+        plot.draw("point", main, {"filled": True, "opacity": 0, "size": 250}, x="x", y=key, tooltip="tip")
     # What one would report who never looked at the target is the one method with a name.
     plain = [row for row in thin if row["method"] == "source"]
     named = (("estimate", ACCENT, main, "y"), ("truth", TRUTH, main, "truth"), ("no shift (source)", MUTED, plain, "y"))
@@ -327,7 +298,7 @@ def _stress_figure(
     for color, rows in lines:
         plot.curve(rows, color, size=70, shape="diamond" if rows and rows[0]["label"] == "truth" else "circle")
     for _, rows in lines:
-        plot.draw("point", rows, {**UNSEEN, "size": 250}, x="x", y="y", tooltip="tip")
+        plot.draw("point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip")
     last = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
     plot.names([one for one in last if one["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
     return plot.figure(name, title, said, height=250)
@@ -484,10 +455,9 @@ def widths(result: Result) -> Figure | None:
     if now is not None:
         left = now["labels"] > math.sqrt(min(counts) * max(counts))  # the side where there is room
         rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
-        look = {"align": "right", "dx": -6, "dy": 18} if left else {"align": "left", "dx": 6, "dy": -16}
         plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
         plot.draw("point", rows, {**DOT, "size": 110, "color": INK}, x="labels", y="width")
-        plot.draw("text", rows, {**look, "color": INK, "fontWeight": 600, **HALO}, x="labels", y="width", text="label")
+        plot.words(rows, INK, x="labels", y="width", dx=-6 if left else 6, dy=18 if left else -16)
     half, count = halving(result), 0 if now else len(result.get("suggested") or [])
     if half is not None and now is not None:
         title = f"About {number(half)} labels in all would halve the interval of {points(now['width'])}"
@@ -595,21 +565,15 @@ def vote_trade_off(result: Result) -> Figure | None:
         plot.curve(rows, color, size=80)
         last.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
-    said = caption("vote-trade-off", "read")
-    return plot.figure("vote-trade-off", trade_off_title(shown, judges), said, height=_HEIGHT)
-
-
-def trade_off_title(shown: Sequence[Result], judges: Any) -> str:
-    """What it costs in reliability to ask for one judge less, where it costs most."""
-
-    def lost(one: Result) -> float:
-        return float(one["steps"][-1]["held"]["value"]) - float(one["steps"][-2]["held"]["value"])
-
-    one = max(shown, key=lost)
-    less, most = one["steps"][-2], one["steps"][-1]
-    text = f"With {less['agree']} instead of {judges} judges agreeing the bounds are "
-    text += f"{points(most['width'] - less['width'])} tighter and hold "
-    share, draws = percent(most["held"]["value"], 0), f"of the draws of {number(one['rows'])} rows"
-    if lost(one) < 0.005:  # of the draws; less is not worth a word
-        return f"{text}as often, in {share} {draws}"
-    return f"{text}in {percent(less['held']['value'], 0)} instead of {share} {draws}"
+    # What it costs in reliability to ask for one judge less, where it costs most.
+    lost, one = max(((o["steps"][-1]["held"]["value"] - o["steps"][-2]["held"]["value"], o) for o in shown),
+                    key=lambda pair: float(pair[0]))  # fmt: skip
+    less, all_of = one["steps"][-2], one["steps"][-1]
+    share, draws = percent(all_of["held"]["value"], 0), f"of the draws of {number(one['rows'])} rows"
+    title = f"With {less['agree']} instead of {judges} judges agreeing the bounds are "
+    title += f"{points(all_of['width'] - less['width'])} tighter and hold "
+    if lost < 0.005:  # of the draws; less is not worth a word
+        title += f"as often, in {share} {draws}"
+    else:
+        title += f"in {percent(less['held']['value'], 0)} instead of {share} {draws}"
+    return plot.figure("vote-trade-off", title, caption("vote-trade-off", "read"), height=_HEIGHT)

@@ -9,32 +9,8 @@ from typing import Any
 from ...results.comparison import leader
 from ..numbers import best, finite, given, number, percent, short, threshold
 from ..words import capital
-from .base import (
-    ACCENT,
-    BAND,
-    DOT,
-    HALO,
-    INK,
-    MUTED,
-    QUIET,
-    REFERENCE,
-    RIGHT,
-    SURFACE,
-    TRUTH,
-    Figure,
-    Plot,
-    Result,
-    Rows,
-    Spec,
-    axis,
-    caption,
-    coverage_axis,
-    names_axis,
-    narrow,
-    pointed,
-    shares,
-    unique,
-)
+from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, names_axis, pointed, shares, unique
+from .looks import ACCENT, BAND, DOT, HALO, INK, MUTED, QUIET, REFERENCE, RIGHT, SURFACE, TRUTH, Spec, narrow
 
 MOST = 10  # models in a chart; beyond it lines can no longer be told apart
 _WIDEST = 28  # characters of a name
@@ -76,12 +52,6 @@ def names(result: Result) -> dict[str, str]:
     return dict(zip(given, unique(short(one, _WIDEST) for one in given), strict=True))
 
 
-def point(model: Result, domain: str, accuracy: float) -> dict[str, Any]:
-    """The operating point of a model for a required accuracy; empty where none was looked for."""
-    rows = part(model, domain).get("operating_points") or []
-    return next((dict(row) for row in rows if row.get("accuracy") == accuracy), {})
-
-
 def order(result: Result) -> list[str]:
     """Models from the best to the worst, by AUC where it is there, else by accuracy, else as given."""
     given, ranked = [str(one.get("name")) for one in result.get("models") or []], rankings(result)
@@ -106,6 +76,12 @@ def drawn(result: Result) -> list[dict[str, Any]]:
     shown = {*bright, *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)]}
     by_name = {str(one.get("name")): dict(one) for one in result.get("models") or []}
     return [by_name[name] for name in tones if name in shown]
+
+
+def _each(result: Result) -> list[tuple[dict[str, Any], str, str]]:
+    """The models that charts show, each with its short name and its colour."""
+    called, tones = names(result), colors(result)
+    return [(one, called[str(one.get("name"))], tones[str(one.get("name"))]) for one in drawn(result)]
 
 
 def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
@@ -162,11 +138,7 @@ def _curve_of(model: Result, domain: str) -> dict[str, Any]:
 
 
 def _steady(columns: Result) -> list[float]:
-    """Ends of the band that the axis has to hold: those of the very first rows may reach down to 0.
-
-    >>> _steady({"x": [0.01, 0.5], "lower": [0.1, 0.8], "upper": [1.0, 0.9]})
-    [0.8, 0.9]
-    """
+    """Ends of the band that the axis has to hold: those of the very first rows may reach down to 0."""
     rows = zip(columns["x"], columns["lower"], columns["upper"], strict=True)
     return [end for x, *ends in rows if x >= _STEADY for end in ends]
 
@@ -225,13 +197,10 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
 
     The title says whose curve is highest on the whole, and whether another is ahead where little is answered.
     """
-    called, tones = names(result), colors(result)
     rows: Rows = []
-    for model in drawn(result):
-        tone, columns = tones[str(model.get("name"))], curve_rows(_curve_of(model, domain))
-        if columns:
-            band = {} if tone == QUIET else {"band": BAND[tone]}
-            rows.append({"label": called[str(model.get("name"))], "c": tone, **band, **columns})
+    for model, name, tone in _each(result):
+        if columns := curve_rows(_curve_of(model, domain)):
+            rows.append({"label": name, "c": tone, **({} if tone == QUIET else {"band": BAND[tone]}), **columns})
     if not rows:
         return None
     seen = [value for row in rows for value in row["y"]]
@@ -248,7 +217,7 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
         if pairs:
             early = [y for x, y in pairs if x <= _FIRST + 1e-9] or [pairs[0][1]]
             means[str(model.get("name"))] = (sum(y for _, y in pairs) / len(pairs), sum(early) / len(early))
-    where = "Estimated on the target" if on_target else capital(DOMAINS[domain])
+    where, called = "Estimated on the target" if on_target else capital(DOMAINS[domain]), names(result)
     top, first = max(means, key=lambda name: means[name][0]), max(means, key=lambda name: means[name][1])
     title = f"{where} {called[top]} is the most accurate over all coverages"
     if len(means) == 1:
@@ -270,8 +239,8 @@ def model_curves(result: Result) -> list[Figure]:
 
     Captions have AUC and DiSCA of each domain. Of the points every other one is drawn, the last among them.
     """
-    called, made = names(result), []
-    for model in drawn(result):
+    made = []
+    for model, name, _ in _each(result):
         rows: Rows = []
         for domain in domains(result):
             if columns := curve_rows(_curve_of(model, domain)):
@@ -279,10 +248,10 @@ def model_curves(result: Result) -> list[Figure]:
                 half = {key: values[::-1][::2][::-1] for key, values in columns.items()}
                 rows.append({"d": DOMAINS[domain], "c": color, "dash": list(dash), **half})
         if rows:
-            made.append((model, rows))
-    up = shares([end for _, rows in made for row in rows for end in _steady(row)], most=4)
+            made.append((model, name, rows))
+    up = shares([end for *_, rows in made for row in rows for end in _steady(row)], most=4)
     out = []
-    for index, (model, rows) in enumerate(made):
+    for index, (model, name, rows) in enumerate(made):
         plot = Plot(coverage_axis(None, (0.25, 0.5, 0.75, 1)), up)
         flat = [{"flatten": ["x", "y", "t", "lower", "upper"]}]
         of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "d"}
@@ -293,15 +262,11 @@ def model_curves(result: Result) -> list[Figure]:
         captions = []
         for domain, where in DOMAINS.items():
             if part(model, domain):
-                numbers = [
-                    f"{name} {number(one['value'])}"
-                    for name, metric in (("AUC", "auc_coverage"), ("DiSCA", "disca"))
-                    if (one := score(model, domain, metric))
-                ]
-                right = score(model, domain, "accuracy")
+                auc, disca, right = (score(model, domain, one) for one in ("auc_coverage", "disca", "accuracy"))
+                numbers = [f"AUC {number(auc['value'])}"] if auc else []
+                numbers += [f"DiSCA {number(disca['value'])}"] if disca else []
                 numbers += [f"{percent(right['value'])} right on all"] if right else []
                 captions.append(f"{where}: {', '.join(numbers)}")
-        name = called[str(model.get("name"))]
         out.append(plot.figure(f"model-curve-{index}", name, "; ".join(captions), height=170, spoken=False,
                                words=f"Accuracy over coverage of {name}"))  # fmt: skip
     return out
@@ -311,12 +276,8 @@ def model_curves(result: Result) -> list[Figure]:
 
 
 def _confidence_ends(values: list[float]) -> list[float]:
-    """Ends of an axis of confidences that holds the values with some room, inside [0, 1] but for the room at 1.
-
-    >>> _confidence_ends([0.5, 0.9])
-    [0.47, 1.01]
-    """
-    low = min(values, default=0.0)
+    """Ends of an axis of confidences that holds the values with some room, inside [0, 1] but for the room at 1."""
+    low = min(values)
     return [round(max(low - 0.06 * (1 - low), 0.0), 3), round(1 + 0.02 * (1 - low), 3)]
 
 
@@ -325,9 +286,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
 
     A line for each model; a hollow dot where accuracy never falls so far.
     """
-    called, tones = names(result), colors(result)
     rows: Rows = []
-    for model in drawn(result):
+    for model, name, tone in _each(result):
         points = sorted(
             (-float(one["tolerance"]), round(float(one["b"]), 6), bool(one.get("never_below")))
             for one in score(model, domain, "disca").get("by_tolerance") or []
@@ -335,7 +295,7 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         )
         if points:
             columns = dict(zip(("x", "y", "never"), map(list, zip(*points, strict=True)), strict=True))
-            rows.append({"label": called[str(model.get("name"))], "c": tones[str(model.get("name"))], **columns})
+            rows.append({"label": name, "c": tone, **columns})
     if not rows:
         return None
     marks = sorted({value for row in rows for value in row["x"]})
@@ -356,8 +316,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
     title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
     if lowest and tolerance is not None:
         b, first = min(lowest, key=lambda pair: pair[0])
-        title = f"{capital(DOMAINS[domain])} {called[first]} stays {number(tolerance, 2)} accurate down to confidence "
-        title += number(b, 2)
+        title = f"{capital(DOMAINS[domain])} {names(result)[first]} stays {number(tolerance, 2)} accurate down to "
+        title += f"confidence {number(b, 2)}"
     name, said = f"tolerances-{domain.replace('_', '-')}", _read("tolerances", result, "read")
     return plot.figure(name, title, said, height=height, spoken=False)
 
@@ -369,9 +329,8 @@ def first_mistakes(result: Result) -> Figure | None:
     """The confidence a at which each model first errs, with its interval, in and out of its domain (Figure 2 of the
     paper); the lowest on top. The title says who errs last, and whether that stays so out of the domain.
     """
-    called = names(result)
     rows: Rows = []
-    for model in drawn(result):
+    for model, name, _ in _each(result):
         for domain in domains(result):
             of_model = score(model, domain, "disca")
             value = finite(of_model.get("a"))
@@ -380,7 +339,7 @@ def first_mistakes(result: Result) -> Figure | None:
             ends = (of_model.get("intervals") or {}).get("a") or [value, value]
             # A confidence is at most 1, whatever the bootstrap's arithmetic says.
             low, high = (None if (end := finite(one)) is None else min(max(end, 0.0), 1.0) for one in ends[:2])
-            name, color = called[str(model.get("name"))], STYLES[domain][0]
+            color = STYLES[domain][0]
             tip = {"": name, DOMAINS[domain]: threshold(value)}
             if low is not None and high is not None:
                 tip["interval"] = f"{threshold(low)}\N{EN DASH}{threshold(high)}"
@@ -419,10 +378,9 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
 
     Bars for how often, dots on an axis of their own for how much; the calmest model on top.
     """
-    called = names(result)
     rows: Rows = []
-    for model in drawn(result):
-        of_model, name = score(model, domain, "disca"), called[str(model.get("name"))]
+    for model, name, _ in _each(result):
+        of_model = score(model, domain, "disca")
         count, penalty = finite(of_model.get("fluctuations")), finite(of_model.get("penalty"))
         if count is not None and penalty is not None:
             tip = {"": name, "times accuracy rises": f"{count:.0f}", "penalty": number(penalty)}
@@ -480,19 +438,6 @@ METRICS = {
 _FIRM = 0.9  # share of replicates in which a place must hold
 
 
-def title_of(metric: str, result: Result) -> str:
-    """The short name of a metric, with the risk or the coverage at which it was read.
-
-    >>> title_of("risk_at_coverage", {"settings": {"coverage": 0.8}}).replace(chr(160), " "), title_of("disca", {})
-    ('risk at 80 %', 'DiSCA')
-    """
-    settings = result.get("settings") or {}
-    at = {"risk_at_coverage": ("coverage", "risk at"), "coverage_at_risk": ("risk", "cover at")}.get(metric)
-    if at and finite(settings.get(at[0])) is not None:
-        return f"{at[1]} {given(settings[at[0]])}"
-    return METRICS.get(metric, metric)
-
-
 def firm(row: Result) -> bool:
     """Whether the place of a model holds in most replicates."""
     return (finite(row.get("stable")) or 0.0) >= _FIRM
@@ -504,8 +449,8 @@ def places(result: Result, domain: str) -> Figure | None:
     Ranks in dots, a column for each metric; a full dot is a firm place. The title says how many
     pairs of models AUC and DiSCA put in a different order.
     """
-    called, tones = names(result), colors(result)
-    shown, known = {str(one.get("name")) for one in drawn(result)}, rankings(result, domain)
+    shown = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
+    known = rankings(result, domain)
     metrics = [name for name in METRICS if name in known]
     if len(metrics) < 2 or len(shown) < 2:
         return None
@@ -518,9 +463,13 @@ def places(result: Result, domain: str) -> Figure | None:
                     percent(row.get("p_best"), 0))  # fmt: skip
             for key, value in zip(fields, cell, strict=True):
                 columns[key].append(value)
-    rows = [{"label": called[name], "c": tones[name], **columns} for name, columns in by_model.items()]
+    rows = [{"label": shown[name][0], "c": shown[name][1], **columns} for name, columns in by_model.items()]
     rows.sort(key=lambda row: row["c"] != QUIET)
-    titles = json.dumps([title_of(name, result) for name in metrics])
+    called, settings = dict(METRICS), result.get("settings") or {}
+    for name, setting, text in (("risk_at_coverage", "coverage", "risk at"), ("coverage_at_risk", "risk", "cover at")):
+        if finite(settings.get(setting)) is not None:
+            called[name] = f"{text} {given(settings[setting])}"
+    titles = json.dumps([called[name] for name in metrics])
     across = axis([-0.35, len(metrics) - 0.65], values=list(range(len(metrics))), labelExpr=f"{titles}[datum.value]",
                   orient="top", grid=False, labelColor=INK, labelOverlap=False, labelFontSize=narrow(11, 12.5),
                   labelAngle=narrow(-60, 0), labelAlign=narrow("'left'", "'center'"))  # fmt: skip

@@ -9,25 +9,8 @@ from typing import Any
 
 from ..numbers import best, finite, number, percent, percent_range
 from ..words import alarms, fall_text
-from .base import (
-    ACCENT,
-    BAND,
-    DOT,
-    QUIET,
-    REFERENCE,
-    SURFACE,
-    TRUTH,
-    Figure,
-    Line,
-    Plot,
-    Result,
-    Rows,
-    Spec,
-    axis,
-    caption,
-    ends,
-    shares,
-)
+from .base import Figure, Line, Plot, Result, Rows, axis, caption, ends, shares
+from .looks import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Spec
 
 MOST = 400  # chunks, parts or runs in a chart; the newest stay
 MOST_CHANGES = 12  # small charts of a job
@@ -40,11 +23,7 @@ _DAY = 86_400_000  # milliseconds
 
 
 def _moment(text: Any) -> float | None:
-    """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone.
-
-    >>> _moment("1970-01-02"), _moment("not a date")
-    (86400000.0, None)
-    """
+    """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone."""
     if not isinstance(text, str) or text.isdigit():  # the number of a row
         return None
     try:
