@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "names": (
         {"candidate_scores": SCORES, "classes": ["A", "B"]},
         "column candidate_scores: expected no class names "
-        "beside `candidate_scores`, got A, B; labels are positions among candidates: leave classes (--classes) out",
+        "beside `candidate_scores`, got A, B; labels are positions among candidates: leave classes=[...] out",
     ),
 }
 

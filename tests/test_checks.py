@@ -189,20 +189,19 @@ def test_the_ends_are_confidences() -> None:
 
 LABELS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown class": ({"probabilities": GOOD, "label": [0, 7]}, "row 2: column label: expected one of the 2 known "
-     "classes (0, 1), got 7; use null where the truth is unknown; a class that the model does not know has "
-     "probability 0 (prob_7)"),
+     "classes (0, 1), got 7; check its spelling; where the model does not know the class, add a column prob_7 of "
+     "zeros to every file; null means that the truth is unknown"),
     "unknown name": ({"probabilities": GOOD, "label": ["cat", "cow"], "classes": ["cat", "dog"]}, "row 2: column "
-     "label: expected one of the 2 known classes (cat, dog), got 'cow'; use null where the truth is unknown; a class "
-     "that the model does not know has probability 0 (prob_cow)"),
+     "label: expected one of the 2 known classes (cat, dog), got 'cow'; check its spelling; where the model does "
+     "not know the class, add a column prob_cow of zeros to every file; null means that the truth is unknown"),
     "minus one": ({"probabilities": GOOD, "label": [0, -1]}, "row 2: column label: expected one of the 2 known classes "
-     "(0, 1), got -1; use null where the truth is unknown; a class that the model does not know has probability 0 "
-     "(prob_-1)"),
+     "(0, 1), got -1; check its spelling; where the model does not know the class, add a column prob_-1 of "
+     "zeros to every file; null means that the truth is unknown"),
     "counted from one": ({"probabilities": GOOD, "label": [1, 2]}, "row 2: column label: expected one of the 2 known "
-     "classes (0, 1), got 2; these seem to count from 1: subtract 1, or name the classes with classes=[...] "
-     "(--classes)"),
+     "classes (0, 1), got 2; these seem to count from 1: subtract 1, or name the classes with classes=[...]"),
     "names without an order": ({"probabilities": GOOD, "label": ["cat", "dog"]}, "row 1: column label: expected one "
      "of the 2 known classes (0, 1), got 'cat'; name the classes in the order of the probabilities: columns "
-     "prob_<class>, or classes=[...] (--classes) (of one column its class: --positive COLUMN=CLASS)"),
+     "prob_<class>, or classes=[...] (of one column its class: --positive COLUMN=CLASS)"),
     "mixed types": ({"label": ["a", 1], "prediction": ["a", "a"]}, "row 2: column label: expected labels of one type, "
      "all integers or all strings, got 'a' and 1; make them one type"),
     "mixed columns": ({"label": ["a", "b"], "prediction": [0, 1]}, "column label: expected classes of one type, all "

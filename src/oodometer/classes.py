@@ -314,15 +314,14 @@ def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, f
     """What to do about a class that is not among the known ones."""
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
         one = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
-        said = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
+        said = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
         return said + one
     if _other_numbering(cell, distinct, classes):
-        return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
+        return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]
     if near:
         return f"write it {near[0]}, as the others"
     if field == "label":
-        return (
-            f"use null where the truth is unknown; a class that the model does not know has probability 0 (prob_{cell})"
-        )
+        zeros = f"where the model does not know the class, add a column prob_{cell} of zeros to every file"
+        return f"check its spelling; {zeros}; null means that the truth is unknown"
     return "name all classes with --classes a,b,c, the same for every file"

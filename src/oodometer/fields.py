@@ -199,7 +199,7 @@ def refuse_classes_beside_positions(
         expected = f"no field of classes beside `{ordered}`"
         raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
     if classes is not None:
-        remedy, got = "labels are positions among candidates: leave classes (--classes) out", map(str, classes[:6])
+        remedy, got = "labels are positions among candidates: leave classes=[...] out", map(str, classes[:6])
         raise InputError(
             f"no class names beside `{ordered}`", got=", ".join(got), file=file, column=ordered, remedy=remedy
         )

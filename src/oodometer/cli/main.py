@@ -163,6 +163,7 @@ def _say(message: str, code: int) -> int:
     spooled = sys.modules.get("oodometer.store.frames")
     if spooled is not None:  # standard input was copied to a file whose name means nothing to anyone
         message = spooled.without_spool_name(message)
+    message = message.replace("classes=[...]", "--classes")  # a record's constructors know no commands
     output.say("oodometer: " + without_passwords(" ".join(message.split())), error=True)
     return code
 

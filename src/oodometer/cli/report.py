@@ -13,7 +13,7 @@ class _Report(Options):
     """The file that is shown."""
 
     path: str = argument(
-        kw_only=False, path="read", metavar="FILE", help="A result as --json wrote it; - is standard input."
+        kw_only=False, path="read", metavar="FILE", help="The JSON that a command wrote; - is standard input."
     )
 
 

@@ -144,8 +144,7 @@ def listed_classes(length: int, wanted: Axes, file: str | None = None, column: s
         file=file,
         column=column,
         remedy="the columns of another file do not say in which order lists are: write "
-        "columns prob_<class>, or name the classes in the order of the lists with classes=[...] "
-        "(--classes)",
+        "columns prob_<class>, or name the classes in the order of the lists with classes=[...]",
     )
 
 
