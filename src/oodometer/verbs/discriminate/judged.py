@@ -417,8 +417,8 @@ def _written(told: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
         lines.append(f"Wrote {counted(told['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}")
     if exact:
         lines.append(
-            f"Next: a few labels make the bounds valid: oodometer audit REFERENCE {out or 'JUDGED.jsonl'} "
-            "--suggest 50 --out rows.csv (REFERENCE: judged outputs with gold)"
+            "Next: a few labels make the bounds valid: oodometer audit --suggest 50 --out rows.csv REFERENCE "
+            f"{out or 'JUDGED.jsonl'} (REFERENCE: judged outputs with gold)"
         )
     return tuple(lines)
 
