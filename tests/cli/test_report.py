@@ -67,8 +67,8 @@ def test_a_saved_result_says_what_its_command_said(
         ("{", "a.json: expected JSON, got line 1, column 2"),
         ("[]", "got no command"),
         (
-            '{"command": "shift image"}',
-            "got one of 'shift image'; name a file that `oodometer estimate ... --json FILE` or",
+            '{"command": "shift sound"}',
+            "got one of 'shift sound'; name a file that `oodometer estimate ... --json FILE` or",
         ),
         ('{"command": "estimate", "headline": 3}', "expected a result of estimate, got one that cannot be shown"),
     ],

@@ -79,9 +79,9 @@ def table_of(found: Any, what: str | None = None) -> Table:
     oodometer.errors.UsageError: a Diagnosis has no table 'parts'; it has findings
     """
     makers: dict[str, Maker] = found.frames()
-    name = next(iter(makers)) if what is None else what
+    name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
-        raise UsageError(f"a {type(found).__name__} has no table {name!r}; it has {', '.join(makers)}")
+        raise UsageError(f"a {type(found).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
     return makers[name]()
 
 

@@ -13,10 +13,12 @@ from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view
 from ..results.history import history_view, job_view
+from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
+from ..results.shifting import shifting_view
 from ..results.stressing import stress_view
 from ..results.view import View
-from ..verbs.discriminate.judged import judged_view
+from ..verbs.discriminate.judged import judged_view, trained_view
 from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
@@ -239,10 +241,13 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "demo": lambda result: estimation_view(result["estimate"]),
     "diagnose": diagnosis_view,
     "discriminate predict": judged_view,
+    "discriminate train": trained_view,
     "estimate": estimation_view,
     "evaluate": evaluation_view,
     "history": history_view,
+    "predict": prediction_view,
     "rank": ranking_view,
+    **dict.fromkeys(("shift image", "shift text", "shift dialogue"), shifting_view),
     "stress": stress_view,
 }
 """What each result says, from the mapping that JSON holds."""

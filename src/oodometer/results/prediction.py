@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .shown import Shown
 from .values import Interval, Record, counted, percent
-from .view import View
+from .view import View, interval_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,20 +56,24 @@ class Prediction(Shown, Record):
 
     def view(self) -> View:
         """What it says; see `Shown`."""
-        accuracy, by = self.accuracy, f"by {', '.join(self.metrics)}" if self.metrics else ""
-        rows, lines = counted(self.rows, "row"), []
-        if self.truncated:
-            lines.append(f"{counted(self.truncated, 'input')} cut, longer than the model reads")
-        if self.skipped:
-            named = "; ".join(f"{name}: {why}" for name, why in self.examples)
-            lines.append(f"{counted(self.skipped, 'input')} left out, unreadable or without an answer ({named})")
-        source = f"predicted by {self.model}" if self.log is None else f"read from {self.log}"
-        return View(
-            "Predicted" if accuracy is None else "Accuracy",
-            rows if accuracy is None else percent(accuracy.value),
-            accuracy,
-            by,
-            sentences=(f"{rows} of {self.data} {source}", *lines),
-            notes=() if self.out is None else (f"Predictions: {self.out}",),
-            warnings=self.warnings,
-        )
+        return prediction_view(self.to_dict())
+
+
+def prediction_view(told: Mapping[str, Any]) -> View:
+    """What a prediction says, from the mapping that JSON holds: the accuracy if labels tell it, what was left out."""
+    accuracy, rows, lines = interval_of(told["accuracy"]), counted(told["rows"], "row"), []
+    if told["truncated"]:
+        lines.append(f"{counted(told['truncated'], 'input')} cut, longer than the model reads")
+    if told["skipped"]:
+        named = "; ".join(f"{one['name']}: {one['why']}" for one in told["examples"])
+        lines.append(f"{counted(told['skipped'], 'input')} left out, unreadable or without an answer ({named})")
+    source = f"predicted by {told['model']}" if told["log"] is None else f"read from {told['log']}"
+    return View(
+        "Predicted" if accuracy is None else "Accuracy",
+        rows if accuracy is None else percent(accuracy.value),
+        accuracy,
+        f"by {', '.join(told['metrics'])}" if told["metrics"] else "",
+        sentences=(f"{rows} of {told['data']} {source}", *lines),
+        notes=() if told["out"] is None else (f"Predictions: {told['out']}",),
+        warnings=tuple(told["warnings"]),
+    )

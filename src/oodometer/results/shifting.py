@@ -71,17 +71,23 @@ class Shifting(Shown, Record):
 
     def view(self) -> View:
         """What it says; see `Shown`."""
-        lines = [f"{self.rows:,} {_WHAT[self.command]} of {self.data}"]
-        lines += [f"{counted(many, 'row')} without one: {why}" for why, many in self.refused.items()]
-        for one in self.copies:
-            name = f"{one.kind}, severity {one.severity}"
-            texts = one if isinstance(one, ShiftedTexts) else None
-            touched = "" if texts is None or texts.targets is None else f", {texts.targets:.2f} {texts.counts} in each"
-            lines.append(f"{name}: {'' if texts is None else f'{texts.rows:,}{touched}: '}{one.out}")
-            dropped = {} if texts is None else texts.dropped
-            lines += [f"{name}: {many:,} left out: {why}" for why, many in dropped.items()]
-        if self.skipped:
-            named = "; ".join(f"{one['name']}: {one['why']}" for one in self.skipped[:3])
-            lines.append(f"{len(self.skipped)} could not be read and were left out ({named})")
-        many = "1 copy" if len(self.copies) == 1 else f"{len(self.copies)} copies"
-        return View("Shifted", many, sentences=tuple(lines), notes=self.notes)
+        return shifting_view(self.to_dict())
+
+
+def shifting_view(told: Mapping[str, Any]) -> View:
+    """What shifting wrote, from the mapping that JSON holds: each copy, what it touched, and what was left out."""
+    copies, skipped = told["copies"], told.get("skipped") or ()
+    lines = [f"{told['rows']:,} {_WHAT[told['command']]} of {told['data']}"]
+    lines += [f"{counted(many, 'row')} without one: {why}" for why, many in (told.get("refused") or {}).items()]
+    for one in copies:
+        name, rows = f"{one['kind']}, severity {one['severity']}", ""
+        if "rows" in one:
+            touched = "" if one["targets"] is None else f", {one['targets']:.2f} {one['counts']} in each"
+            rows = f"{one['rows']:,}{touched}: "
+        lines.append(f"{name}: {rows}{one['out']}")
+        lines += [f"{name}: {many:,} left out: {why}" for why, many in (one.get("dropped") or {}).items()]
+    if skipped:
+        named = "; ".join(f"{one['name']}: {one['why']}" for one in skipped[:3])
+        lines.append(f"{len(skipped)} could not be read and were left out ({named})")
+    many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
+    return View("Shifted", many, sentences=tuple(lines), notes=tuple(told["notes"]))

@@ -148,6 +148,7 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     assert (skipping.rows, skipping.skipped) == (3, 1)
     assert skipping.examples[0][0] == "dark/broken.jpg"
     assert "1 input left out, unreadable" in repr(skipping)
+    assert oodometer.load_result(skipping.save(tmp_path / "found.json")).view() == skipping.view()
     for name in ("dark/a.png", "dark/b.png", "light/c.png"):
         (home / name).write_bytes(b"no image")
     with pytest.raises(InputError, match="of which none decodes"):

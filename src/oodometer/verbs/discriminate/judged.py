@@ -355,6 +355,10 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
 
 def judged_view(told: Mapping[str, Any]) -> View:
     """What judges say of outputs, from the mapping that JSON holds: the bounds first, then the truth if known."""
+    if "files" in told:
+        views = [(one["name"], judged_view(one)) for one in told["files"]]
+        lines = tuple(f"{name}: {one.title} {one.number}" for name, one in views)
+        return View("Judged", counted(len(views), "file"), sentences=lines)
     judges, exact, agree, file = told["judges"], told["metric"] == "exact", told["agree"], told["name"]
     many, what = len(judges), "accuracy" if exact else f"mean {told['metric']}"
     low, high = percent(told["lower"]["value"]), percent(told["upper"]["value"])
