@@ -8,86 +8,49 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 __all__ = [
-    "Audit",
-    "Backtest",
-    "Comparison",
-    "Curve",
-    "Diagnosis",
-    "Estimate",
-    "Estimation",
-    "Evaluation",
-    "History",
-    "InputError",
-    "Interval",
-    "Oodometer",
-    "OodometerError",
-    "Predictions",
-    "__version__",
-    "audit",
-    "backtest",
-    "cite",
-    "compare",
-    "diagnose",
-    "estimate",
-    "evaluate",
-    "fit",
-    "history",
-    "load_result",
-    "methods",
-    "predict",
-    "rank",
-    "read",
-    "shift_dialogue",
-    "shift_image",
-    "shift_text",
-    "stress",
-    "write",
-    "write_report",
-]
+    "Audit", "Backtest", "Comparison", "Curve", "Diagnosis", "Estimate", "Estimation", "Evaluation", "History",
+    "InputError", "Interval", "Oodometer", "OodometerError", "Predictions", "__version__", "audit", "backtest",
+    "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict", "rank",
+    "read", "shift_dialogue", "shift_image", "shift_text", "stress", "write", "write_report",
+]  # fmt: skip
 
 _HOMES = {
-    "Audit": ("audits.result", "Audit"),
-    "Backtest": ("results.backtest", "Backtest"),
-    "Comparison": ("results.comparison", "Comparison"),
-    "Curve": ("results", "Curve"),
-    "Diagnosis": ("results.diagnosis", "Diagnosis"),
-    "Estimate": ("results", "Estimate"),
-    "Estimation": ("results.estimation", "Estimation"),
-    "Evaluation": ("results.evaluation", "Evaluation"),
-    "History": ("results.history", "History"),
-    "InputError": ("errors", "InputError"),
-    "Interval": ("results", "Interval"),
-    "Oodometer": ("verbs.fit", "Oodometer"),
-    "OodometerError": ("errors", "OodometerError"),
-    "Predictions": ("predictions", "Predictions"),
-    "audit": ("verbs.audit", "audit"),
-    "backtest": ("verbs.backtest", "backtest"),
-    "cite": ("verbs.cite", "cite"),
-    "compare": ("verbs.compare", "compare"),
-    "diagnose": ("verbs.diagnose", "diagnose"),
-    "estimate": ("verbs.estimate", "estimate"),
-    "evaluate": ("verbs.evaluate", "evaluate"),
-    "fit": ("verbs.fit", "fit"),
-    "history": ("verbs.history", "history"),
-    "load_result": ("reports.saved", "load_result"),
-    "methods": ("verbs.methods", "methods"),
-    "predict": ("verbs.predict", "predict"),
-    "rank": ("verbs.rank", "rank"),
-    "read": ("store", "read_predictions"),
-    "shift_dialogue": ("verbs.shift", "shift_dialogue"),
-    "shift_image": ("verbs.shift", "shift_image"),
-    "shift_text": ("verbs.shift", "shift_text"),
-    "stress": ("verbs.stress", "stress"),
-    "write": ("store", "write_predictions"),
-    "write_report": ("reports", "write_report"),
+    "audits.result": "Audit",
+    "errors": "InputError OodometerError",
+    "predictions": "Predictions",
+    "reports": "write_report",
+    "reports.saved": "load_result",
+    "results": "Curve Estimate Interval",
+    "results.backtest": "Backtest",
+    "results.comparison": "Comparison",
+    "results.diagnosis": "Diagnosis",
+    "results.estimation": "Estimation",
+    "results.evaluation": "Evaluation",
+    "results.history": "History",
+    "store": "read write",
+    "verbs.audit": "audit",
+    "verbs.backtest": "backtest",
+    "verbs.cite": "cite",
+    "verbs.compare": "compare",
+    "verbs.diagnose": "diagnose",
+    "verbs.estimate": "estimate",
+    "verbs.evaluate": "evaluate",
+    "verbs.fit": "Oodometer fit",
+    "verbs.history": "history",
+    "verbs.methods": "methods",
+    "verbs.predict": "predict",
+    "verbs.rank": "rank",
+    "verbs.shift": "shift_dialogue shift_image shift_text",
+    "verbs.stress": "stress",
 }
+_ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        home, attribute = _HOMES[name]
-        return getattr(importlib.import_module(f"{__name__}.{home}"), attribute)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), _ELSEWHERE.get(name, name))
 
 
 def __dir__() -> list[str]:

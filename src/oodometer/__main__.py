@@ -23,20 +23,11 @@ class Terminated(KeyboardInterrupt):
 
 def _stop(number: int, frame: FrameType | None) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
-        signal.signal(one, _leave_now)
-    if _in_import_lock(frame):
-        _leave(128 + number, at_once=True)
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
-
-
-def _in_import_lock(frame: FrameType | None) -> bool:
-    """Whether Python is at its locks of modules, where an exception is lost and the next import waits for ever."""
+        signal.signal(one, lambda again, frame: _leave(128 + again, at_once=True))
     code = None if frame is None else frame.f_code
-    return code is not None and code.co_filename == "<frozen importlib._bootstrap>" and code.co_name in _LOCKING
-
-
-def _leave_now(number: int, frame: FrameType | None) -> None:
-    _leave(128 + number, at_once=True)
+    if code is not None and code.co_filename == "<frozen importlib._bootstrap>" and code.co_name in _LOCKING:
+        _leave(128 + number, at_once=True)  # at locks of modules an exception is lost, and the next import hangs
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
 def main() -> int:

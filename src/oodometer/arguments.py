@@ -64,71 +64,73 @@ def _is_number(value: Any) -> bool:
     return real and not math.isnan(float(value))
 
 
-def _whole(name: str, value: Any) -> int:
-    if not _is_whole(value) or abs(int(value)) >= 2**63:
-        raise _wrong(name, "a whole number", value)
-    return int(value)
+def _is_called(value: Any, method: str) -> bool:
+    return not isinstance(value, type) and callable(getattr(value, method, None))
 
 
-def _number(name: str, value: Any) -> float:
-    if not _is_number(value):
-        raise _wrong(name, "a number", value)
-    return float(value)
+def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any] = lambda value: value) -> Check:
+    """A check that something holds of a value, which comes out as ``make`` has it.
+
+    >>> need("an even number", lambda value: value % 2 == 0)("rows", 3)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected rows to be an even number, got 3 (int)
+    """
+
+    def check(name: str, value: Any) -> Any:
+        if not holds(value):
+            raise _wrong(name, expected, value)
+        return make(value)
+
+    return check
 
 
-def _threshold(name: str, value: Any) -> float:
-    if not _is_number(value):
-        raise _wrong(name, "a number between 0 and 1 such as 0.6", value)
-    return float(value)
+def one_of(*known: str) -> Check:
+    """A check that a text is one of those known.
+
+    >>> one_of("cpu", "cuda")("device", "cpu")
+    'cpu'
+    """
+    return need(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
 
 
-def _truth(name: str, value: Any) -> bool:
-    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # of numpy
-        raise _wrong(name, "True or False", value)
-    return bool(value)
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _wrong(name, "a text", value)
+def anything(name: str, value: Any) -> Any:
+    """No check: of data whoever opens them says what they should be."""
     return value
 
 
-def _place(name: str, value: Any) -> Any:
-    if not isinstance(value, (str, os.PathLike)) or "\0" in os.fsdecode(value):
-        raise _wrong(name, "a path", value)
-    return value
+_number = need("a number", _is_number, float)
+_text = need("a text", lambda value: isinstance(value, str))
+_mapping = need("a mapping", lambda value: isinstance(value, Mapping))
+_function = need("a function of (done, total)", callable)
+_place = need("a path", lambda value: isinstance(value, (str, os.PathLike)) and "\0" not in os.fsdecode(value))
+several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
+record = need(
+    "a Predictions record (oodometer.read gives one)",
+    lambda value: all(hasattr(value, one) for one in ("fields", "columns", "source")),
+)
 
 
-def _function(name: str, value: Any) -> Any:
-    if not callable(value):
-        raise _wrong(name, "a function of (done, total)", value)
-    return value
-
-
-def _workers(name: str, value: Any) -> int:
-    if not _is_whole(value) or not 1 <= int(value) <= MOST_WORKERS:
-        raise _wrong(name, f"a whole number from 1 (at least one worker) to {MOST_WORKERS}", value)
-    return int(value)
-
-
-def _list(name: str, value: Any, of: str) -> list[Any]:
-    """The entries of a list; a text is none, and a set has no order."""
-    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
-        raise _wrong(name, f"a list of {of}", value)
-    if getattr(value, "ndim", 1) != 1:
+def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anything) -> list[Any]:
+    """The entries of a list, each of which passes a check; a text is none, and a set has no order."""
+    no_list = isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable)
+    if no_list or getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)
     plain: Callable[[], list[Any]] | None = getattr(value, "tolist", None)
-    return list(value) if plain is None else plain()
+    return [each(f"every entry of {name}", one) for one in (value if plain is None else plain())]
 
 
 def texts(name: str, value: Any) -> list[str]:
     """A check that something is a list of texts."""
-    some = _list(name, value, "texts")
-    for one in some:
-        if not isinstance(one, str):
-            raise _wrong(f"every entry of {name}", "a text", one)
-    return some
+    return _list(name, value, "texts", _text)
+
+
+def texts_or_one(name: str, value: Any) -> Any:
+    """A check that something is a text or several of them.
+
+    >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
+    ('age', ['age', 'year'])
+    """
+    return value if isinstance(value, str) else texts(name, value)
 
 
 def _names_of(kind: Literal["estimator", "metric"]) -> Check:
@@ -142,83 +144,15 @@ def _names_of(kind: Literal["estimator", "metric"]) -> Check:
     return check
 
 
-def _numbers(name: str, value: Any) -> tuple[float, ...]:
-    return tuple(_number(f"every entry of {name}", one) for one in _list(name, value, "numbers"))
-
-
 def _classes(name: str, value: Any) -> list[Any]:
     from .classes import named_classes
 
     return list(named_classes(value))
 
 
-def _renaming(name: str, value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(isinstance(one, str) for pair in value.items() for one in pair):
-        raise _wrong(name, "a mapping of their column names to ours, {theirs: ours}", value)
-    return dict(value)
-
-
-def _mapping(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise _wrong(name, "a mapping", value)
-    return value
-
-
-def several(name: str, value: Any) -> list[Any]:
-    """A check that something is a list of data, one for each model."""
-    return _list(name, value, "files, frames, mappings of arrays or records, one for each model")
-
-
-def _bound(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return _number(name, value)
-    return {str(metric): _number(f"{name}[{metric!r}]", one) for metric, one in value.items()}
-
-
-def _engine(name: str, value: Any) -> Any:
-    if not isinstance(value, str) and not callable(getattr(value, "fold", None)):
-        raise _wrong(name, "local, processes, ray, spark or an Engine", value)
-    return value
-
-
-def _weighed_by(name: str, value: Any) -> Any:
-    if not isinstance(value, (str, os.PathLike)) and not hasattr(value, "trials"):
-        raise _wrong(name, "auto, a folder, a result of backtest or None", value)
-    return value
-
-
-def one_of(*known: str) -> Check:
-    """A check that a text is one of those known.
-
-    >>> one_of("cpu", "cuda")("device", "cpu")
-    'cpu'
-    """
-
-    def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise _wrong(name, f"one of {', '.join(known)}", value)
-        return value
-
-    return check
-
-
-def record(name: str, value: Any) -> Any:
-    """A check that something is a record of predictions."""
-    if not hasattr(value, "fields") or not hasattr(value, "columns") or not hasattr(value, "source"):
-        raise _wrong(name, "a Predictions record (oodometer.read gives one)", value)
-    return value
-
-
-def _records(name: str, value: Any) -> Any:
-    for key, one in _mapping(name, value).items():
-        record(f"{name}[{key!r}]", one)
-    return value
-
-
-def _ranker(name: str, value: Any) -> Any:
-    if not isinstance(value, str) and (isinstance(value, type) or not callable(getattr(value, "score", None))):
-        raise _wrong(name, "the name of a ranker, or a ranker", value)
-    return value
+def _each(check: Check) -> Check:
+    """A check of every value of a mapping."""
+    return lambda name, value: {key: check(f"{name}[{key!r}]", one) for key, one in _mapping(name, value).items()}
 
 
 def judges_or_folder(name: str, value: Any) -> Any:
@@ -226,17 +160,6 @@ def judges_or_folder(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple) and value:
         return [_place(name, one) for one in value]
     return value if hasattr(value, "members") else _place(name, value)
-
-
-def _result(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping) and (isinstance(value, type) or not callable(getattr(value, "to_dict", None))):
-        raise _wrong(name, "what a verb found, or the mapping that --json writes", value)
-    return value
-
-
-def anything(name: str, value: Any) -> Any:
-    """No check: of data whoever opens them says what they should be."""
-    return value
 
 
 def _level(name: str, value: Any) -> float:
@@ -248,9 +171,16 @@ def _level(name: str, value: Any) -> float:
 CHECKS: dict[str, Check] = {
     "level": _level,
     "seed": lambda name, value: check_seed(value, name),
-    "workers": _workers,
-    "threshold": _threshold,
-    "backtest": _weighed_by,
+    "workers": need(
+        f"a whole number from 1 (at least one worker) to {MOST_WORKERS}",
+        lambda value: _is_whole(value) and 1 <= int(value) <= MOST_WORKERS,
+        int,
+    ),
+    "threshold": need("a number between 0 and 1 such as 0.6", _is_number, float),
+    "backtest": need(
+        "auto, a folder, a result of backtest or None",
+        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "trials"),
+    ),
     "methods": _names_of("estimator"),
     "metrics": _names_of("metric"),
     "axes": anything,
@@ -259,22 +189,38 @@ CHECKS: dict[str, Check] = {
 
 _OF_TYPES: dict[str, Check] = {
     "str": _text,
-    "int": _whole,
+    "int": need("a whole number", lambda value: _is_whole(value) and abs(int(value)) < 2**63, int),
     "float": _number,
-    "bool": _truth,
+    "bool": need("True or False", lambda value: type(value).__name__ in ("bool", "bool_"), bool),  # also of numpy
     "Any": anything,
     "Sequence[int | str]": _classes,
-    "Sequence[float]": _numbers,
-    "Sequence[Any]": several,
-    "Mapping[str, str]": _renaming,
+    "Sequence[float]": lambda name, value: tuple(_list(name, value, "numbers", _number)),
+    "Sequence[Any]": lambda name, value: _list(
+        name, value, "files, frames, mappings of arrays or records, one for each model"
+    ),
+    "Mapping[str, str]": need(
+        "a mapping of their column names to ours, {theirs: ours}",
+        lambda value: isinstance(value, Mapping) and all(isinstance(x, str) for pair in value.items() for x in pair),
+        dict,
+    ),
     "Mapping[str, Any]": _mapping,
-    "Mapping[str, Any] | Found": _result,
-    "Mapping[str, Predictions]": _records,
+    "Mapping[str, Any] | Found": need(
+        "what a verb found, or the mapping that --json writes",
+        lambda value: isinstance(value, Mapping) or _is_called(value, "to_dict"),
+    ),
+    "Mapping[str, Predictions]": _each(record),
     "Predictions": record,
-    "float | Mapping[str, float]": _bound,
-    "str | Engine": _engine,
-    "str | Ranker": _ranker,
-    "str | Sequence[str]": lambda name, value: texts_or_one(name, value),
+    "float | Mapping[str, float]": lambda name, value: (_each(_number) if isinstance(value, Mapping) else _number)(
+        name, value
+    ),
+    "str | Engine": need(
+        "local, processes, ray, spark or an Engine",
+        lambda value: isinstance(value, str) or callable(getattr(value, "fold", None)),
+    ),
+    "str | Ranker": need(
+        "the name of a ranker, or a ranker", lambda value: isinstance(value, str) or _is_called(value, "score")
+    ),
+    "str | Sequence[str]": texts_or_one,
     **dict.fromkeys(("str | Path", "str | os.PathLike[str]", "PathLike"), _place),
     **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
     **dict.fromkeys(("Callable[[int, int], None]", "Progress", "Report"), _function),
@@ -315,7 +261,8 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 given = bound.arguments
                 for name in filter(checks.__contains__, given):  # in the order of the signature
                     value, parameter = given[name], signature.parameters[name]
-                    if name == "seed" or value is not None or not _may_be_none(parameter):
+                    none = parameter.default is None or "None" in str(parameter.annotation)
+                    if name == "seed" or value is not None or not none:
                         given[name] = checks[name](name, value)
                 return function(*bound.args, **bound.kwargs)
             except OodometerError as error:
@@ -347,7 +294,8 @@ _VALUE = (
 )
 _OPTION = rf"--([a-z][\w-]*)(?: ({_VALUE}))?"
 _OPTIONS = re.compile(
-    rf"oodometer [a-z][^;`]*|(?<![\w-]){_OPTION}(?: {_OPTION})*(?=(:| (?:is|are|needs|takes|makes|tell|new|out)\b)?)"
+    rf"oodometer [a-z][^;`]*|(?<![\w-]){_OPTION}(?: {_OPTION})*"
+    r"(?=(:| (?:is|are|was|needs|takes|makes|names|leaves|renames|finds|tell|wrote|drew|new|out)\b)?)"
 )
 _OTHER_NAMES = {"map": "mapping", "judge": "existing", "judge_label": "labels"}
 
@@ -390,27 +338,3 @@ def _as_code(name: str, values: list[str]) -> str:
         return json.dumps(plain[0].split(","), ensure_ascii=False)
     code = [one if re.fullmatch(r"[A-Z]+|[\d.]+", one) else json.dumps(one, ensure_ascii=False) for one in plain]
     return f"[{', '.join(code)}]" if len(code) > 1 or (code and name in ("methods", "metrics")) else "".join(code)
-
-
-def _may_be_none(parameter: inspect.Parameter) -> bool:
-    return parameter.default is None or "None" in str(parameter.annotation)
-
-
-def texts_or_one(name: str, value: Any) -> Any:
-    """A check that something is a text or several of them.
-
-    >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
-    ('age', ['age', 'year'])
-    """
-    return value if isinstance(value, str) else texts(name, value)
-
-
-def several_or_none(name: str, value: Any) -> Any:
-    """A check that something is a list or a tuple, of any length.
-
-    >>> several_or_none("members", [])
-    []
-    """
-    if not isinstance(value, (list, tuple)):
-        raise _wrong(name, "a list", value)
-    return value

@@ -41,7 +41,11 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
     Raises `InputError` where two of them disagree, so that their places do not tell which rows belong together.
     """
     indexed = {name: value.index for name, value in arrays.items() if hasattr(value, "reindex")}
-    chosen = {name: index for name, index in indexed.items() if not _only_counts(index)}
+    chosen = {
+        name: index
+        for name, index in indexed.items()
+        if not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1)
+    }
     for name, index in indexed.items():
         first, wanted = next(iter(chosen.items()), (name, index))
         # a new frame counts its rows, which says nothing, unless the other index is the same rows in another order
@@ -50,23 +54,15 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
         ):
             rows = range(min(len(index), len(wanted)))
             row = next((i for i in rows if index[i] != wanted[i]), len(rows))
-            raise InputError(
-                f"the index of {first}" + (f", {wanted[row]!s} here" if row < len(wanted) else ""),
-                got=f"{index[row]!s}" if row < len(index) else "no more rows",
-                row=row + 1,
-                column=name,
-                remedy="give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
-                f"{name}.to_numpy()",
-            )
+            expected = f"the index of {first}" + (f", {wanted[row]!s} here" if row < len(wanted) else "")
+            got = f"{index[row]!s}" if row < len(index) else "no more rows"
+            remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
+            raise InputError(expected, got=got, row=row + 1, column=name, remedy=f"{remedy}{name}.to_numpy()")
     one = next(iter(chosen.values()), None)
     if one is None:
         return {}
     named = [f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(one.names)]
     return {name: one.get_level_values(i).to_numpy() for i, name in enumerate(named)}
-
-
-def _only_counts(index: Any) -> bool:
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,7 +82,13 @@ class Ragged:
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[float]]) -> Ragged:
         """Pack a sequence of sequences."""
-        parts = [np.asarray(_unpadded(row), dtype=np.float64) for row in rows]
+        parts = []
+        for row in rows:
+            cells: Any = row
+            if _is_masked(cells):  # a masked end is padding; another masked entry is null
+                real = np.flatnonzero(~np.ma.getmaskarray(cells))
+                cells = _unmasked(cells[: real[-1] + 1 if len(real) else 0])
+            parts.append(np.asarray(cells, dtype=np.float64))
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum([len(p) for p in parts], out=offsets[1:])
         return cls(np.concatenate(parts) if parts else np.empty(0), offsets)
@@ -106,19 +108,17 @@ class Ragged:
 
     def sums(self) -> Array:
         """Sum of each row, 0 for an empty one, shape (sample,)."""
-        out = np.zeros(len(self))
-        full = self.lengths > 0
-        if full.any():  # row by row, not by differences of running sums, which one -inf would spoil
-            values = self.values[: self.offsets[-1]]
-            out[full] = np.add.reduceat(values, self.offsets[:-1][full], dtype=np.float64)
-        return out
+        return self._reduced(np.add)  # row by row, not by differences of running sums, which one -inf would spoil
 
     def minima(self) -> Array:
         """Smallest value of each row, 0 for an empty one, shape (sample,)."""
+        return self._reduced(np.minimum)
+
+    def _reduced(self, by: np.ufunc) -> Array:
         out = np.zeros(len(self))
         full = self.lengths > 0
         if full.any():
-            out[full] = np.minimum.reduceat(self.values[: self.offsets[-1]], self.offsets[:-1][full])
+            out[full] = by.reduceat(self.values[: self.offsets[-1]], self.offsets[:-1][full], dtype=np.float64)
         return out
 
     def take(self, index: Array) -> Ragged:
@@ -199,22 +199,11 @@ def _unmasked(array: Any) -> Array:
     return out
 
 
-def _unpadded(row: Any) -> Any:
-    """A row whose masked end is padding is cut there; another masked entry is null."""
-    if not _is_masked(row):
-        return row
-    real = np.flatnonzero(~np.ma.getmaskarray(row))
-    return _unmasked(row[: real[-1] + 1 if len(real) else 0])
-
-
 def _of_tensor(value: Any) -> Array:
     """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
     if getattr(value, "is_meta", False):
-        raise InputError(
-            "a tensor that holds numbers",
-            got="one on the device meta, which holds none",
-            remedy="give the tensor that was computed",
-        )
+        got, remedy = "one on the device meta, which holds none", "give the tensor that was computed"
+        raise InputError("a tensor that holds numbers", got=got, remedy=remedy)
     if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(value, "is_quantized", False):
         raise InputError("a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()")
     value = value.detach().cpu()
@@ -248,5 +237,4 @@ def softmax(logits: Array, temperature: float = 1.0) -> Array:
     z -= z.max(axis=-1, keepdims=True)
     np.exp(z, out=z)
     z /= z.sum(axis=-1, keepdims=True)
-    out: Array = z
-    return out
+    return z  # type: ignore[no-any-return]

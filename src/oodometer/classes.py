@@ -126,6 +126,13 @@ def named_classes(value: Any) -> ClassNames:
     return tuple(names)
 
 
+_TRUTH: dict[Hashable, int] = {
+    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct"), 1),
+    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect"), 0),
+    "": -1,
+}
+
+
 def truth_values(value: Any, column: str) -> Array:
     """Booleans, 0/1 or null as int8 of the same shape: 1 true, 0 false, -1 unknown."""
     array = as_cells(value)
@@ -139,7 +146,8 @@ def truth_values(value: Any, column: str) -> Array:
         out = np.where(unknown, -1, array)
         bad = ~unknown & (array != 0) & (array != 1)
     else:
-        flat = [_truth_of(v) for v in array.ravel().tolist()]
+        words = (v.strip().lower() if isinstance(v, str) else v for v in array.ravel().tolist())
+        flat = [-1 if is_null(v) else _TRUTH.get(v) if isinstance(v, Hashable) else None for v in words]
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
 
@@ -148,21 +156,6 @@ def truth_values(value: Any, column: str) -> Array:
 
     refuse(bad, column, "true or false (or 1, 0, null)", got, "give one verdict a cell")
     return out.astype(np.int8)
-
-
-_TRUTH: dict[Hashable, int] = {
-    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct"), 1),
-    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect"), 0),
-    "": -1,
-}
-
-
-def _truth_of(cell: Any) -> int | None:
-    """1, 0, -1 for unknown, None for what is no verdict."""
-    if is_null(cell):
-        return -1
-    cell = cell.strip().lower() if isinstance(cell, str) else cell
-    return _TRUTH.get(cell) if isinstance(cell, Hashable) else None
 
 
 def is_null(cell: Any) -> bool:

@@ -13,6 +13,7 @@ OodometerError                    the root; catch this one
 
 from __future__ import annotations
 
+import copyreg
 import json
 import re
 import unicodedata
@@ -99,13 +100,7 @@ class OodometerError(Exception):
 
     def __reduce__(self) -> Any:
         """An error comes back from another process as what it was, not made anew of its message."""
-        return _again, (type(self), self.args, self.__dict__)
-
-
-def _again(kind: type[OodometerError], args: tuple[Any, ...], about: dict[str, Any]) -> OodometerError:
-    found = kind.__new__(kind, *args)
-    found.__dict__.update(about)
-    return found
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InputError(OodometerError, ValueError):

@@ -44,51 +44,53 @@ def defaults_for(
     Of a file the table of the command in question is read: ``[estimate]``, or ``[tool.oodometer.estimate]`` in
     pyproject.toml; ``known`` are the names of all commands. Raises `UsageError` naming the file and the key.
     """
-    found = _read(file)
-    if found is None:
+    # The file that was named, oodometer.toml, or pyproject.toml, and its tables.
+    name = file or (OWN if Path(OWN).is_file() else SHARED)
+    if file is None and name == SHARED and not (Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes()):
         return {}, ""
-    name, tables = found
-    path = _path_to(parser, words)
-    _check_tables(name, tables, known)
-    table: Any = tables
-    for i, word in enumerate(path):
-        table = table.get(word, {})
+    tables: Any = _toml(Path(name))
+    if Path(name).name == SHARED:
+        for way, key in (("tool", "tool"), ("tool.oodometer", "oodometer")):
+            tables = tables.get(key, {})
+            if not isinstance(tables, Mapping):
+                raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
+    for key, value in tables.items():
+        if key not in known:
+            near = near_names(key, known)
+            hint = f"did you mean [{near[0]}]?" if near else f"there is one for each command: {', '.join(known)}"
+            what = f"table [{key}]" if isinstance(value, Mapping) else f"key {key} outside of a command's table"
+            raise UsageError(f"{name}: unknown {what}; {hint}")
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{name}: expected a table [{key}] of options, got {key} = {value!r}")
+    command, path, table = parser, [], tables
+    for word in words:  # those that name the command: one, or group and command
+        if word.startswith("-"):
+            continue
+        if word not in getattr(command, "commands", {}):
+            break
+        command, table = command.commands[word], table.get(word, {})
+        path.append(word)
         if not isinstance(table, Mapping):
-            raise UsageError(f"{name}: expected a table [{'.'.join(path[: i + 1])}] of options, got {word} = {table!r}")
-    if not path or not table:
+            raise UsageError(f"{name}: expected a table [{'.'.join(path)}] of options, got {word} = {table!r}")
+    if not path or not table or hasattr(command, "commands"):
         return {}, ""
-    command: Any = parser
-    for word in path:
-        command = command.commands[word]
-    if hasattr(command, "commands"):
-        return {}, ""
-    values = _values(name, ".".join(path), table, command)
-    out: dict[str, Any] = values
+    options = {opt.lstrip("-").replace("-", "_"): p for p in command.params for opt in p.opts if opt.startswith("--")}
+    options.pop("help", None)
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        parameter = options.get(key.replace("-", "_"))
+        if parameter is None:
+            near = near_names(key.replace("-", "_"), options)
+            lists = f"oodometer {'.'.join(path)} --help lists them"
+            hint = f"did you mean {near[0].replace('_', '-')}?" if near else lists
+            raise UsageError(f"{name}: [{'.'.join(path)}] has no option {key}; {hint}")
+        place = f"{name}: [{'.'.join(path)}] {key}"
+        if parameter.name in out:
+            raise UsageError(f"{place}: the option is given twice")
+        out[parameter.name] = _value(place, value, parameter, command)
     for word in reversed(path):
         out = {word: out}
     return out, f"{name}: {', '.join(f'{key} = {value!r}' for key, value in table.items())}"
-
-
-def _read(file: str | None) -> tuple[str, Mapping[str, Any]] | None:
-    """Name and tables of the file that was named, of oodometer.toml, or of pyproject.toml; None without one."""
-    if file is not None:
-        tables = _toml(Path(file))
-        return file, _own(file, tables, {}) if Path(file).name == SHARED else tables
-    if Path(OWN).is_file():
-        return OWN, _toml(Path(OWN))
-    if Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes():
-        own = _own(SHARED, _toml(Path(SHARED)), None)
-        return None if own is None else (SHARED, own)
-    return None
-
-
-def _own(name: str, tables: Any, absent: Any) -> Any:
-    """The tables under ``tool.oodometer``; `UsageError` where one of the two is no table."""
-    for way, key in (("tool", "tool"), ("tool.oodometer", "oodometer")):
-        tables = tables.get(key, {} if key == "tool" else absent)
-        if tables is not absent and not isinstance(tables, Mapping):
-            raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
-    return tables
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -104,48 +106,6 @@ def _toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: expected TOML, got {error}") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-
-
-def _path_to(parser: Any, words: Sequence[str]) -> list[str]:
-    """The words that name a command: one, or group and command."""
-    out: list[str] = []
-    for word in words:
-        if word.startswith("-"):
-            continue
-        if word not in getattr(parser, "commands", {}):
-            break
-        out.append(word)
-        parser = parser.commands[word]
-    return out
-
-
-def _check_tables(name: str, tables: Mapping[str, Any], known: Sequence[str]) -> None:
-    for key, value in tables.items():
-        if key not in known:
-            near = near_names(key, known)
-            hint = f"did you mean [{near[0]}]?" if near else f"there is one for each command: {', '.join(known)}"
-            what = f"table [{key}]" if isinstance(value, Mapping) else f"key {key} outside of a command's table"
-            raise UsageError(f"{name}: unknown {what}; {hint}")
-        if not isinstance(value, Mapping):
-            raise UsageError(f"{name}: expected a table [{key}] of options, got {key} = {value!r}")
-
-
-def _values(name: str, section: str, table: Mapping[str, Any], command: Any) -> dict[str, Any]:
-    """Values by the parser's names of the parameters, each checked by the type of its option."""
-    options = {opt.lstrip("-").replace("-", "_"): p for p in command.params for opt in p.opts if opt.startswith("--")}
-    options.pop("help", None)
-    out: dict[str, Any] = {}
-    for key, value in table.items():
-        parameter = options.get(key.replace("-", "_"))
-        if parameter is None:
-            near = near_names(key.replace("-", "_"), options)
-            hint = f"did you mean {near[0].replace('_', '-')}?" if near else f"oodometer {section} --help lists them"
-            raise UsageError(f"{name}: [{section.replace(' ', '.')}] has no option {key}; {hint}")
-        place = f"{name}: [{section}] {key}"
-        if parameter.name in out:
-            raise UsageError(f"{place}: the option is given twice")
-        out[parameter.name] = _value(place, value, parameter, command)
-    return out
 
 
 def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:

@@ -37,4 +37,4 @@ def show(made: Oodometer, out: str) -> None:
     if output.verbose():
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in fitted.skipped))
     output.tell(*(f"warning: {warning}" for warning in fitted.warnings))
-    output.left_out(skipped_method=len(fitted.skipped))
+    output.left_out({"skipped_method": len(fitted.skipped)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -13,8 +13,6 @@ from typing import Any, TextIO
 
 from ..errors import visible
 from ..outputs import terminal
-from ..verbs.options import parse_classes as _classes_of
-from ..verbs.options import parse_mapping as parse_mapping
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
@@ -42,8 +40,6 @@ def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> N
     """
     if quiet():
         return
-    from ..results.values import counted
-
     view = found.view() if seed is None else replace(found.view(), seed=seed)
     notes = [one for one in view.details if one.startswith(tuple(asked))]
     view = replace(view, notes=(*notes, *view.notes), details=tuple(one for one in view.details if one not in notes))
@@ -53,6 +49,13 @@ def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> N
     for grid in view.grids:
         counts.update(grid.left_out())
     counts["note"] += len(view.details) + max(len(view.warnings) - terminal.MOST_WARNINGS, 0)
+    left_out(counts)
+
+
+def left_out(counts: Mapping[str, int]) -> None:
+    """One line on what was not printed: "14 methods and 3 notes left out: -v"."""
+    from ..results.values import counted
+
     some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
     if some and not verbose():
         tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")
@@ -76,16 +79,6 @@ def loudness(value: int) -> Iterator[None]:
         yield
     finally:
         _loudness.reset(token)
-
-
-def left_out(*, seed: int = 0, **counts: int) -> None:
-    """The seed, if unusual or with -v, and one line on what was not printed: "14 methods and 3 notes left out: -v"."""
-    from ..results.values import counted
-
-    tell(f"Seed of folds, samples and draws: {seed}" if seed or verbose() else "")
-    some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
-    if some and not verbose():
-        tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")
 
 
 def _put(text: str, stream: TextIO) -> None:
@@ -142,23 +135,12 @@ def deliver(
                 write_result(json, text)
 
 
-def print_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    title: str | None = None,
-    *,
-    bold: Collection[tuple[int, int]] = (),
-) -> None:
-    """A table on standard output that fits the screen, 80 columns where it is none.
-
-    ``bold`` names cells (row, column) that stand out where there are colours.
-    """
-    if quiet():
-        return
-    columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
-    colour = terminal.colours(sys.stdout)
-    lines = terminal.table_lines(columns, rows, terminal.width(), bold=bold, colour=colour)
-    _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    """A table on standard output that fits the screen, 80 columns where it is none."""
+    if not quiet():
+        columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
+        lines = terminal.table_lines(columns, rows, terminal.width(), colour=terminal.colours(sys.stdout))
+        _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
 
 
 class _Bar:
@@ -234,11 +216,6 @@ def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iter
     columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield _Bar(bar, what)
-
-
-def parse_classes(text: str | None) -> list[int | str] | None:
-    """As `verbs.options.parse_classes`, None where nothing was typed."""
-    return None if text is None else _classes_of(text)
 
 
 def command_line() -> str:
