@@ -10,8 +10,8 @@ from .version import __version__
 __all__ = [
     "Audit", "Backtest", "Comparison", "Curve", "Diagnosis", "Estimate", "Estimation", "Evaluation", "History",
     "InputError", "Interval", "Oodometer", "OodometerError", "Predictions", "__version__", "audit", "backtest",
-    "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict", "rank",
-    "read", "shift_dialogue", "shift_image", "shift_text", "stress", "write", "write_report",
+    "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict",
+    "rank", "read", "shift_dialogue", "shift_image", "shift_text", "stress", "write", "write_report",
 ]  # fmt: skip
 
 _HOMES = {

@@ -10,7 +10,7 @@ from . import output
 from .commands import Written, command
 
 
-@command(StressOptions, written=("json", "report"), kept=True)
+@command(StressOptions, written=("json",), kept=True)
 def stress(given: dict[str, Any], to: Written) -> None:
     """Ask models about data whose shift grows: accuracy, Brier, ECE, and the estimate without labels beside them."""
     from ..verbs.stress import stress as run
