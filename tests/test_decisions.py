@@ -13,7 +13,7 @@ from oodometer import InputError, Predictions
 from oodometer.errors import UsageError
 from oodometer.scores import Margin, MaxProbability
 from oodometer.store import RecordSource
-from oodometer.store.memory import DecidedSource
+from oodometer.store.memory import decided_source
 
 THRESHOLD = 0.7
 
@@ -156,7 +156,7 @@ def test_a_threshold_beside_a_decision_or_three_classes() -> None:
 
 def test_a_decided_source_is_a_source() -> None:
     record = Predictions.from_probabilities(REFERENCE["prob_1"], label=REFERENCE["label"])
-    source = DecidedSource(RecordSource(record), THRESHOLD)
+    source = decided_source(RecordSource(record), THRESHOLD)
     want = REFERENCE["prediction"].tolist()
     assert source.read().predicted.tolist() == want
     assert [c for part in source.parts(7000) for b in part.batches() for c in b.predicted.tolist()] == want

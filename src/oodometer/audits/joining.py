@@ -15,7 +15,7 @@ from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
 from ..predictions import Predictions
-from ..store import Axes, LabelledSource, Source, as_source
+from ..store import Axes, Source, as_source, labelled_source
 from ..store.cells import plain
 from ..store.columns import INDEX, likely_columns
 from ..store.write import same_cell
@@ -349,9 +349,9 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     truth, said = joined_truth(labels, source, key)
     check_length(truth, _count(source))
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
-        batches = LabelledSource(source, truth).batches(["label", *_predicting(source)])
+        batches = labelled_source(source, truth).batches(["label", *_predicting(source)])
         return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), said)
-    return Joined(LabelledSource(source, truth), said)
+    return Joined(labelled_source(source, truth), said)
 
 
 def wrong_where_unseen(source: Source) -> Joined:
@@ -374,7 +374,7 @@ def wrong_where_unseen(source: Source) -> Joined:
 
 def _judged(source: Source, verdicts: Array) -> Source:
     """Beside probabilities there are no further classes: all that is known is which rows are right."""
-    return LabelledSource(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
+    return labelled_source(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
 
 
 def _predicting(source: Source) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .atomic import refuse_clashes, together, when_written, whole_folder, write_atomic, write_result
 from .base import BATCH_ROWS, PART_ROWS, Axes, Part, Source
-from .memory import DecidedSource, InPlace, LabelledSource, RecordSource, check_threshold
+from .memory import InPlace, RecordSource, check_threshold, decided_source, labelled_source
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
 
@@ -12,14 +12,14 @@ __all__ = [
     "BATCH_ROWS",
     "PART_ROWS",
     "Axes",
-    "DecidedSource",
     "InPlace",
-    "LabelledSource",
     "Part",
     "RecordSource",
     "Source",
     "as_source",
     "check_threshold",
+    "decided_source",
+    "labelled_source",
     "open_predictions",
     "read_predictions",
     "refuse_clashes",

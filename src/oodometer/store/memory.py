@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -182,119 +183,128 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     return record.with_prediction(chosen)
 
 
-def _decides(fields: Iterable[str] | None) -> bool:
-    """Whether what is read has to do with the decision; ids and labels alone are read as they are."""
-    return fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields)
+class Change(ABC):
+    """What is done to each batch of a source; it can be pickled, and says what a source of changed batches is."""
+
+    @abstractmethod
+    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Fields of the changed source, where ``own`` are those of the source within."""
+
+    def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
+        """Fields to read of the source within, where ``fields`` are asked for."""
+        return fields
+
+    @abstractmethod
+    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
+        """A batch, changed."""
+
+    def aligned(self, axes: Axes | None) -> Change:
+        """The same beside a source that follows ``axes``."""
+        return self
+
+    @abstractmethod
+    def identity(self, span: tuple[int, int] | None) -> str:
+        """What tells the change of rows ``span`` from another one."""
 
 
 @dataclass(frozen=True)
-class DecidedPart(Part):
-    """Rows of a part, decided."""
-
+class _ChangedPart(Part):
     part: Part
-    threshold: float
-    positive: int | str | None
+    change: Change
+    own: tuple[str, ...]
 
     def identity(self) -> str | None:
-        """The part within, and the decision."""
-        told = self.part.identity()
-        return None if told is None else checksum(told, repr((self.threshold, self.positive)))
+        """The part within, and what is done to it."""
+        within = self.part.identity()
+        return None if within is None else checksum(within, self.change.identity(self.span()))
 
     def span(self) -> tuple[int, int] | None:
         """Those of the part within."""
         return self.part.span()
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """The part's batches, decided."""
-        for batch in self.part.batches(fields, rows):
-            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
+        """The part's batches, changed."""
+        for batch in self.part.batches(self.change.reads(fields, self.own), rows):
+            yield self.change(batch, fields)
 
 
-class _Wrapped(Source):
-    """A source with something more; everything else is that of the source within."""
+class ChangedSource(Source):
+    """A source whose batches are changed as they are read; everything else is that of the source within."""
 
-    def __init__(self, source: Source) -> None:
-        self.inner, self.path, self.name, self.columns = source, source.path, source.name, source.columns
+    def __init__(self, source: Source, change: Change) -> None:
+        self.inner, self.change = source, change
+        self.path, self.name, self.columns = source.path, source.name, source.columns
         self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the source."""
-        return self.inner.fields
-
-    @property
-    def classes(self) -> ClassNames | None:
-        """Classes of the source."""
-        return self.inner.classes
-
-    @property
-    def lone_class(self) -> int | str | None:
-        """The class that the one column of a binary model is about, as in the source."""
-        return getattr(self.inner, "lone_class", None)
-
-    @property
-    def rows(self) -> int | None:
-        """Rows of the source."""
-        return self.inner.rows
+    fields = property(lambda self: self.change.fields(self.inner.fields))
+    classes = property(lambda self: self.inner.classes)
+    rows = property(lambda self: self.inner.rows)
+    own_columns = property(lambda self: self.inner.own_columns)
+    axes = property(lambda self: self.inner.axes)
+    lone_class = property(lambda self: getattr(self.inner, "lone_class", None))
 
     def holds(self, column: str) -> bool:
-        """Whether the source holds the column."""
+        """Whether the source within holds the column."""
         return self.inner.holds(column)
 
     def keys(self, column: str) -> Any:
-        """Ids of the source."""
+        """Ids of the source within."""
         return self.inner.keys(column)
 
-    @property
-    def own_columns(self) -> tuple[str, ...]:
-        """Columns of the source that are no field."""
-        return self.inner.own_columns
-
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Columns of the source as they are."""
+        """Columns of the source within as they are."""
         return self.inner.raw(columns)
 
-    @property
-    def axes(self) -> Axes:
-        """Axes of the source."""
-        return self.inner.axes
+    def encoded(self, encoding: FeatureEncoding) -> ChangedSource:
+        """The source with features of its own columns, changed alike."""
+        return ChangedSource(self.inner.encoded(encoding), self.change)
 
-
-class DecidedSource(_Wrapped):
-    """A source of a binary model, decided by a threshold."""
-
-    def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
-        super().__init__(source)
-        self.threshold = check_threshold(threshold)
-        self.positive = self.lone_class if positive is None else positive
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the source, and the decision."""
-        return tuple(dict.fromkeys((*self.inner.fields, "prediction")))
-
-    def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
-        """The source with features of its own columns, decided by the same threshold."""
-        return DecidedSource(self.inner.encoded(encoding), self.threshold, self.positive)
-
-    def aligned(self, axes: Axes | None) -> DecidedSource:
-        """The source aligned, decided by the same threshold."""
-        return DecidedSource(self.inner.aligned(axes), self.threshold, self.positive)
+    def aligned(self, axes: Axes | None) -> ChangedSource:
+        """The source aligned, changed alike."""
+        return ChangedSource(self.inner.aligned(axes), self.change.aligned(axes))
 
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
-        """Parts of the source, decided."""
-        return [DecidedPart(part, self.threshold, self.positive) for part in self.inner.parts(target_rows, each)]
+        """Parts of the source, changed as they are read."""
+        own = self.inner.fields
+        return [_ChangedPart(part, self.change, own) for part in self.inner.parts(target_rows, each)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Batches of the source, decided."""
-        for batch in self.inner.batches(fields, rows):
-            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
+        """Batches of the source, changed."""
+        for batch in self.inner.batches(self.change.reads(fields, self.inner.fields), rows):
+            yield self.change(batch, fields)
 
     def read(self, fields: Iterable[str] | None = None) -> Predictions:
-        """All rows, decided."""
-        record = self.inner.read(fields)
-        return decided(record, self.threshold, self.positive) if _decides(fields) else record
+        """All rows, changed."""
+        return self.change(self.inner.read(self.change.reads(fields, self.inner.fields)), fields)
+
+
+@dataclass(frozen=True)
+class Decision(Change):
+    """Rows of a binary model, decided by a threshold; see `decided`."""
+
+    threshold: float
+    positive: int | str | None
+
+    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the source, and the decision."""
+        return tuple(dict.fromkeys((*own, "prediction")))
+
+    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
+        """The batch decided; ids and labels alone are given as they are."""
+        if fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields):
+            return decided(batch, self.threshold, self.positive)
+        return batch
+
+    def identity(self, span: tuple[int, int] | None) -> str:
+        """The threshold and its class."""
+        return repr((self.threshold, self.positive))
+
+
+def decided_source(source: Source, threshold: float, positive: int | str | None = None) -> ChangedSource:
+    """A source of a binary model, decided by a threshold."""
+    lone = getattr(source, "lone_class", None)
+    return ChangedSource(source, Decision(check_threshold(threshold), lone if positive is None else positive))
 
 
 @dataclass(frozen=True)
@@ -530,72 +540,42 @@ def checksum_of_truth(truth: Predictions) -> str:
     return checksum(repr(truth.classes), str(len(truth)), *(one.tobytes() for one in arrays))
 
 
-@dataclass(frozen=True)
-class LabelledPart(Part):
-    """Rows of a part with their truth."""
+@dataclass(frozen=True, eq=False)
+class Truth(Change):
+    """The truth of rows: ``record`` holds `label` or `correct` of every one, -1 where unknown."""
 
-    part: Part
-    truth: Predictions
-    fields: tuple[str, ...]
+    record: Predictions
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """The part's batches with their truth."""
-        for batch in self.part.batches(_others(fields, self.fields), rows):
-            yield with_truth(batch, self.truth)
+    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the source, and those of the truth."""
+        given = (name for name in _TRUTH if getattr(self.record, name) is not None)
+        return (*(name for name in own if name not in _TRUTH), *given)
 
-    def identity(self) -> str | None:
-        """The part within, and the truth of its rows."""
-        told, rows = self.part.identity(), self.span()
-        own = self.truth if rows is None else self.truth.slice(*rows)
-        return None if told is None else checksum(told, checksum_of_truth(own))
+    def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
+        """Fields of the source itself; one of them where the truth alone was asked for, since rows count."""
+        others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
+        readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
+        return others if readable & set(others) else (*others, *own[:1])
 
-    def span(self) -> tuple[int, int] | None:
-        """Those of the part within."""
-        return self.part.span()
+    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
+        """The batch with its truth."""
+        return with_truth(batch, self.record)
+
+    def aligned(self, axes: Axes | None) -> Truth:
+        """The truth by the names of the classes."""
+        return self if axes is None else Truth(realigned(self.record, axes))
+
+    def identity(self, span: tuple[int, int] | None) -> str:
+        """The truth of these rows."""
+        return checksum_of_truth(self.record if span is None else self.record.slice(*span))
 
 
-class LabelledSource(_Wrapped):
+def labelled_source(source: Source, truth: Predictions) -> ChangedSource:
     """A source and the truth of its rows: ``truth`` holds `label` or `correct` of every one, -1 where unknown.
 
     >>> from oodometer.store.memory import RecordSource
     >>> source = RecordSource(Predictions.from_classes([1, 0, 1]))
-    >>> LabelledSource(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
+    >>> labelled_source(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
     0.6666666666666666
     """
-
-    def __init__(self, source: Source, truth: Predictions) -> None:
-        super().__init__(source)
-        self.truth = truth
-        self._given = tuple(name for name in _TRUTH if getattr(truth, name) is not None)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the source, and those of the truth."""
-        own = (name for name in self.inner.fields if name not in _TRUTH)
-        return (*own, *self._given)
-
-    def encoded(self, encoding: FeatureEncoding) -> LabelledSource:
-        """The source with features of its own columns, and its truth."""
-        return LabelledSource(self.inner.encoded(encoding), self.truth)
-
-    def aligned(self, axes: Axes | None) -> LabelledSource:
-        """The source aligned, and its truth by the names of its classes."""
-        truth = self.truth if axes is None else realigned(self.truth, axes)
-        return LabelledSource(self.inner.aligned(axes), truth)
-
-    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
-        """Parts of the source with their truth."""
-        own = self.inner.fields
-        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows, each)]
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Batches of the source with their truth."""
-        for batch in self.inner.batches(_others(fields, self.inner.fields), rows):
-            yield with_truth(batch, self.truth)
-
-
-def _others(fields: Iterable[str] | None, own: tuple[str, ...]) -> tuple[str, ...]:
-    """Fields to read of the source itself; one of them where the truth alone was asked for, since rows count."""
-    others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
-    readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
-    return others if readable & set(others) else (*others, *own[:1])
+    return ChangedSource(source, Truth(truth))

@@ -21,7 +21,7 @@ from .artifact_cache import content_of
 from .base import BATCH_ROWS, Axes, Source
 from .columns import Kind, Layout
 from .files import KnownFiles, Stamp, check_file, known_files
-from .memory import DecidedSource, LabelledSource, RecordSource, realigned
+from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
 from .reader import Reader
 from .reader_source import ReaderSource
@@ -61,7 +61,7 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     """
     import pyarrow as pa
 
-    while isinstance(source, (DecidedSource, LabelledSource)):
+    while isinstance(source, ChangedSource):
         source = source.inner
     if isinstance(source, ReaderSource):
         layout, tables = source.layout, _of_reader(source, rows)

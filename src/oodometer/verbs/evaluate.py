@@ -17,7 +17,7 @@ from ..predictions import FIELDS
 from ..registry import broken, create, find, named, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
-from ..store import DecidedSource, Source
+from ..store import Source, decided_source
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
@@ -57,7 +57,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         opener = Opener(renamings(options.mapping, positive))
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:
-            opened = [DecidedSource(one, options.threshold, positive_class(one, positive)) for one in opened]
+            opened = [decided_source(one, options.threshold, positive_class(one, positive)) for one in opened]
         truth = options.labels
         joined = [
             Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.open) for one in opened

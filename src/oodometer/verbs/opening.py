@@ -15,7 +15,7 @@ from ..kernels import limited_to
 from ..passes.folding import Execution
 from ..passes.run_folder import run_folder as in_run_folder
 from ..runs import places_of_run
-from ..store import Axes, DecidedSource, Source, as_source, check_threshold
+from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order
 from ..store.columns import class_names
 from .fitted import FittedSource, faults_of_fitted, is_fitted
@@ -242,7 +242,7 @@ class Opener:
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
-            return DecidedSource(source, self._threshold, self._decided_class(source))
+            return decided_source(source, self._threshold, self._decided_class(source))
 
     def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
