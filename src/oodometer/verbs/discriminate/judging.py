@@ -4,41 +4,67 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...discriminators import HALF
-from ...errors import InputError
+from ...datasets.reading import objects
+from ...discriminators import (
+    HALF,
+    AcceptanceThresholds,
+    Discriminator,
+    Panel,
+    PretrainedDiscriminator,
+    RuleDiscriminator,
+)
+from ...discriminators.base import check_pairs
+from ...errors import InputError, NotApplicable, UsageError
 from ...metrics.votes import check_agree
+from ...models.artifacts import fingerprint
+from ...models.base import Progress
+from ...models.torch.library import idle_threads
 from ...options import verb
 from ...predictions import Predictions
-from ...runs import passing, places_said
+from ...runs import Manifest, passing, places_said
+from ...scores import natural_confidence
 from ...store import refuse_clashes, write_predictions
+from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
 from ...store.files import format_of
 from ..model_options import JudgeOptions
 from ..opening import Opener
-from .judged import JudgedOutputs, PseudoLabels, metric_numbers, vote_numbers, with_slack
+from .folder import noting_cuts, open_judges, revived
+from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
 from .judged import pseudo_labels as accepted_outputs
-from .jury import Jury, asking, judging_home, jury_of, own_confidence
-from .options import check_judging
 from .pairs import METRICS, TextRows, read_texts
 from .thresholding import (
+    Acceptance,
     calibrated,
     check_labelled,
     labelled,
     probability_columns,
     shortest,
+    thresholds_of_folder,
     with_probabilities,
 )
 from .vote_study import vote_study
-from .worth import outside
+from .worth import judge_names, outside
 
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
+
+
+CONFIDENCE = "confidence"
+STEPS = 1000  # of the progress of one judge
+MOST = 2  # labels of a classifier among which 1 may be taken for Correct
+_ENDINGS = (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz")
+
+Member = tuple[Discriminator, str]
+"""A judge with a text that tells it apart."""
 
 
 @verb(JudgeOptions)
@@ -55,21 +81,40 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    check_judging(options)
+    _check(options)
     judges, outputs, out, pseudo_labels = options.judges, options.outputs, options.out, options.pseudo_labels
     calibrate, level, seed = options.calibrate, options.level, options.seed
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
-    rows, labels = _rows(outputs, options)
-    jury = jury_of(judges, options, rows)
+    opener = Opener(options.mapping)
+    rows = read_texts(outputs, opener, options.mapping, everything=True)
+    labels = None
+    if calibrate is not None:
+        labels = read_texts(calibrate, opener, options.mapping, everything=True, needs=("input", "output", "gold"))
+    opener.check()
+    for one in (rows, labels):
+        if one is not None and one.outputs is None:
+            raise one.lacks("a column output", "output")
+    if labels is not None:
+        check_labelled(labels)  # before judges are asked, which takes long
+    jury = _jury_of(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
     check_agree(options.agree, len(jury.names) + further)
-    home = None if out is None else judging_home(out)
+    home = None
+    if out is not None:  # the answers of single judges are kept there until the result is written
+        home = Path(os.path.abspath(out)).with_name(f".{Path(out).name}.judging")
     about = {"verb": "discriminate predict", **places_said(judges=judges, outputs=outputs, out=out)}
     with passing(home, about) as run:
-        with asking(jury.members, *_pairs(rows, labels), home=home, run=run, progress=options.progress) as asked:
-            for judge, told in asked.unanswered():
-                asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
-        said = _said(jury, asked.said, rows, labels)
+        both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
+        texts = [text for one in both for text in one.inputs]
+        asked = _Asked(jury.members, texts, [text or "" for one in both for text in one.outputs or ()])
+        asked.ask(home, run, options.progress)
+        said = jury.said
+        if said is None:
+            said = shortest(asked.said) if jury.metric == "exact" else asked.said
+        elif labels is not None:
+            said = np.hstack([said, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
+        if jury.confidence:
+            said = np.vstack([said, _own_confidence(both)])
         accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
         said = said[:, : len(rows.inputs)]
         empty = sum(not (one or "").strip() for one in rows.outputs or ())
@@ -77,7 +122,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             warnings.append(
                 f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking"
             )
-        record, numbers, more = _judged(_with_truth(record, rows), rows, said, replace(jury, accept=accept), options)
+        correct = labelled(rows)
+        if (correct >= 0).any():  # where gold tells it and the file does not
+            record = replace(record, correct=correct, _cache={})
+        record, numbers, more = _judged(record, rows, said, replace(jury, accept=accept), options)
         warnings += more
         names = record.names["judge"] if jury.metric == "exact" else jury.names
         if out is not None:
@@ -85,7 +133,15 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         accepted = None
         if pseudo_labels is not None:
             accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
-            warnings += _export(accepted, pseudo_labels)
+            kept = accepted.record
+            if len(accepted) and kept.output is not None:  # as (input, gold), with their number and id
+                columns = {"gold": kept.output, **kept.columns}
+                write_predictions(replace(kept, output=None, columns=columns, _cache={}), pseudo_labels)
+            else:
+                warnings.append(
+                    f"no row is accepted by {accepted.agree} of {accepted.judges} judges: nothing was written to "
+                    f"{pseudo_labels}; ask for fewer with --agree"
+                )
         return JudgedOutputs(
             name=rows.name,
             rows=len(rows.inputs),
@@ -102,38 +158,6 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             pseudo_labels=accepted,
             pseudo_out=None if pseudo_labels is None else str(pseudo_labels),
         )
-
-
-def _rows(outputs: Any, options: JudgeOptions) -> tuple[TextRows, TextRows | None]:
-    """The rows to be judged, and the labelled ones; `InputError` where they have no outputs."""
-    opener = Opener(options.mapping)
-    rows = read_texts(outputs, opener, options.mapping, everything=True)
-    labels = options.calibrate
-    if labels is not None:
-        labels = read_texts(labels, opener, options.mapping, everything=True, needs=("input", "output", "gold"))
-    opener.check()
-    for one in (rows, labels):
-        if one is not None and one.outputs is None:
-            raise one.lacks("a column output", "output")
-    if labels is not None:
-        check_labelled(labels)  # before judges are asked, which takes long
-    return rows, labels
-
-
-def _pairs(rows: TextRows, labels: TextRows | None) -> tuple[list[str], list[str]]:
-    """Inputs and outputs of the rows and, behind them, of the labelled ones: all are asked about in one go."""
-    both = [rows] if labels is None else [rows, labels]
-    return [text for one in both for text in one.inputs], [text or "" for one in both for text in one.outputs or ()]
-
-
-def _said(jury: Jury, answers: Array, rows: TextRows, labels: TextRows | None) -> Array:
-    """P(Correct), axes (judge, sample), the labelled rows behind the others: as asked now, or as the rows hold it."""
-    said = jury.said
-    if said is None:
-        said = shortest(answers) if jury.metric == "exact" else answers
-    elif labels is not None:
-        said = np.hstack([said, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
-    return np.vstack([said, own_confidence(rows, labels)]) if jury.confidence else said
 
 
 def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
@@ -154,13 +178,27 @@ def _judged(
 ) -> tuple[Predictions, dict[str, Any], list[str]]:
     """The record with what the judges said, the numbers that it amounts to, and warnings."""
     if jury.metric != "exact":
-        true = _true_metric(rows, jury.metric)
-        record = _predicted(record, said, jury.names, jury.metric, true)
+        column, measure = jury.metric.replace("-", "_"), METRICS.get(jury.metric)
+        true = None  # NaN where there is no gold output
+        pairs = [(row, gold) for row, gold in enumerate(rows.golds or ()) if gold is not None]
+        if measure is not None and pairs:
+            true, at = np.full(len(rows.inputs), np.nan), [row for row, _ in pairs]
+            outputs = rows.outputs or []
+            true[at] = measure([outputs[row] or "" for row in at], [gold for _, gold in pairs])
+        found: dict[str, Any] = {f"{column}_{name}": one for name, one in zip(jury.names, said, strict=True)}
+        found[f"{column}_predicted"] = said.mean(axis=0)
+        if true is not None:
+            found[column] = np.array([None if np.isnan(one) else float(one) for one in true], dtype=object)
+        record = replace(record, columns={**record.columns, **found}, _cache={})
         return record, metric_numbers(said, options.agree, options.level, true), []
     bare, accept = record, jury.accept
     record = with_probabilities(_voted(bare, accept.votes(said), jury.names), said, jury.names)
     numbers = vote_numbers(record, options.agree, options.level)
-    numbers["truth"] = _study(record, options.level, options.seed)
+    numbers["truth"] = None
+    if record.correct is not None and (record.correct >= 0).any():
+        study = vote_study(record, draws=1, level=options.level, seed=options.seed)
+        told = study.to_dict()
+        numbers["truth"] = {name: told[name] for name in _STUDY} | {"gold": study.gold}
     warnings = list(numbers.pop("warnings"))
     if accept.is_usual:
         if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
@@ -206,67 +244,222 @@ def _voted(record: Predictions, votes: Array, names: Sequence[str]) -> Predictio
     return replace(record, votes=votes, names={**record.names, "judge": axis}, _cache={})
 
 
-def _with_truth(record: Predictions, rows: TextRows) -> Predictions:
-    """The record with `correct` where gold tells it and the file does not."""
-    correct = labelled(rows)
-    return replace(record, correct=correct, _cache={}) if (correct >= 0).any() else record
-
-
-def _study(record: Predictions, level: float, seed: int) -> dict[str, Any] | None:
-    if record.correct is None or not (record.correct >= 0).any():
-        return None
-    found = vote_study(record, draws=1, level=level, seed=seed)
-    told = found.to_dict()
-    return {name: told[name] for name in _STUDY} | {"gold": found.gold}
-
-
-def _true_metric(rows: TextRows, metric: str) -> Array | None:
-    """The metric of each row, NaN where there is no gold output; None where there is none at all."""
-    measure = METRICS.get(metric)
-    if rows.golds is None or measure is None:
-        return None
-    known = np.array([gold is not None for gold in rows.golds])
-    texts = [one or "" for one in rows.outputs or ()]
-    out = np.full(len(texts), np.nan)
-    pairs = [(text, gold) for text, gold in zip(texts, rows.golds, strict=True) if gold is not None]
-    if pairs:
-        out[known] = measure([text for text, _ in pairs], [gold for _, gold in pairs])
-    return out if pairs else None
-
-
-def _predicted(record: Predictions, said: Array, names: Sequence[str], metric: str, true: Array | None) -> Predictions:
-    """The record with a column for each judge's prediction, their mean, and the true metric."""
-    column = metric.replace("-", "_")
-    found: dict[str, Any] = {f"{column}_{name}": one for name, one in zip(names, said, strict=True)}
-    found[f"{column}_predicted"] = said.mean(axis=0)
-    if true is not None:
-        found[column] = np.array([None if np.isnan(one) else float(one) for one in true], dtype=object)
-    return replace(record, columns={**record.columns, **found}, _cache={})
-
-
-def _export(found: PseudoLabels, path: str | os.PathLike[str]) -> list[str]:
-    """Write accepted rows as (input, gold), with their number and id; a warning where there are none."""
-    record = found.record
-    if not len(found) or record.output is None:
-        return [
-            f"no row is accepted by {found.agree} of {found.judges} judges: nothing was written to {path}; ask for "
-            "fewer with --agree"
-        ]
-    columns = {"gold": record.output, **record.columns}
-    write_predictions(replace(record, output=None, columns=columns, _cache={}), path)
-    return []
-
-
 def _flat(record: Predictions) -> Predictions:
     """The record with lists and mappings of further columns as JSON, which a cell of CSV can hold."""
-
-    def text(cell: Any) -> Any:
-        return json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else cell
-
     columns = dict(record.columns)
     for name, values in columns.items():
-        if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in values.tolist()):
-            out = np.empty(len(values), dtype=object)
-            out[:] = [text(cell) for cell in values.tolist()]
-            columns[name] = out
+        cells = values.tolist()
+        if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in cells):
+            columns[name] = objects(
+                [
+                    json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else cell
+                    for cell in cells
+                ]
+            )
     return replace(record, columns=columns, _cache={})
+
+
+def _check(options: JudgeOptions) -> None:
+    """`UsageError` for options that make no sense together."""
+    if options.threshold is not None and not 0 <= options.threshold <= 1:
+        raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {options.threshold:g}")
+    if options.threshold is not None and options.calibrate is not None:
+        raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
+    if options.with_confidence and options.calibrate is None:
+        raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
+    for path in (one for one in (options.out, options.pseudo_labels) if one is not None):
+        place = Path(os.path.abspath(path))
+        if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
+            why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
+            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
+        if place.suffix.lower() not in _ENDINGS:
+            raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
+
+
+def _existing_judges(
+    sources: Sequence[str], labels: Sequence[str], *, max_length: int = 512, device: str | None = None
+) -> list[PretrainedDiscriminator]:
+    """Hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each.
+
+    Without a label a classifier must have one output, or two of which the second means Correct. Raises `InputError` for
+    a label that it does not have, and where it has more than two and none is named.
+    """
+    if labels and len(labels) not in (1, len(sources)):
+        raise InputError(
+            f"one label that means Correct for all, or {len(sources)}, one for each judge",
+            got=str(len(labels)),
+            remedy="repeat --judge-label in the order of the judges",
+        )
+    named: Sequence[str | None] = labels if len(labels) > 1 else [*labels, None][:1] * len(sources)
+    found = []
+    for source, label in zip(sources, named, strict=True):
+        wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
+        judge = PretrainedDiscriminator(source, correct=wanted, max_length=max_length, device=device)
+        known = judge.labels
+        if label is None and len(known) > MOST:
+            raise InputError(
+                "a label that means Correct",
+                got="none",
+                file=source,
+                remedy=f"name it with --judge-label; the classifier has {', '.join(known)}",
+            )
+        found.append(judge)
+    return found
+
+
+class _Asked:
+    """What judges said: ``said`` is P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked.
+
+    ``members`` come with a text that tells them apart. ``cut`` is the number of pairs that were cut, at the judge that
+    cut most, ``cuts`` what was said of them.
+    """
+
+    def __init__(self, members: Sequence[Member], inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self.members, (self._inputs, self._outputs) = members, check_pairs(inputs, outputs)
+        self.said = np.zeros((len(members), len(self._inputs)), dtype=np.float32)
+        self.cut, self.cuts = 0, list[str]()
+
+    def ask(self, home: Path | None, run: Manifest | None, progress: Progress | None) -> None:
+        """Ask one judge after the other, with no more threads than there are idle cores.
+
+        With ``home``, which the caller removes, an interrupted judging goes on behind the last judge that answered,
+        which ``run`` notes.
+        """
+        rows = [row for row, output in enumerate(self._outputs) if output.strip()]
+        asked = [self._inputs[row] for row in rows], [self._outputs[row] for row in rows]
+        pairs = fingerprint({"pairs": [self._inputs, self._outputs]})
+        rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in self.members)
+
+        def tell(place: int, done: int, total: int) -> None:
+            if progress is not None:
+                progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
+
+        with nullcontext() if rules else idle_threads(), noting_cuts(home) as self.cuts:
+            for place, (judge, name) in enumerate(self.members):
+                path = None
+                if home is not None:
+                    path = home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
+                known = None if path is None else read_artifact(path, "answers")
+                if known is None or len(known["probabilities"]) != len(self._inputs):
+                    judge.truncated = 0
+                    if rows:
+                        self.said[place, rows] = judge.probabilities(*asked, progress=partial(tell, place))
+                    answers = {"probabilities": self.said[place].tolist(), "cut": judge.truncated}
+                    if path is not None:
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        write_artifact(path, "answers", answers)
+                else:
+                    answers = known
+                    self.said[place] = np.array(known["probabilities"], dtype=np.float32)
+                tell(place, 1, 1)
+                if run is not None:
+                    run.tell(place + 1, len(self.members), int(answers is not known))
+                self.cut = max(self.cut, int(answers["cut"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Jury:
+    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs.
+
+    ``accept`` is how they accept; ``said`` are the answers that the rows hold already, None where judges are asked.
+    ``confidence`` says that the last of ``names`` is the rows' own confidence, which nobody is asked for.
+    """
+
+    members: list[Member]
+    names: tuple[str, ...]
+    metric: str
+    held: Mapping[str, Any]
+    accept: Acceptance
+    said: Array | None = None
+    confidence: bool = False
+
+
+def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
+    """Judges of folders, of a `Panel`, existing classifiers, or the answers that the rows hold; `UsageError` for none.
+
+    Judges of several folders vote together. Their thresholds are those that the folders keep, where these were set on
+    the same labelled outputs.
+    """
+    found: list[Member] = []
+    metric, accept = "exact", Acceptance()
+    held: Mapping[str, Any] = {}
+    if isinstance(judges, Panel):
+        found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
+    elif judges is not None:
+        found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
+    existing = _existing_judges(
+        options.existing, options.judge_labels, max_length=options.max_length, device=options.device
+    )
+    for one in existing:
+        found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
+    if options.threshold is not None:
+        accept = Acceptance(number=options.threshold)
+    elif existing and options.calibrate is None:
+        accept = Acceptance()  # the folder keeps none for these
+    if not found:
+        names, said = probability_columns(rows)
+        if not names:
+            raise UsageError(
+                f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
+                "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
+            )
+    else:
+        names, said = judge_names([one for one, _ in found]), None
+    if existing and metric != "exact":
+        raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
+    if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
+        raise UsageError(f"thresholds are for judges of right and wrong; these predict {metric}")
+    if metric != "exact" and options.with_confidence:
+        raise UsageError(f"confidence votes on right and wrong; the judges of the folder predict {metric}")
+    if metric != "exact" and options.pseudo_labels is not None:
+        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
+    confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
+    return Jury(found, (*names, CONFIDENCE) if confidence else names, metric, held, accept, said, confidence)
+
+
+def _own_confidence(several: Sequence[TextRows]) -> Array:
+    """The confidence of rows, one set behind the other, float64; `InputError` where a set has none."""
+    found = []
+    for one in several:
+        try:
+            found.append(natural_confidence(one.record)(one.record))
+        except NotApplicable as error:
+            raise InputError(
+                "a confidence of the model (confidence, token_logprobs), which is to vote",
+                got="none",
+                remedy="leave out --with-confidence or give the column",
+                file=one.name,
+            ) from error
+    out: Array = np.concatenate(found).astype(np.float64)
+    return out
+
+
+def _of_folders(
+    folders: Sequence[str | os.PathLike[str]],
+) -> tuple[list[Member], str, Mapping[str, Any], Acceptance]:
+    """The judges of folders, one behind the other, what they judge, what one folder knows of them, how they accept.
+
+    That is by the thresholds of all where these come from the same labelled outputs; else from one half on.
+    """
+    found: list[Member] = []
+    metrics: dict[str, str] = {}
+    held: Mapping[str, Any] = {}
+    accepts = []
+    for folder in folders:
+        panel, about = open_judges(folder)
+        mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
+        metrics[str(folder)] = str(about["metric"])
+        found += [(one, f"{len(found) + place} {mark}") for place, one in enumerate(panel.members)]
+        accepts.append(thresholds_of_folder(about))
+        held = revived(about.get("held_out", {})) if len(folders) == 1 else {}
+    if len(set(metrics.values())) > 1:
+        told = ", ".join(f"{folder}: {metric}" for folder, metric in metrics.items())
+        raise UsageError(f"judges of several folders must judge the same, got {told}; ask them one by one")
+    cuts = [one.thresholds for one in accepts if one.thresholds is not None]
+    accept = accepts[0] if len(accepts) == 1 else Acceptance()
+    same = {(one.rows, one.right, one.level) for one in cuts}, {one.origin for one in accepts}
+    if 1 < len(accepts) == len(cuts) and all(len(one) == 1 for one in same):
+        ends = {end: np.concatenate([getattr(one, end) for one in cuts]) for end in ("values", "strict", "lenient")}
+        joined = AcceptanceThresholds(**ends, rows=cuts[0].rows, right=cuts[0].right, level=cuts[0].level)
+        accept = Acceptance(joined, accepts[0].origin)
+    return found, next(iter(metrics.values())), held, accept

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...datasets.reading import objects
 from ...discriminators import Examples, sentence_bleu, token_f1
 from ...errors import InputError, MissingColumnsError, UsageError, near_names
 from ...predictions import Predictions
@@ -93,7 +94,9 @@ def read_texts(
     try:
         source = opener.open(data)
     except MissingColumnsError as error:  # it speaks of labels and probabilities, which nobody needs here
-        raise _lacks(f"columns {_listed(needs)}", (error.got or "").split(", "), needs, error.file) from None
+        raise _lacks(
+            f"columns {', '.join(needs[:-1])} and {needs[-1]}", (error.got or "").split(", "), needs, error.file
+        ) from None
     renamed = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in source.columns}
     if "input" not in source.fields:
         opener.check()  # a mistyped renaming says more
@@ -101,35 +104,35 @@ def read_texts(
     golds = _gold(data, source, renamed)
     if everything:
         if not isinstance(source, RecordSource):
-            source = opener.open(data, extra_columns=_others(source, renamed))
+            layout = Layout.parse(source.columns, renamed)
+            used = layout.kinds(layout.feeds.values(), extra=False)
+            source = opener.open(data, extra_columns=[one for one in source.columns if one not in used])
         record = source.read(source.fields)
     else:
         record = source.read([f for f in ("input", "output", "correct") if f in source.fields])
     if golds is not None:
         columns = {c: v for c, v in record.columns.items() if renamed.get(c, c) != "gold"}
-        record = replace(record, columns={**columns, "gold": _objects(golds)}, _cache={})
+        record = replace(record, columns={**columns, "gold": objects(golds)}, _cache={})
     assert record.input is not None
     theirs = {ours: name for name, ours in renamed.items() if name != ours}
     rows = TextRows(source.name, record, [], None, golds, np.zeros(0, dtype=np.int8), tuple(source.columns), theirs)
     inputs = record.input.tolist()
-    _check_texts(rows, inputs, "input", filled=True)
     outputs = None if record.output is None else record.output.tolist()
-    for column, texts in (("output", outputs), ("gold", golds)):
-        if texts is not None:
-            _check_texts(rows, texts, column)
+    for column, texts in (("input", inputs), ("output", outputs), ("gold", golds)):
+        filled, drop = column == "input", "drop the row or give the text"
+        for row, text in enumerate(texts or ()):
+            if not (isinstance(text, str) or (text is None and not filled)):
+                raise rows.error(row, "a text", repr(text)[:60], drop, column)
+            if filled and not str(text).strip():
+                raise rows.error(row, "a text", "an empty one", drop, column)
     for row, gold in enumerate(golds or ()):  # null is unknown; no output is like an empty one, which would be wrong
         if gold is not None and not gold.strip():
             raise rows.error(row, "a gold output", "an empty one", "drop the row or give the gold output", "gold")
     correct = record.correct
     if correct is None:
-        correct = _by_label(record)
+        correct = record.verdicts if record.label is not None and record.has_prediction else None
     unknown = np.full(len(record), -1, dtype=np.int8)
     return replace(rows, inputs=inputs, outputs=outputs, correct=unknown if correct is None else correct)
-
-
-def _by_label(record: Predictions) -> Array | None:
-    """Correctness from `label` and a predicted class, where there are both."""
-    return record.verdicts if record.label is not None and record.has_prediction else None
 
 
 def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = "") -> InputError:
@@ -144,52 +147,21 @@ def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str
     return InputError(expected, got=", ".join(given), remedy=remedy, file=file)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _named(columns: Sequence[str], renamed: Mapping[str, str], ours: str) -> str | None:
-    """The file's own name of a column."""
-    return next((c for c in columns if renamed.get(c, c.strip()) == ours), None)
-
-
 def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | None] | None:
     """The gold outputs, read as `output` is, as text: a date or 007 must not become a number on the way."""
     if isinstance(source, RecordSource):
         held = source.record.columns.get("gold")
         return None if held is None else held.tolist()
-    theirs = _named(source.columns, renamed, "gold")
-    if theirs is None:
+    own = {renamed.get(one, one.strip()): one for one in reversed(source.columns)}  # our name of a column -> the file's
+    if "gold" not in own:
         return None
-    away = {**renamed, theirs: "output"}
-    other = _named(source.columns, renamed, "output")
-    if other is not None:
-        away[other] = "output of the model"
+    away = {**renamed, own["gold"]: "output"}
+    if "output" in own:
+        away[own["output"]] = "output of the model"
     texts = as_source(data, mapping=away).read(("output",)).output
     assert texts is not None
     found: list[str | None] = texts.tolist()
     return found
-
-
-def _others(source: Source, renamed: Mapping[str, str]) -> list[str]:
-    """Columns that feed no field."""
-    layout = Layout.parse(source.columns, renamed)
-    used = layout.kinds(layout.feeds.values(), extra=False)
-    return [column for column in source.columns if column not in used]
-
-
-def _check_texts(rows: TextRows, texts: Sequence[Any], column: str, filled: bool = False) -> None:
-    for row, text in enumerate(texts):
-        if not (isinstance(text, str) or (text is None and not filled)):
-            raise rows.error(row, "a text", repr(text)[:60], "drop the row or give the text", column)
-        if filled and not str(text).strip():
-            raise rows.error(row, "a text", "an empty one", "drop the row or give the text", column)
-
-
-def _objects(texts: Sequence[Any]) -> Array:
-    out = np.empty(len(texts), dtype=object)
-    out[:] = texts
-    return out
 
 
 METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Array] | None] = {
@@ -264,59 +236,73 @@ def pairs_of(
     if not balance >= 0:
         raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
     for rows in files:
-        _check(rows, metric)
+        _check(rows, metric == "exact")
     if all(rows.outputs is None for rows in files) and not all_right:
         raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
     found = _gathered(files, METRICS[metric])
-    once, counts = _once(found, files)
-    right = once.correct
-    wrong = np.flatnonzero(~right)
+    first: dict[tuple[str, str], int] = {}  # where two rows judge one pair differently the better verdict stays
+    contradictions = 0
+    for place, (given, output) in enumerate(zip(found.inputs, found.outputs, strict=True)):
+        kept = first.setdefault((squeezed(given), squeezed(output)), place)
+        contradictions += bool(found.targets[kept] != found.targets[place])
+    once = found.take(np.array(sorted(first.values()), dtype=np.int64))
+    every, written = sum(len(one.inputs) for one in files), [one for rows in files for one in rows.outputs or ()]
+    counts = {
+        "rows": every,
+        "without_output": every - sum(one is not None for one in written),
+        "empty": sum(one is not None and not one.strip() for one in written),
+        "duplicates": len(found) - len(first),
+        "contradictions": contradictions,
+        "beyond_balance": 0,
+    }
+    wrong = np.flatnonzero(~once.correct)
     if (not len(wrong) and not all_right) or len(wrong) == len(once):
-        raise _one_class(replace(once, counts=counts), files)
+        where: dict[str, Any] = {"file": files[0].record.source if len(files) == 1 else None}
+        if counts["empty"] + counts["without_output"] == every:
+            got, remedy = f"none: all {every} are empty", "give what it wrote"
+            raise InputError("outputs of a model", got=got, remedy=remedy, column="output", **where)
+        if once.correct.all():
+            got = f"none: all {len(once)} pairs are right"
+            raise InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, **where)
+        got, remedy = (
+            f"none: all {len(once)} pairs are wrong",
+            "give the gold outputs as a column gold, or right outputs",
+        )
+        raise InputError("outputs that are right", got=got, remedy=remedy, **where)
     if balance:
-        most = max(1, int(balance * right.sum()))
+        most = max(1, int(balance * once.correct.sum()))
         drawn = np.random.default_rng([seed, 2]).permutation(wrong)[:most]
         counts["beyond_balance"] = len(wrong) - len(drawn)
-        once = once.take(np.sort(np.concatenate([np.flatnonzero(right), drawn])))
+        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
     return replace(once, counts=counts)
 
 
-def _check(rows: TextRows, metric: str) -> None:
+def _check(rows: TextRows, exact: bool) -> None:
     """Every row has what a pair needs."""
-    equal = rows.equal
-    outputs = rows.outputs or [None] * len(rows.inputs)
-    if rows.golds is None and (metric != "exact" or rows.outputs is None or not (rows.correct >= 0).any()):
-        what = "a column gold" + ("" if metric != "exact" else " (or output and correct)")
+    equal, outputs = rows.equal, rows.outputs or [None] * len(rows.inputs)
+    if rows.golds is None and (not exact or rows.outputs is None or not (rows.correct >= 0).any()):
+        what = "a column gold (or output and correct)" if exact else "a column gold"
         raise rows.lacks(what, "gold", why="judges learn from outputs that are known to be right or wrong; ")
     odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
     if len(odd):
-        raise rows.error(
-            int(odd[0]),
-            "true, since the output equals gold",
-            "false",
-            "drop the column or correct the cell",
-            "correct",
-        )
-    known = equal >= 0 if metric != "exact" else (equal >= 0) | (rows.correct >= 0)
+        expected, remedy = "true, since the output equals gold", "drop the column or correct the cell"
+        raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
+    known = (equal >= 0) | (rows.correct >= 0) if exact else equal >= 0
     if not known.all():
         row = int(np.argmin(known))
         said = "null" if outputs[row] is None else repr(outputs[row])[:40]
-        raise rows.error(
-            row,
-            "a gold output" + ("" if metric != "exact" else ", or whether the output is correct"),
-            f"none (the output is {said})",
-            "give it or drop the row",
-            "gold",
-        )
+        expected = "a gold output, or whether the output is correct" if exact else "a gold output"
+        raise rows.error(row, expected, f"none (the output is {said})", "give it or drop the row", "gold")
 
 
 def _gathered(files: Sequence[TextRows], metric: Callable[..., Array] | None) -> Pairs:
     """Gold pairs, then right outputs, then the others; duplicates and all."""
-    right: dict[str, set[str]] = {}
-    for rows in files:
-        for given, gold in zip(rows.inputs, rows.golds or (), strict=False):
-            if gold is not None:
-                right.setdefault(squeezed(given), set()).add(squeezed(gold))
+    right = {
+        (squeezed(given), squeezed(gold))
+        for rows in files
+        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
+        if gold is not None
+    }
     golds: list[tuple[str, str, float, str]] = []
     outputs: list[tuple[str, str, float, str]] = []
     for rows in files:
@@ -326,56 +312,13 @@ def _gathered(files: Sequence[TextRows], metric: Callable[..., Array] | None) ->
         ):
             if gold is not None:
                 golds.append((given, gold, 1.0, GOLD))
-            if output is None or not output.strip():
-                continue
-            good = known == 1 or squeezed(output) in right.get(squeezed(given), ())
-            target = float(good) if metric is None else float(metric([output], [gold])[0])
-            outputs.append((given, output, target, rows.short_name))
+            if output is not None and output.strip():
+                good = known == 1 or (squeezed(given), squeezed(output)) in right
+                target = float(good) if metric is None else float(metric([output], [gold])[0])
+                outputs.append((given, output, target, rows.short_name))
     every = golds + sorted(outputs, key=lambda one: -one[2])
-    return Pairs(
-        [one[0] for one in every],
-        [one[1] for one in every],
-        np.array([one[2] for one in every], dtype=np.float32),
-        np.array([one[3] for one in every], dtype=object),
-        {},
-    )
-
-
-def _once(found: Pairs, files: Sequence[TextRows]) -> tuple[Pairs, dict[str, Any]]:
-    """Each pair once, and counts; where two rows judge one pair differently the better verdict stays."""
-    first: dict[tuple[str, str], int] = {}
-    contradictions = 0
-    for place, (given, output) in enumerate(zip(found.inputs, found.outputs, strict=True)):
-        kept = first.setdefault((squeezed(given), squeezed(output)), place)
-        contradictions += bool(found.targets[kept] != found.targets[place])
-    rows = sum(len(one.inputs) for one in files)
-    given_outputs = [output for one in files for output in one.outputs or ()]
-    absent = rows - sum(output is not None for output in given_outputs)
-    counts = {
-        "rows": rows,
-        "without_output": absent,
-        "empty": sum(output is not None and not output.strip() for output in given_outputs),
-        "duplicates": len(found) - len(first),
-        "contradictions": contradictions,
-        "beyond_balance": 0,
-    }
-    return found.take(np.array(sorted(first.values()), dtype=np.int64)), counts
-
-
-def _one_class(pairs: Pairs, files: Sequence[TextRows]) -> InputError:
-    file = files[0].record.source if len(files) == 1 else None
-    if pairs.counts["empty"] + pairs.counts["without_output"] == pairs.counts["rows"]:
-        got = f"none: all {pairs.counts['rows']} are empty"
-        return InputError("outputs of a model", got=got, remedy="give what it wrote", file=file, column="output")
-    if pairs.correct.all():
-        got = f"none: all {len(pairs)} pairs are right"
-        return InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, file=file)
-    return InputError(
-        "outputs that are right",
-        got=f"none: all {len(pairs)} pairs are wrong",
-        file=file,
-        remedy="give the gold outputs as a column gold, or right outputs",
-    )
+    inputs, texts, targets, origin = (list(one) for one in zip(*every, strict=True)) if every else ([], [], [], [])
+    return Pairs(inputs, texts, np.array(targets, dtype=np.float32), np.array(origin, dtype=object), {})
 
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:

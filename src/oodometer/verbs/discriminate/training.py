@@ -9,18 +9,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
+from ...discriminators import (
+    SMALL,
+    ClassifierDiscriminator,
+    Discriminator,
+    GenerativeDiscriminator,
+    LikelihoodDiscriminator,
+    Panel,
+    PretrainingOptions,
+    RegressionDiscriminator,
+    pretrain,
+)
 from ...discriminators.pair_encoder import TRAINING
 from ...engines import task_engine
 from ...errors import InputError, UsageError, WorkError
 from ...metrics.one_vs_rest import roc_auc
 from ...models.artifacts import fingerprint
 from ...models.base import Progress
+from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...options import verb
@@ -34,7 +45,6 @@ from ..model_options import TrainOptions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
-from .options import check_training, in_tasks, untrained
 from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
 from .thresholding import calibrated, labelled, shortest
 from .worth import judge_names, no_better_than_a_coin, worth
@@ -78,6 +88,7 @@ def ranks_above(said: Any, right: Array, level: float = 0.95) -> tuple[float, fl
     return area, min(area + NormalDist().inv_cdf(level) * error, 1.0)
 
 
+_KINDS = ("encoder", "encoder-decoder", "likelihood")
 SEEDS = 1000  # between the seeds of two panels
 _NEEDS = ("input", "output", "gold")  # or correct in the place of gold
 _HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
@@ -139,23 +150,45 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    check_training(options)
-    pairs, out, judges, metric = options.pairs, options.out, options.judges, options.metric
-    level, seed = options.level, options.seed
-    data = _data(options)
-    settings = {"kind": options.kind, "seed": seed, **untrained(options, None, 0).options()}
+    _check(options)
+    pairs, out, metric, level, seed = options.pairs, options.out, options.metric, options.level, options.seed
+    opener = Opener(options.mapping)
+    how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
+    given = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
+    files = [read_texts(one, opener, options.mapping, needs=_NEEDS) for one in given]
+    if not files:
+        raise UsageError("give at least one file of pairs")
+    away = None if options.dev is None else read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
+    opener.check()
+    alone = options.kind == "likelihood" and away is not None  # it learns from right pairs, and others say its worth
+    learnt = pairs_of(files, all_right=alone, **how)
+    examples, origin, warnings = learnt.statistics(), "a tenth of the inputs", []
+    if learnt.counts["contradictions"]:
+        count = learnt.counts["contradictions"]
+        warnings.append(f"{count} pairs are judged differently by two rows; the better verdict is taken")
+    if away is None:
+        learnt, held = split(learnt, seed)
+    else:
+        held, origin = pairs_of([away], **how), away.name
+        both = {squeezed(one) for one in learnt.inputs} & {squeezed(one) for one in held.inputs}
+        if both:
+            warnings.append(
+                f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
+                "flattered; hold out other inputs"
+            )
+    settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
     if options.pretraining:
         settings["pretraining"] = options.pretraining
     home = Path(os.path.abspath(out))
-    learnt = [[one.inputs, one.outputs, one.targets.tolist()] for one in (data.learnt, data.held)]
-    training = fingerprint({**settings, "judges": judges, "metric": metric, "data": learnt})
+    data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
+    training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": data})
     common: dict[str, Any] = {
         "folder": Path(out),
-        "judges": judges,
+        "judges": options.judges,
         "metric": metric,
         "settings": settings,
-        "examples": data.examples,
-        "dev": data.dev,
+        "examples": examples,
+        "dev": {"from": origin, "learnt": len(learnt), **held.statistics()},
         "level": level,
         "seed": seed,
     }
@@ -165,140 +198,91 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
     load_torch()  # its absence is told before a folder is made
     with passing(training_home(home), {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}) as run:
-        panel, cuts = _panel(data, training_home(home), options, run)
+        with _threads(options), noting_cuts(training_home(home)) as cuts:
+            panel = _panel(learnt, held, training_home(home), options, run)
         with _threads(options), noting_cuts(None):
-            told = _part(options.progress, 1 - _HELD, 1.0)
-            found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
-            thresholds, why = _thresholds(panel, data.outputs, options)
-        warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found), *why)
-        result = TrainedJudges(**common, held_out=found, warnings=warnings, thresholds=thresholds)
-        finish(
-            home,
-            panel,
-            {**result.to_dict(), "argv": None, "folder": None, "training": training},
-            lambda folder: write_predictions(record, folder / HELD_OUT),
-        )
+            progress = _part(options.progress, 1 - _HELD, 1.0)
+            found, record = worth(panel, held, metric=metric, level=level, seed=seed, progress=progress)
+            warnings += [*cuts, *no_better_than_a_coin(found)]
+            thresholds = None
+            try:
+                if away is not None and away.outputs is not None and metric == "exact":
+                    thresholds = _thresholds(panel, away, away.outputs, level)
+            except InputError as error:
+                warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
+        result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings), thresholds=thresholds)
+        about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
+        finish(home, panel, about, lambda folder: write_predictions(record, folder / HELD_OUT))
     return result
 
 
-class _Data(NamedTuple):
-    """Pairs to learn from and held-out ones, the counts of both, warnings; the rows of ``dev`` as they are."""
-
-    learnt: Pairs
-    held: Pairs
-    examples: dict[str, Any]
-    dev: dict[str, Any]
-    warnings: list[str]
-    outputs: TextRows | None
-
-
-def _data(options: TrainOptions) -> _Data:
-    pairs, dev, metric = options.pairs, options.dev, options.metric
-    balance, seed = options.balance, options.seed
-    opener = Opener(options.mapping)
-    files = [
-        read_texts(one, opener, options.mapping, needs=_NEEDS)
-        for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
-    ]
-    if not files:
-        raise UsageError("give at least one file of pairs")
-    away = None if dev is None else read_texts(dev, opener, options.mapping, needs=_NEEDS)
-    opener.check()
-    alone = options.kind == "likelihood" and away is not None  # it learns from right pairs, and others say its worth
-    learnt = pairs_of(files, metric=metric, balance=balance, seed=seed, all_right=alone)
-    warnings = []
-    if learnt.counts["contradictions"]:
-        count = learnt.counts["contradictions"]
-        warnings.append(f"{count} pairs are judged differently by two rows; the better verdict is taken")
-    examples = learnt.statistics()
-    if away is None:
-        learnt, held = split(learnt, seed)
-        origin = "a tenth of the inputs"
-    else:
-        held = pairs_of([away], metric=metric, balance=balance, seed=seed)
-        origin = away.name
-        both = {squeezed(one) for one in learnt.inputs} & {squeezed(one) for one in held.inputs}
-        if both:
-            warnings.append(
-                f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
-                "flattered; hold out other inputs"
-            )
-    return _Data(learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings, away)
-
-
-def _thresholds(panel: Panel, rows: TextRows | None, options: TrainOptions) -> tuple[dict[str, Any] | None, list[str]]:
-    """The judges' thresholds from the held-out outputs whose truth is known, and why there are none."""
-    if rows is None or rows.outputs is None or options.metric != "exact":
-        return None, []
-    given = [row for row, output in enumerate(rows.outputs) if output is not None]
-    told = [rows.outputs[row] or "" for row in given]
-    said = np.zeros((len(panel), len(rows.inputs)))
-    said[:, given] = shortest(panel.probabilities([rows.inputs[row] for row in given], told))
-    truth = np.full(len(rows.inputs), -1, dtype=np.int8)
+def _thresholds(panel: Panel, rows: TextRows, outputs: Sequence[str | None], level: float) -> dict[str, Any]:
+    """The judges' thresholds from the held-out outputs whose truth is known; `InputError` where none follow."""
+    given = [row for row, output in enumerate(outputs) if output is not None]
+    said = np.zeros((len(panel), len(outputs)))
+    asked = [rows.inputs[row] for row in given], [outputs[row] or "" for row in given]
+    said[:, given] = shortest(panel.probabilities(*asked))
+    truth = np.full(len(outputs), -1, dtype=np.int8)
     truth[given] = labelled(rows)[given]
-    names = judge_names(panel.members)
-    try:
-        return calibrated(said, replace(rows, correct=truth, golds=None), options.level).to_dict(names), []
-    except InputError as error:
-        return None, [f"the judges accept from P(Correct) 0.5 on: {error}"]
+    return calibrated(said, replace(rows, correct=truth, golds=None), level).to_dict(judge_names(panel.members))
 
 
-def _panel(data: _Data, state: Path, options: TrainOptions, run: Manifest | None) -> tuple[Panel, list[str]]:
-    """The trained judges, and what was said of pairs that are too long; ``state`` holds an unfinished training."""
+def _panel(learnt: Pairs, held: Pairs, state: Path, options: TrainOptions, run: Manifest | None) -> Panel:
+    """The trained judges; ``state`` holds an unfinished training."""
     asked = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
-    make: Callable[[int], Discriminator] = partial(untrained, asked, None)
-    learnt, held, first = data.learnt, data.held, _PRETRAINED if options.pretraining else 0.0
+    make: Callable[[int], Discriminator] = partial(_untrained, asked, None)
+    first = _PRETRAINED if options.pretraining else 0.0
     # One for both calls below: a cluster is started once.
-    runner = task_engine(options.engine, options.workers, gpu=in_tasks(options) and on_gpu(options.device))
-    with _threads(options), noting_cuts(state) as cuts:
-        if options.pretraining:
-            start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
-            make = partial(untrained, asked, str(start))
-        seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
-        noted = _Noted(run, options.judges)
-
-        def trained(some: Sequence[int], stop: float) -> Panel:
-            pairs = learnt.inputs, learnt.outputs, _targets(learnt, options.metric)
-            more: dict[str, Any] = {
-                "dev": (held.inputs, held.outputs, _targets(held, options.metric)),
-                "checkpoint": state,
-                "progress": noted.telling(len(some), _part(options.progress, first, stop)),
-            }
-            if runner is not None:
-                return Panel.train_on(runner, make, some, pairs, **more)
-            return Panel.train(make, some, *pairs, **more)
-
-        if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
-            (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
-            with noting_cuts(None):  # of held-out pairs it is told when all judges are trained
-                stop_at_a_coin(judge, held, len(seeds))
-        panel = trained(seeds, 1 - _HELD)  # the first one is kept
-    return panel, cuts
-
-
-def _pretrained(pairs: Pairs, state: Path, options: TrainOptions, progress: Progress | None) -> Path:
-    """An encoder that has learnt the right pairs, in the folder of the training."""
-    right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
-    if not right:
-        raise UsageError("there is no right pair to learn from before the judges; leave out pretraining")
-    return pretrain(
-        [pairs.inputs[row] for row in right],
-        [pairs.outputs[row] for row in right],
-        state / "pretrained",
-        config=options.config or SMALL,
-        options=PretrainingOptions(
-            max_length=options.max_length,
-            training=replace(TRAINING, epochs=options.pretraining, seed=options.seed),
-            device=options.device,
-        ),
-        checkpoint=state / "pretraining",
-        progress=progress,
+    runner = task_engine(options.engine, options.workers, gpu=_in_tasks(options) and on_gpu(options.device))
+    if options.pretraining:
+        right = [row for row, good in enumerate(learnt.correct.tolist()) if good]
+        if not right:
+            raise UsageError("there is no right pair to learn from before the judges; leave out pretraining")
+        start = pretrain(
+            [learnt.inputs[row] for row in right],
+            [learnt.outputs[row] for row in right],
+            state / "pretrained",
+            config=options.config or SMALL,
+            options=PretrainingOptions(
+                max_length=options.max_length,
+                training=replace(TRAINING, epochs=options.pretraining, seed=options.seed),
+                device=options.device,
+            ),
+            checkpoint=state / "pretraining",
+            progress=_part(options.progress, 0.0, first),
+        )
+        make = partial(_untrained, asked, str(start))
+    seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
+    counted, seen = 0, False  # judges that are trained, by all calls, and whether the next one is trained now
+    learn, check = (
+        (one.inputs, one.outputs, (one.correct if options.metric == "exact" else one.targets).tolist())
+        for one in (learnt, held)
     )
 
+    def trained(some: Sequence[int], stop: float) -> Panel:
+        progress = _part(options.progress, first, stop)
 
-def _targets(pairs: Pairs, metric: str) -> Sequence[Any]:
-    found: list[Any] = (pairs.correct if metric == "exact" else pairs.targets).tolist()
-    return found
+        def tell(done: int, total: int) -> None:
+            nonlocal counted, seen
+            finished, rest = divmod(done * len(some), max(total, 1))
+            seen |= rest > 0  # of a judge that was kept only the end is told
+            if finished > counted:
+                if run is not None:
+                    run.tell(finished, options.judges, int(seen))
+                counted, seen = finished, False
+            if progress is not None:
+                progress(done, total)
+
+        more: dict[str, Any] = {"dev": check, "checkpoint": state, "progress": tell}
+        if runner is not None:
+            return Panel.train_on(runner, make, some, learn, **more)
+        return Panel.train(make, some, *learn, **more)
+
+    if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
+        (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
+        with noting_cuts(None):  # of held-out pairs it is told when all judges are trained
+            stop_at_a_coin(judge, held, len(seeds))
+    return trained(seeds, 1 - _HELD)  # the first one is kept
 
 
 def _part(progress: Progress | None, start: float, stop: float) -> Progress | None:
@@ -312,29 +296,59 @@ def _part(progress: Progress | None, start: float, stop: float) -> Progress | No
     return tell
 
 
+def _in_tasks(options: TrainOptions) -> bool:
+    """Whether judges are trained as tasks, each by one thread."""
+    return options.engine is not None or options.workers is not None
+
+
 def _threads(options: TrainOptions) -> AbstractContextManager[None]:
     """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
-    return one_torch_thread() if in_tasks(options) else idle_threads()
+    return one_torch_thread() if _in_tasks(options) else idle_threads()
 
 
-class _Noted:
-    """Notes how many judges are trained, and how many of them by this run; one for all calls of a training."""
+def _check(options: TrainOptions) -> None:
+    """`UsageError` for options that make no sense together."""
+    kind, exact = options.kind, options.metric == "exact"
+    task_engine(options.engine, options.workers)
+    if options.judges < 1:
+        raise UsageError(f"expected at least 1 judge, got {options.judges}; 5 are usual")
+    if options.pretraining < 0:
+        raise UsageError(f"expected 0 or more passes of pretraining, got {options.pretraining}")
+    if options.pretraining and (options.source is not None or kind != "encoder"):
+        raise UsageError("pretraining is for encoders from scratch; leave it out, or source and kind")
+    if kind not in _KINDS:
+        raise UsageError(f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}")
+    if kind != "encoder" and not exact:
+        raise UsageError(f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}")
+    if options.max_length < 8:
+        raise UsageError(f"expected max_length of at least 8 tokens, got {options.max_length}")
+    if options.source is not None and options.config is not None:
+        raise UsageError("give source or config, not both")
+    if options.head is not None and (kind != "encoder" or not exact):
+        raise UsageError("head is for encoders that tell right from wrong; leave it out")
 
-    def __init__(self, run: Manifest | None, judges: int) -> None:
-        self.run, self.judges = run, judges
-        self._trained, self._seen = 0, False
 
-    def telling(self, some: int, progress: Progress | None) -> Progress:
-        """Progress of the training of the first ``some`` judges."""
+def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discriminator:
+    """The untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
+    more: dict[str, Any] = {"max_length": options.max_length, "device": options.device}
 
-        def tell(done: int, total: int) -> None:
-            trained, rest = divmod(done * some, max(total, 1))
-            self._seen |= rest > 0  # of a judge that was kept only the end is told
-            if trained > self._trained:
-                if self.run is not None:
-                    self.run.tell(trained, self.judges, int(self._seen))
-                self._trained, self._seen = trained, False
-            if progress is not None:
-                progress(done, total)
+    def judge(how: Any, source: str | None) -> Any:
+        sizes = dict(options.config or {}) if source is None else None
+        if options.kind == "likelihood":
+            longest = options.max_length
+            return LikelihoodDiscriminator(
+                EncoderDecoder(source, config=sizes, tokens="pieces", max_output_length=longest, training=how, **more)
+            )
+        if options.kind == "encoder-decoder":
+            return GenerativeDiscriminator(source, config=sizes, tokens="pieces", training=how, **more)
+        sizes = dict(options.config or SMALL) if source is None else None
+        if options.metric != "exact":
+            return RegressionDiscriminator(source, config=sizes, training=how, **more)
+        verdict = options.head or ("tokens" if options.source is None else "mark")
+        return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
 
-        return tell
+    usual = judge(None, options.source)
+    plan = {"epochs": options.epochs, "batch_size": options.batch_size, "learning_rate": options.learning_rate}
+    given = {name: value for name, value in plan.items() if value is not None}
+    how = replace(getattr(usual, "training", None) or usual.model.training, seed=seed, **given)
+    return judge(how, start or options.source)  # type: ignore[no-any-return]
