@@ -10,23 +10,22 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array
 from ...datasets import Dataset
-from ...datasets.reading import Batch, Columns, Examples, open_examples
+from ...datasets.reading import Batch, Columns, open_examples
 from ...errors import InputError, UsageError
 from ...models.artifacts import DESCRIPTION
 from ...models.base import Classifier
 from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...models.outside import OutsideClassifier
-from ...predictions import Predictions
-from ...rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
+from ...rankings.answered import CHOSEN, Answered, clusters_of, was_chosen
 from ...rankings.asking import AT_ONCE, ask_all
 from ...rankings.explaining import Means
 from ...rankings.options import RankOptions
 from ...store.memory import decided
 from ..model_names import said_model
 from ..opening import decided_class
+from .matching import check_classes, check_filled, no_clusters
 
 _BATCH = 4096  # rows of images or of a table that are asked at once; texts go in one call
 
@@ -59,7 +58,7 @@ class Rows:
         return tuple(one for part in self.parts for one in part.inputs) if self.modality in ("text", "pair") else ()
 
 
-def read_rows(
+def _read_rows(
     data: Any,
     opened: Sequence[Classifier],
     sources: Sequence[str],
@@ -73,67 +72,14 @@ def read_rows(
     named = (*columns.inputs, columns.label, columns.id)
     held = getattr(getattr(examples, "table", None), "columns", ())
     key = getattr(examples, "id", None) if held else None
+    file = examples.file or examples.name
     more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in held else ()
     if cluster is not None:
         if cluster not in held:
-            raise InputError(
-                f"a column {cluster} that tells which rows depend on each other",
-                got=shown(tuple(held), 12) or "no columns",
-                remedy="name one of the examples with --cluster, or leave it out",
-                file=examples.file or examples.name,
-            )
+            raise no_clusters(cluster, held, "name one of the examples with --cluster, or leave it out", file)
         more = (*more, *(() if cluster in (*more, *named, key) else (cluster,)))
     if more or key:
         examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
-    _check_reads(examples, opened, sources, columns)
-    batches: list[Batch] = list(examples.batches(_BATCH))
-    parts = [one.data for one in batches]
-    texts = examples.modality in ("text", "pair")
-    if texts and len(parts) > 1:
-        parts = [
-            Dataset(examples.name, tuple(one for part in parts for one in part.inputs), modality=parts[0].modality)
-        ]
-    targets = tuple(one for batch in batches for one in batch.data.targets) if label else ()
-    ids = tuple(one for batch in batches for one in batch.data.ids)
-    file = examples.file or examples.name
-    cells = [one for batch in batches for one in batch.columns.get(key, ())] if key else []
-    _check_ids(ids, cells, file, key)
-    rows = sum(len(part) for part in parts)
-    return Rows(
-        tuple(parts),
-        targets,
-        ids or tuple(map(str, range(1, rows + 1))),
-        bool(ids),
-        file,
-        examples.modality,
-        tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
-        tuple(was_chosen(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
-        ids
-        if cluster == key and key
-        else tuple(one for batch in batches for one in batch.columns.get(cluster or "", ())),
-        bool(cells) and all(isinstance(one, int | np.integer) for one in cells),
-    )
-
-
-def _check_ids(ids: Sequence[str], cells: Sequence[Any], file: str, column: str | None) -> None:
-    """Raise `InputError` for a row without an id beside others that have one, and for an id of two rows."""
-    empty = next((row for row, one in enumerate(cells, 1) if one is None or one == "" or one != one), None)
-    if empty is not None:
-        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
-    if len(set(ids)) < len(ids):
-        first: dict[str, int] = {}
-        row = next(row for row, one in enumerate(ids, 1) if first.setdefault(one, row) < row)
-        raise InputError(
-            "ids that name one row each",
-            got=f"{ids[row - 1]!r} twice, first in row {first[ids[row - 1]]}",
-            remedy="mend them",
-            file=file,
-            row=row,
-            column=column,
-        )
-
-
-def _check_reads(examples: Examples, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns) -> None:
     for one, source in zip(opened, sources, strict=True):
         if examples.modality not in one.reads:
             raise InputError(
@@ -147,26 +93,35 @@ def _check_reads(examples: Examples, opened: Sequence[Classifier], sources: Sequ
                 f"{source} tells the columns of a table by their order alone, and another file may have another: name "
                 "them in the order that it wants, with --input a --input b"
             )
+    batches: list[Batch] = list(examples.batches(_BATCH))
+    parts = [one.data for one in batches]
+    if examples.modality in ("text", "pair") and len(parts) > 1:
+        texts = tuple(one for part in parts for one in part.inputs)
+        parts = [Dataset(examples.name, texts, modality=parts[0].modality)]
 
+    def cells(column: str | None) -> list[Any]:
+        return [one for batch in batches for one in batch.columns.get(column or "", ())]
 
-def new_rows(pool: Rows, given: Rows) -> tuple[list[int], int]:
-    """Places of the pool's rows that are not among the examples, and how many are: by id, else by the text itself."""
-    if pool.named and given.named:
-        mine, theirs = pool.ids, set(given.ids)
-    elif pool.texts and given.texts:
-        mine, theirs = pool.texts, set(given.texts)
-    else:
-        return list(range(len(pool.ids))), 0
-    kept = [row for row, one in enumerate(mine) if one not in theirs]
-    return kept, len(mine) - len(kept)
-
-
-def row_ids(order: Sequence[tuple[Rows, int]]) -> tuple[str, ...]:
-    """A name for each row: its id, or the number of its row, with the file where both files are only numbered."""
-    files = {id(rows): rows for rows, _ in order}
-    if len(files) == 1 or all(rows.named for rows in files.values()):
-        return tuple(rows.ids[at] for rows, at in order)
-    return tuple(rows.ids[at] if rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order)
+    ids, names = tuple(one for batch in batches for one in batch.data.ids), cells(key)
+    check_filled(names, file, key)
+    if len(set(ids)) < len(ids):
+        first: dict[str, int] = {}
+        row = next(row for row, one in enumerate(ids, 1) if first.setdefault(one, row) < row)
+        got = f"{ids[row - 1]!r} twice, first in row {first[ids[row - 1]]}"
+        where: dict[str, Any] = {"file": file, "row": row, "column": key}
+        raise InputError("ids that name one row each", got=got, remedy="mend them", **where)
+    return Rows(
+        parts=tuple(parts),
+        targets=tuple(one for batch in batches for one in batch.data.targets) if label else (),
+        ids=ids or tuple(map(str, range(1, sum(map(len, parts)) + 1))),
+        named=bool(ids),
+        file=file,
+        modality=examples.modality,
+        inputs=tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
+        chosen=tuple(map(was_chosen, cells(CHOSEN))),
+        clusters=ids if cluster == key and key else tuple(cells(cluster)),
+        numbered=bool(names) and all(isinstance(one, int | np.integer) for one in names),
+    )
 
 
 def ask_models(
@@ -182,71 +137,77 @@ def ask_models(
     rows of `reference`, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
     models of other classes, or that read something else, and for data that cannot be used.
     """
-    opened = [_opened(model, options) for _, model in models]
+    opened, columns = [open_classifier(model, **options.of_models()) for _, model in models], options.columns
     sources = [said_model(model) for _, model in models]
     _check_used(models, opened, options)
-    given = read_rows(data["examples"], opened, sources, options.columns, label=True, cluster=options.cluster)
-    classes = _classes(opened, sources, given)
-    pool, known_ground = (
-        None if one is None else _like(given, one, opened, sources, options.columns, label=label)
-        for one, label in ((data["unlabelled"], False), (data["reference"], True))
+    given = _read_rows(data["examples"], opened, sources, columns, label=True, cluster=options.cluster)
+    row = given.parts[0].take([0])
+    of_each = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
+    check_classes(
+        of_each,
+        sources,
+        "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in one "
+        "order, name them in it with --classes a,b",
     )
-    known = _labels(given, classes, options.columns.label)
+    classes = of_each[0]
+
+    def like(one: Any, label: bool) -> Rows | None:
+        """Further rows of the form of the examples; `InputError` where they are of another one."""
+        if one is None:
+            return None
+        wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
+        rows = _read_rows(one, opened, sources, wanted, label=label)
+        if rows.modality != given.modality:
+            expected, remedy = f"rows like those of {given.file}, {given.modality}", "give rows of the same form"
+            raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
+        return rows
+
+    pool, known_ground = like(data["unlabelled"], False), like(data["reference"], True)
+    known = _labels(given, classes, columns.label)
     rest = [row for row in range(len(given.ids)) if row not in known]
-    kept, twice = new_rows(pool, given) if pool is not None else ([], 0)
-    picked = [(given, list(known)), (given, rest), *([] if pool is None else [(pool, kept)])]
+    picked, twice = [(given, list(known)), (given, rest)], 0
+    if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
+        mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
+        there = set(given.ids if pool.named and given.named else given.texts)
+        fresh = [row for row, one in enumerate(mine) if one not in there] if mine else list(range(len(pool.ids)))
+        picked, twice = [*picked, (pool, fresh)], len(pool.ids) - len(fresh)
     order = [(rows, at) for rows, some in picked for at in some]
     asked, truth = picked, {}
     if known_ground is not None:
-        truth = _labels(known_ground, classes, options.columns.label)
+        truth = _labels(known_ground, classes, columns.label)
         asked = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
     records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
-    records = [_decided(one, options) for one in records]
+    if options.threshold is not None:  # for the class named or the second by name
+        records = [decided(one, options.threshold, decided_class(one.classes, options.positive)) for one in records]
+    one_file = len({id(rows) for rows, _ in order}) == 1
+    place = {name: code for code, name in enumerate(classes)}
     chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
     cells = given.clusters if options.cluster else given.ids if given.named else ()
     texts = {id(rows): rows.texts for rows, _ in picked}
+    right = np.array([place[one] for one in truth.values()], dtype=np.int32)
     return Answered(
         names=tuple(names),
         sources=tuple(sources),
         records=tuple(one.slice(0, len(order)) for one in records),
-        labels=_codes(known, classes),
-        ids=row_ids(order),
+        labels=np.array([place[one] for one in known.values()], dtype=np.int64),
+        ids=tuple(rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order),
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
         columns=given.inputs,
         chosen=np.array(chosen) if any(chosen) else None,
-        id_column=(options.columns.id or "id") if given.named else None,
+        id_column=(columns.id or "id") if given.named else None,
         numbered=given.numbered,
-        label_column=options.columns.label or "label",
+        label_column=columns.label or "label",
         clusters=clusters_of([cells[row] for row in known], options.cluster is not None) if cells else None,
-        cluster_column=options.cluster or options.columns.id or "id",
+        cluster_column=options.cluster or columns.id or "id",
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},
         references=tuple(
-            replace(one.slice(len(order), len(one)), label=_codes(truth, classes).astype(np.int32), first_row=0)
-            for one in records
-        )
-        if truth
-        else (),
+            replace(one.slice(len(order), len(one)), label=right, first_row=0) for one in records if len(right)
+        ),
     )
-
-
-def _like(
-    given: Rows, data: Any, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns, *, label: bool
-) -> Rows:
-    """Further rows of the form of the examples; `InputError` where they are of another one."""
-    wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
-    found = read_rows(data, opened, sources, wanted, label=label)
-    if found.modality != given.modality:
-        raise InputError(
-            f"rows like those of {given.file}, {given.modality}",
-            got=found.modality,
-            remedy="give rows of the same form",
-            file=found.file,
-        )
-    return found
 
 
 def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dict[int, int | str]:
@@ -264,22 +225,14 @@ def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dic
     return known
 
 
-def _codes(known: Mapping[int, int | str], classes: Sequence[int | str]) -> Array:
-    place = {name: code for code, name in enumerate(classes)}
-    return np.array([place[one] for one in known.values()], dtype=np.int64)
-
-
-def _opened(model: Any, options: RankOptions) -> Classifier:
-    found = open_classifier(model, **options.of_models())
-    if "dialogue" in found.reads and not {"text", "pair"} & set(found.reads):
-        raise UsageError(
-            f"{said_model(model)} ranks replies and has no classes; `compare` judges rankers by their predictions files"
-        )
-    return found
-
-
 def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier], options: RankOptions) -> None:
-    """Raise `UsageError` for an option that none of the models takes."""
+    """Raise `UsageError` for a model that has no classes, and for an option that none of the models takes."""
+    for (_, model), one in zip(models, opened, strict=True):
+        if "dialogue" in one.reads and not {"text", "pair"} & set(one.reads):
+            raise UsageError(
+                f"{said_model(model)} ranks replies and has no classes; `compare` judges rankers by their predictions "
+                "files"
+            )
     outside = [isinstance(one, OutsideClassifier) for one in opened]
     if options.gives is not None and not any(
         out and one.kind != "estimator" for out, one in zip(outside, opened, strict=True)
@@ -288,30 +241,6 @@ def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier],
     named = [isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() for _, model in models]
     if options.max_length is not None and not any(hub and not out for hub, out in zip(named, outside, strict=True)):
         raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
-
-
-def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) -> tuple[int | str, ...]:
-    """The classes of all models in the order of the first; `InputError` where they are not the same."""
-    row = given.parts[0].take([0])
-    found = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
-    first = found[0]
-    for one, source in zip(found[1:], sources[1:], strict=True):
-        if {str(name) for name in one} != {str(name) for name in first}:
-            raise InputError(
-                f"the classes of {sources[0]}, {shown(first)}",
-                got=shown(one),
-                remedy="only models of the same classes can be ranked; if only the names differ, and the outputs of "
-                "all stand in one order, name them in it with --classes a,b",
-                file=source,
-            )
-    return first
-
-
-def _decided(record: Predictions, options: RankOptions) -> Predictions:
-    """The record with decisions by the threshold, where one was given, for the class named or the second by name."""
-    if options.threshold is None:
-        return record
-    return decided(record, options.threshold, decided_class(record.classes, options.positive))
 
 
 def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:

@@ -26,7 +26,6 @@ from ..model_names import said_model
 from ..opening import Opener
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-_NEEDED = ("probabilities", "prediction", "label")
 EPOCH = "epoch"  # as `predict` names it where a log holds several
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
 
@@ -37,7 +36,14 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
     >>> are_files([("a", "a.parquet"), ("b", {"prediction": [0], "id": [7]})]), are_files([("a", "models/a")])
     (True, False)
     """
-    files = [_is_file(model) for _, model in models]
+    files = []
+    for _, model in models:
+        if isinstance(model, (str, os.PathLike)):
+            path = Path(str(model))  # of fitted files the reader speaks
+            files.append(path.suffix.lower() in (*ENDINGS, ENDING) and not path.is_dir())
+        else:
+            frame = not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")
+            files.append(isinstance(model, (Predictions, Source, Mapping)) or frame)
     if any(files) and not all(files):
         live, told = models[files.index(False)][0], models[files.index(True)][0]
         raise UsageError(
@@ -47,13 +53,25 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
     return bool(files) and files[0]
 
 
-def _is_file(model: Any) -> bool:
-    if isinstance(model, (str, os.PathLike)):
-        path = Path(str(model))
-        return path.suffix.lower() in (*ENDINGS, ENDING) and not path.is_dir()  # of fitted files the reader speaks
-    if isinstance(model, (Predictions, Source, Mapping)):
-        return True
-    return not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")  # a frame
+def no_clusters(column: str, columns: Sequence[str], remedy: str, file: str) -> InputError:
+    """The error for a column of clusters that is not there."""
+    expected = f"a column {column} that tells which rows depend on each other"
+    return InputError(expected, got=shown(tuple(columns), 12) or "no columns", remedy=remedy, file=file)
+
+
+def check_filled(ids: Sequence[Any], file: str, column: str | None) -> None:
+    """Raise `InputError` for a row without an id beside others that have one."""
+    empty = next((row for row, one in enumerate(ids, 1) if one is None or one == "" or one != one), None)
+    if empty is not None:
+        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
+
+
+def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str], remedy: str) -> None:
+    """Raise `InputError` where the models have not the same classes."""
+    for one, source in zip(classes[1:], sources[1:], strict=True):
+        if {str(name) for name in one} != {str(name) for name in classes[0]}:
+            expected = f"the classes of {sources[0]}, {shown(classes[0])}"
+            raise InputError(expected, got=shown(one), remedy=remedy, file=source)
 
 
 def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
@@ -79,7 +97,10 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     order = _orders(ids, names)
     records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
     mine = ids[0]
-    chosen = _own_chosen(records, key)
+    chosen = np.zeros(len(mine), dtype=bool)
+    for record in records:  # any of the files may say so
+        if CHOSEN in record.columns and key != CHOSEN:
+            chosen |= [was_chosen(one) for one in record.columns[CHOSEN]]
     if table is None:
         codes = _own_labels(records, names, mine)
     else:
@@ -97,6 +118,13 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
             remedy="give labels with --examples FILE, by id, or in a column label",
             file=names[0],
         )
+    known_ground = []
+    for one in references or ():  # its rows need not be matched
+        source = opener.open(one, None, axes=Axes(records[0].classes))
+        known_ground.append(source.read(_fields(source)).known())
+        if not len(known_ground[-1]):
+            expected, remedy = "labelled rows of known ground", "give a file with a column label"
+            raise InputError(expected, got="none", remedy=remedy, file=said_model(one))
     return Answered(
         names=tuple(name for name, _ in models),
         sources=tuple(names),
@@ -108,27 +136,10 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in one for one in mine),
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
-        references=_references(references, records[0], opener),
+        references=tuple(known_ground),
         clusters=clusters_of([cells[row] for row in known.tolist()], options.cluster is not None),
         cluster_column=options.cluster or key,
     )
-
-
-def _references(references: Any, like: Predictions, opener: Opener) -> tuple[Predictions, ...]:
-    """Labelled rows of known ground, their classes in the order of the models'; their rows need not be matched."""
-    out = []
-    for one in references or ():
-        source = opener.open(one, None, axes=Axes(like.classes))
-        record = source.read(_fields(source)).known()
-        if not len(record):
-            raise InputError(
-                "labelled rows of known ground",
-                got="none",
-                remedy="give a file with a column label",
-                file=said_model(one),
-            )
-        out.append(record)
-    return tuple(out)
 
 
 def _read(
@@ -158,12 +169,9 @@ def _read(
                 file=name,
             )
         if options.cluster is not None and not source.holds(options.cluster):
-            raise InputError(
-                f"a column {options.cluster} that tells which rows depend on each other",
-                got=f"the columns {shown(source.columns, 12)}",
-                remedy="name a column of the files with --cluster, or leave it out",
-                file=name,
-            )
+            there = [f"the columns {shown(source.columns, 12)}"]
+            remedy = "name a column of the files with --cluster, or leave it out"
+            raise no_clusters(options.cluster, there, remedy, name)
         also = (one for one in (CHOSEN, EPOCH, options.cluster) if one and source.holds(one))
         extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
@@ -209,10 +217,7 @@ def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> lis
 
 
 def _fields(source: Source) -> list[str]:
-    wanted = [name for name in _NEEDED if name in source.fields]
-    if "logits" in source.fields:
-        wanted.append("logits")
-    return wanted
+    return [name for name in ("probabilities", "prediction", "label", "logits") if name in source.fields]
 
 
 def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions) -> list[Source]:
@@ -224,15 +229,8 @@ def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions
         _check_vocabularies(found, named)
         every = tuple(dict.fromkeys(name for some in found for name in some))  # what is seen need not be all there is
         return [one.aligned(Axes.given(every)) for one in sources]
-    for classes, name in zip(found[1:], named[1:], strict=True):
-        if {str(one) for one in classes} != {str(one) for one in found[0]}:
-            raise InputError(
-                f"the classes of {named[0]}, {shown(found[0])}",
-                got=shown(classes),
-                remedy="only models of the same classes can be ranked; --classes a,b names them in the order of the "
-                "probabilities",
-                file=name,
-            )
+    remedy = "only models of the same classes can be ranked; --classes a,b names them in the order of the probabilities"
+    check_classes(found, named, remedy)
     return [sources[0], *(one.aligned(Axes(found[0])) for one in sources[1:])]
 
 
@@ -256,9 +254,7 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
     """The ids of each file, one a row; `InputError` where one is absent, or where repeats cannot be told apart."""
     ids = [key_array(one.columns[key], key, file).to_pylist() for one, file in zip(records, files, strict=True)]
     for cells, file in zip(ids, files, strict=True):
-        empty = next((row for row, one in enumerate(cells, 1) if one in (None, "")), None)
-        if empty is not None:
-            raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=key)
+        check_filled(cells, file, key)
     epochs = [one.columns[EPOCH].tolist() for one in records if EPOCH in one.columns and key != EPOCH]
     told = len(epochs) == len(ids) and all(
         len({*zip(cells, some, strict=True)}) == len(cells) for cells, some in zip(ids, epochs, strict=True)
@@ -321,15 +317,6 @@ def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Seque
     return codes
 
 
-def _own_chosen(records: Sequence[Predictions], key: str) -> Array:
-    """Which rows were chosen, as any of the files says."""
-    chosen = np.zeros(records[0].rows, dtype=bool)
-    for record in records:
-        if CHOSEN in record.columns and key != CHOSEN:
-            chosen |= [was_chosen(one) for one in record.columns[CHOSEN]]
-    return chosen
-
-
 def _given(
     table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: RankOptions
 ) -> tuple[Array, Array | None]:
@@ -352,7 +339,10 @@ def _given(
     truth: list[Any] = []
     picked: list[bool] = []
     for batch in table.batches(kinds, 4096):
-        names += _keys(batch.column(key), key, file)
+        try:
+            names += key_cells(batch.column(key), key).to_pylist()
+        except InputError as error:
+            raise error.at(file=file) from None
         cells = batch.column(label).to_pylist()
         truth += matched(cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy)
         picked += [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
@@ -391,11 +381,3 @@ def _column(table: RawTable, name: str, options: RankOptions, remedy: str) -> st
             file=table.file or table.name,
         )
     return theirs
-
-
-def _keys(column: Any, key: str, file: str) -> list[str]:
-    try:
-        cells: list[str] = key_cells(column, key).to_pylist()
-    except InputError as error:
-        raise error.at(file=file) from None
-    return cells

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,30 +51,30 @@ def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
     written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
     """
     check_out(out, len(found.suggested) or 1)
-    rows = [_row(found, name, text) for name, text in found.suggested]
+    rows = []
+    for name, text in found.suggested or [("", None)]:  # without any the heads are written
+        parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+        usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
+        columns = found.columns if len(found.columns) == len(parts) else usual
+        key = found.id_column or (None if parts else "id")
+        named: dict[str, Any] = {} if key is None else {key: int(name) if found.numbered and name else name}
+        told = {found.label_column: "", CHOSEN: "by disagreement"}
+        rows.append({**named, **dict(zip(columns, parts, strict=True)), **told})
+    heads = list(rows[0])
+    rows = rows if found.suggested else []
     if Path(out).suffix.lower() == ".jsonl":
         write_result(
             out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
         )
         return
     file = io.StringIO()
-    names = list(rows[0] if rows else _row(found, "", None))
-    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer = csv.DictWriter(file, heads, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_result(out, file.getvalue())
 
 
-def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
-    parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
-    usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
-    columns = found.columns if len(found.columns) == len(parts) else usual
-    key = found.id_column or (None if parts else "id")
-    named = {} if key is None else {key: int(name) if found.numbered else name}
-    return {**named, **dict(zip(columns, parts, strict=True)), found.label_column: "", CHOSEN: "by disagreement"}
-
-
-_SHARE_OF_EXPLAINING = 0.9  # of the progress, where attributions are made
+_ASKING, _WHOLE = 100, 1000  # of the progress, where attributions are made
 
 
 @verb(Asked)
@@ -112,47 +113,25 @@ def rank(asked: Asked) -> FewShotRanking:
             "a run folder keeps what live models answer, and these are predictions files: no model is asked; leave "
             "--run-folder out"
         )
-    about = {} if run_folder is None else _about([model for _, model in named], data)
+    models = [model for _, model in named]
+    about: dict[str, str] = {}
+    if run_folder is not None:  # a model may be a name of a hub or of a module
+        given_data = {name: one for name, one in data.items() if one is not None}
+        about = {"verb": "rank", **places_of_run(models=models, **given_data), **places_said(models=models)}
     means = Means()
     if live and (options.engine is not None or run_folder is not None):
-        means = Means(sent_models([model for _, model in named], options.of_models()), options.engine)
+        means = Means(sent_models(models, options.of_models()), options.engine)
     if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
         means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
+    asking, explaining = asked.progress, None
+    if asking is not None and options.explained:  # two parts of one
+        asking, explaining = partial(_tell, asking, 0, _ASKING), partial(_tell, asking, _ASKING, _WHOLE)
     with in_run_folder(run_folder, about) as folder:
-        return _ranked(named, data, options, replace(means, folder=folder), (asked.argv, asked.progress))
-
-
-def _about(models: Sequence[Any], data: Mapping[str, Any]) -> dict[str, str]:
-    """What a run folder is of; `UsageError` for what is in memory. A model may be a name of a hub or of a module."""
-    given = {name: one for name, one in data.items() if one is not None}
-    return {"verb": "rank", **places_of_run(models=models, **given), **places_said(models=models)}
-
-
-def _ranked(
-    named: Sequence[tuple[str, Any]],
-    data: Mapping[str, Any],
-    options: RankOptions,
-    means: Means,
-    told: tuple[str | None, Callable[[int, int], None] | None],
-) -> FewShotRanking:
-    """The models are asked, explained and ranked; ``told``: the command line, and who hears of the progress."""
-    asking, explaining = _progress(told[1], options)
-    suite = _suite(named, data, options, means, asking)
-    suite.check()
-    explained, why = explain_suite(suite, options, explaining, means) if options.explained else (None, "")
-    return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, told[0])
-
-
-def _progress(progress: Callable[[int, int], None] | None, options: RankOptions) -> tuple[Any, Any]:
-    """Progress of asking and of explaining as parts of one."""
-    if progress is None or not options.explained:
-        return progress, None
-    whole = 1000
-    first = round(whole * (1 - _SHARE_OF_EXPLAINING))
-    return (
-        lambda done, total: progress(first * done // max(total, 1), whole),
-        lambda done, total: progress(first + (whole - first) * done // max(total, 1), whole),
-    )
+        means = replace(means, folder=folder)
+        suite = _suite(named, data, options, means, asking)
+        suite.check()
+        explained, why = explain_suite(suite, options, explaining, means) if options.explained else (None, "")
+        return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, asked.argv)
 
 
 def _suite(
@@ -196,6 +175,11 @@ def _suite(
             f"expected a reference for each of {len(named)} predictions files, in their order, got {len(references)}"
         )
     return match_files(named, examples, references, options)
+
+
+def _tell(progress: Callable[[int, int], None], start: int, stop: int, done: int, total: int) -> None:
+    """Progress of a part as one of the whole."""
+    progress(start + (stop - start) * done // max(total, 1), _WHOLE)
 
 
 def _said(data: Any) -> str | None:
