@@ -114,13 +114,21 @@ def pseudo_labels(
     for batch in source.batches(_READ):
         assert batch.votes is not None
         judges, counts = len(batch.votes), count_votes(batch.votes)
-        needed = _needed(agree, judges)
-        tables.append(_table(counts, _truth(batch), judges))
-        kept.append(_exported(batch, np.flatnonzero(counts >= needed), start))
+        needed = judges if agree is None else agree
+        if not 1 <= needed <= judges:
+            raise UsageError(f"expected votes from 1 to {judges}, the number of judges, got {agree}")
+        try:
+            truth = batch.verdicts.astype(np.int64)
+        except NotApplicable:  # labels, but no prediction to hold them against
+            truth = np.full(len(batch), -1)
+        cells = np.bincount((truth + 1) * (judges + 1) + counts, minlength=3 * (judges + 1))
+        tables.append(cells.reshape(3, judges + 1))
+        columns = {"row": np.arange(start, start + len(batch)), **batch.columns}
+        columns = {name: columns[name] for name in ("row", "id") if name in columns}
+        bare = Predictions(rows=len(batch), input=batch.input, output=batch.output, columns=columns)
+        kept.append(bare.take(np.flatnonzero(counts >= needed)))
         start += len(batch)
-    table: Array = np.sum(tables, axis=0)
     record = Predictions.concat([part for part in kept if len(part)] or kept[:1])
-    found = _found(record, table, judges, needed, level)
     if out is not None:
         if not len(record):
             raise InputError(
@@ -130,72 +138,20 @@ def pseudo_labels(
                 file=source.path,
             )
         write_predictions(record, out)
-    return found
-
-
-def _needed(agree: int | None, judges: int) -> int:
-    if agree is None:
-        return judges
-    if not 1 <= agree <= judges:
-        raise UsageError(f"expected votes from 1 to {judges}, the number of judges, got {agree}")
-    return agree
-
-
-def _truth(batch: Predictions) -> Array:
-    try:
-        return batch.verdicts
-    except NotApplicable:  # labels, but no prediction to hold them against
-        return np.full(len(batch), -1, dtype=np.int8)
-
-
-def _table(counts: Array, verdicts: Array, judges: int) -> Array:
-    """Rows by truth (unknown, wrong, right) and number of votes."""
-    code = (verdicts.astype(np.int64) + 1) * (judges + 1) + counts
-    return np.bincount(code, minlength=3 * (judges + 1)).reshape(3, judges + 1)
-
-
-def _exported(batch: Predictions, index: Array, start: int) -> Predictions:
-    """The accepted rows with their texts and numbers, and nothing else."""
-    columns = {"row": np.arange(start, start + len(batch)), **batch.columns}
-    bare = Predictions(
-        rows=len(batch),
-        input=batch.input,
-        output=batch.output,
-        columns={name: columns[name] for name in ("row", "id") if name in columns},
-    )
-    return bare.take(index)
-
-
-def _found(record: Predictions, table: Array, judges: int, needed: int, level: float) -> PseudoLabels:
-    rows = int(table.sum())
-    reached = table[:, ::-1].cumsum(axis=1)[:, ::-1]
-
-    def precision(least: int) -> Interval | None:
-        wrong, right = reached[1:, least].tolist()
-        return share(right, wrong + right, level)
-
-    ladder = [
+    # Rows by truth (unknown, wrong, right) that at least so many judges accept.
+    reached = np.sum(tables, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    rows = int(reached[:, 0].sum())
+    ladder: list[dict[str, Any]] = [
         {
             "at_least": j,
             "kept": int(reached[:, j].sum()),
             "accepted": share(int(reached[:, j].sum()), rows, level),
-            "precision": precision(j),
+            "precision": share(int(reached[2, j]), int(reached[1:, j].sum()), level),
         }
-        for j in range(1, judges + 1)
+        for j in range(judges + 1)
     ]
-    accepted = share(int(reached[:, needed].sum()), rows, level)
-    assert accepted is not None
-    return PseudoLabels(
-        replace(record, source=None),
-        rows,
-        judges,
-        needed,
-        accepted,
-        precision(needed),
-        precision(0),
-        tuple(ladder),
-        level,
-    )
+    shares = (ladder[needed]["accepted"], ladder[needed]["precision"], ladder[0]["precision"])
+    return PseudoLabels(replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -296,12 +252,6 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
         "ladder": tuple({"at_least": j, "share": share(int(at_least[j]), rows, level)} for j in range(1, judges + 1)),
         "bounds": tuple(bounds_of(at_least, k, level) for k in agreements(judges)),
     }
-
-
-def with_slack(estimate: Interval, strict: Interval, lenient: Interval) -> Interval:
-    """The estimate's interval, widened to its lower end with strict thresholds, its upper one with lenient ones."""
-    low, high = min(estimate.lower, strict.lower), max(estimate.upper, lenient.upper)
-    return replace(estimate, lower=low, upper=high)
 
 
 def metric_numbers(said: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:

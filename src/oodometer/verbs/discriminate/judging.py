@@ -39,7 +39,7 @@ from ...store.files import format_of
 from ..model_options import JudgeOptions
 from ..opening import Opener
 from .folder import noting_cuts, open_judges, revived
-from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
+from .judged import JudgedOutputs, metric_numbers, vote_numbers
 from .judged import pseudo_labels as accepted_outputs
 from .pairs import METRICS, TextRows, read_texts
 from .thresholding import (
@@ -211,7 +211,11 @@ def _judged(
     strict, lenient = (other(accept.votes(said, end))["estimate"] for end in ("strict", "lenient"))
     usual = other((said >= HALF).astype(np.int8))
     numbers |= {
-        "estimate": with_slack(numbers["estimate"], strict, lenient),
+        "estimate": replace(
+            numbers["estimate"],  # what so few labelled rows leave open of the thresholds
+            lower=min(numbers["estimate"].lower, strict.lower),
+            upper=max(numbers["estimate"].upper, lenient.upper),
+        ),
         "assumes": numbers["assumes"] + accept.assumes,
         "thresholds": accept.to_dict(jury.names),
         "at_half": {name: usual[name] for name in ("lower", "upper", "mean")},

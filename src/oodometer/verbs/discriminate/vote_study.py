@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, NotApplicable, UsageError
-from ...estimators import AverageConfidence, AverageThresholdedConfidence, Estimator, MaxProb, max_prob_oracle
+from ...estimators import AverageConfidence, AverageThresholdedConfidence, MaxProb, max_prob_oracle
 from ...estimators.threshold import ScoreThreshold, credit
 from ...intervals import check_level
 from ...metrics import Votes
@@ -136,14 +136,41 @@ def vote_study(
     (0.125, 0.15, 'atc')
     """
     check_level(level)
-    name, known, unlabelled = _labelled(record)
+    source = as_source(record)
+    every = source.read(_READ)
+    if every.votes is None:
+        raise InputError(
+            "a column `votes` (or vote_<name>), one verdict of every judge",
+            file=source.name,
+            got=", ".join(every.fields),
+            remedy="let judges vote: `oodometer discriminate`",
+        )
+    why = Votes.missing(every)
+    known = every.take([]) if why is not None else every.known()
+    if not len(known):
+        raise InputError(
+            "at least one row of known truth: `correct`, or `label` with a prediction",
+            got="none",
+            file=source.name,
+            remedy="a study is for labelled rows; without labels there is `oodometer estimate`",
+        )
     check_draws(sizes, draws, len(known))
     counts = VoteCounts.of(known)
     tables = Votes(sizes=sizes, draws=draws, agree=agree).finish(counts, level, seed)
-    ends = _Ends.of(tables, check_agree(agree, counts.judges))
-    gold: Interval = tables["accuracy"]
-    rows = _judged(tables, ends, known, level)
-    more, skipped = _baselines(known, reference, ends, gamma, level, seed)
+    least, gold = check_agree(agree, counts.judges), tables["accuracy"]
+    low, high = tables["ladder"][least - 1], tables["ladder"][counts.judges - least]
+    both = tables["bounds"][counts.judges - least]
+    first = next(row for row in tables["rules"] if row["rule"] == "single")
+    assert known.votes is not None
+    rows = [
+        StudyRow("single", first["accepted"], _error(known.verdicts, known.votes[0] > 0, level), _measured(first)),
+        StudyRow("lower", both["lower"], None, _measured(low)),
+        StudyRow("upper", both["upper"], None, _measured(high)),
+        StudyRow("mean", both["mean"], both["error"]),
+    ]
+    recalls = high["correct_recall"], low["incorrect_recall"]
+    more, skipped = _baselines(known, reference, recalls, gamma, level, seed)
+    unlabelled = len(every) - len(known)
     warnings = [f"{unlabelled} rows have no known truth and were left out"] if unlabelled else []
     if counts.judges == 1:
         warnings.append("there is one judge: both bounds are its share, and no width is left to hold the truth")
@@ -151,13 +178,13 @@ def vote_study(
         which = "right" if gold.value else "wrong"
         warnings.append(f"every row is {which}: one of the recalls has nothing to recall")
     return VoteStudy(
-        name=name,
+        name=source.name,
         rows=counts.rows,
         judges=counts.judges,
         gold=gold,
         methods=(*rows, *more),
-        inside=ends.both["inside"],
-        width=ends.both["width"],
+        inside=both["inside"],
+        width=both["width"],
         tables={k: v for k, v in tables.items() if k not in ("judges", "rows", "accuracy")},
         skipped=tuple(skipped),
         warnings=tuple(warnings),
@@ -166,58 +193,9 @@ def vote_study(
     )
 
 
-class _Ends(NamedTuple):
-    """What is said of the rows that count for the lower bound, of those for the upper one, and of both bounds."""
-
-    lower: Mapping[str, Any]
-    upper: Mapping[str, Any]
-    both: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, tables: Mapping[str, Any], least: int) -> _Ends:
-        """Those of k-of-n voting with k = ``least``."""
-        ladder, judges = tables["ladder"], tables["judges"]
-        return cls(ladder[least - 1], ladder[judges - least], tables["bounds"][judges - least])
-
-    def measures(self, end: str) -> dict[str, Interval | None]:
-        """Recall and precision of Correct and Incorrect of a bound, "lower" or "upper"."""
-        return {name: getattr(self, end)[name] for name in MEASURES}
-
-
-def _labelled(data: Any) -> tuple[str, Predictions, int]:
-    """Name, the rows of known truth, and how many there are of unknown truth."""
-    source = as_source(data)
-    record = source.read(_READ)
-    if record.votes is None:
-        raise InputError(
-            "a column `votes` (or vote_<name>), one verdict of every judge",
-            file=source.name,
-            got=", ".join(record.fields),
-            remedy="let judges vote: `oodometer discriminate`",
-        )
-    why = Votes.missing(record)
-    known = record.take([]) if why is not None else record.known()
-    if not len(known):
-        raise InputError(
-            "at least one row of known truth: `correct`, or `label` with a prediction",
-            got="none",
-            file=source.name,
-            remedy="a study is for labelled rows; without labels there is `oodometer estimate`",
-        )
-    return source.name, known, len(record) - len(known)
-
-
-def _judged(tables: Mapping[str, Any], ends: _Ends, known: Predictions, level: float) -> list[StudyRow]:
-    """The rows from votes: the first judge, the bounds, their mean."""
-    first = next(row for row in tables["rules"] if row["rule"] == "single")
-    assert known.votes is not None
-    error = _error(known.verdicts, known.votes[0] > 0, level)
-    return [
-        StudyRow("single", first["accepted"], error, {name: first[name] for name in MEASURES}),
-        StudyRow("lower", ends.both["lower"], None, ends.measures("lower")),
-        StudyRow("upper", ends.both["upper"], None, ends.measures("upper")),
-        StudyRow("mean", ends.both["mean"], ends.both["error"]),
-    ]
+def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
+    """Recall and precision of Correct and Incorrect, of what a table says."""
+    return {name: row[name] for name in MEASURES}
 
 
 def _error(verdicts: Array, said: Array, level: float, fitted: bool = False) -> Interval:
@@ -228,58 +206,47 @@ def _error(verdicts: Array, said: Array, level: float, fitted: bool = False) -> 
 
 
 def _baselines(
-    known: Predictions, reference: Any, ends: _Ends, gamma: float, level: float, seed: int
+    known: Predictions, reference: Any, recalls: tuple[Any, Any], gamma: float, level: float, seed: int
 ) -> tuple[list[StudyRow], list[Skipped]]:
-    """The rows from confidence, and those that could not be made."""
+    """The rows from confidence, and those that could not be made; ``recalls``: of the judges' upper and lower bound."""
     options: dict[str, Any] = {"level": level, "seed": seed}
-    methods = {"max-prob": MaxProb(gamma=gamma, **options), "ac": AverageConfidence(**options)}
     try:
         scores = natural_confidence(known)(known)
     except NotApplicable as error:
         return [], [Skipped(name, str(error)) for name in _BASELINES]
-    rows = []
-    skipped = []
-    for name, method in methods.items():
-        value = method.fit(known).estimate(known).interval
-        said = scores > gamma if name == "max-prob" else scores
-        measures = _measures(known.verdicts, said, level) if name == "max-prob" else {}
-        rows.append(StudyRow(name, value, _error(known.verdicts, said, level), measures))
-    try:
-        rows.append(_thresholded(AverageThresholdedConfidence(**options), known, reference, scores, level))
-    except NotApplicable as error:
-        skipped.append(Skipped("atc", str(error)))
-    try:
-        rows += _oracle(known, ends, scores, level)
-    except NotApplicable as error:
-        skipped.append(Skipped("max-prob-oracle", str(error)))
-    return rows, skipped
-
-
-def _measures(verdicts: Array, said: Array, level: float) -> dict[str, Interval | None]:
-    right = verdicts > 0
+    right, said, skipped = known.verdicts > 0, scores > gamma, []
     accepted = np.array([[np.count_nonzero(said & ~right), np.count_nonzero(said & right)]])
     of_verdict = np.array([np.count_nonzero(~right), np.count_nonzero(right)])
-    found = discrimination(accepted, of_verdict, level)[0]
-    return {k: v for k, v in found.items() if k != "accepted"}
-
-
-def _thresholded(method: Estimator, known: Predictions, reference: Any, scores: Array, level: float) -> StudyRow:
-    """ATC with its threshold from the reference."""
+    measures = _measured(discrimination(accepted, of_verdict, level)[0])
+    rows = []
+    for name, method, points in (
+        ("max-prob", MaxProb(gamma=gamma, **options), said),
+        ("ac", AverageConfidence(**options), scores),
+    ):
+        value, gap = method.fit(known).estimate(known).interval, _error(known.verdicts, points, level)
+        rows.append(StudyRow(name, value, gap, measures if name == "max-prob" else {}))
     if reference is None:
-        raise NotApplicable("needs a labelled reference with confidences: give reference=...")
-    found = method.fit(as_source(reference, axes=as_source(known).axes).read(_READ)).estimate(known)
-    cut = ScoreThreshold(float(scores.dtype.type(found.details["threshold"])), float(found.details["share_of_ties"]))
-    return StudyRow("atc", found.interval, _error(known.verdicts, credit(scores, cut), level, fitted=True))
-
-
-def _oracle(known: Predictions, ends: _Ends, scores: Array, level: float) -> list[StudyRow]:
-    """The bounds of thresholds that recall as much as the judges' bounds do, and their mean."""
-    correct, incorrect = ends.upper["correct_recall"], ends.lower["incorrect_recall"]
+        skipped.append(Skipped("atc", "needs a labelled reference with confidences: give reference=..."))
+    else:
+        try:  # its threshold comes from the reference
+            atc = AverageThresholdedConfidence(**options)
+            found = atc.fit(as_source(reference, axes=as_source(known).axes).read(_READ)).estimate(known)
+            threshold = float(scores.dtype.type(found.details["threshold"]))
+            cut = ScoreThreshold(threshold, float(found.details["share_of_ties"]))
+            gap = _error(known.verdicts, credit(scores, cut), level, fitted=True)
+            rows.append(StudyRow("atc", found.interval, gap))
+        except NotApplicable as error:
+            skipped.append(Skipped("atc", str(error)))
+    correct, incorrect = recalls
     if correct is None or incorrect is None:
-        raise NotApplicable("needs right rows and wrong ones")
-    found = max_prob_oracle(scores, known.verdicts, correct.value, incorrect.value, level=level)
-    return [
-        StudyRow("max-prob-oracle-lower", found.lower),
-        StudyRow("max-prob-oracle-upper", found.upper),
-        StudyRow("max-prob-oracle-mean", found.mean, found.error),
+        return rows, [*skipped, Skipped("max-prob-oracle", "needs right rows and wrong ones")]
+    try:  # thresholds that recall as much as the judges' bounds do
+        oracle = max_prob_oracle(scores, known.verdicts, correct.value, incorrect.value, level=level)
+    except NotApplicable as error:
+        return rows, [*skipped, Skipped("max-prob-oracle", str(error))]
+    rows += [
+        StudyRow("max-prob-oracle-lower", oracle.lower),
+        StudyRow("max-prob-oracle-upper", oracle.upper),
+        StudyRow("max-prob-oracle-mean", oracle.mean, oracle.error),
     ]
+    return rows, skipped

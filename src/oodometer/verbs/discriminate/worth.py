@@ -14,7 +14,8 @@ from ...intervals import check_level
 from ...metrics.votes import Votes, absolute, mean_of, paired_gap
 from ...models.base import Progress
 from ...predictions import Predictions
-from ...results import Interval, percent
+from ...results import Interval
+from ...results.view import with_ends
 from .pairs import Pairs
 
 
@@ -38,24 +39,16 @@ def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, 
     >>> round(found["lowest"].value, 2), round(found["highest"].value, 2)
     (0.2, 0.8)
     """
-    lower, upper = ladder[agree - 1], ladder[len(ladder) - agree]
-    low, high = _crossing(lower, 0.0), _crossing(upper, 1.0)
-    return None if low is None or high is None else {"lowest": low, "highest": high}
-
-
-def _crossing(row: Mapping[str, Any], sound: float) -> Interval | None:
-    """f / (f + r) of a rule; ``sound`` where it never errs."""
-    right, wrong = row["correct_recall"], row["incorrect_recall"]
-    if right is None or wrong is None:
-        return None
-
-    def share(accepted: float, rejected: float) -> float:
-        both = accepted + rejected
-        return accepted / both if both > 0 else sound
-
-    value = share(1 - wrong.value, 1 - right.value)
-    ends = share(1 - wrong.upper, 1 - right.lower), share(1 - wrong.lower, 1 - right.upper)
-    return Interval(value, min(value, *ends), max(value, *ends), right.level, "conditional")
+    ends = []
+    for row, sound in ((ladder[agree - 1], 0.0), (ladder[len(ladder) - agree], 1.0)):  # ``sound`` where it never errs
+        right, wrong = row["correct_recall"], row["incorrect_recall"]
+        if right is None or wrong is None:
+            return None
+        pairs = ((wrong.value, right.value), (wrong.upper, right.lower), (wrong.lower, right.upper))
+        errors = [(1 - rejected, 1 - accepted) for rejected, accepted in pairs]
+        value, *others = [f / (f + r) if f + r > 0 else sound for f, r in errors]
+        ends.append(Interval(value, min(value, *others), max(value, *others), right.level, "conditional"))
+    return dict(zip(("lowest", "highest"), ends, strict=True))
 
 
 def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> list[str]:
@@ -72,16 +65,12 @@ def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> li
     if low.lower <= value <= high.upper:
         return [
             "too few pairs were held out to say whether these bounds hold the truth if the judges err as on those: "
-            f"they do for accuracies from {_told(low)} to {_told(high)}; hold out more (--dev)"
+            f"they do for accuracies from {with_ends(low)} to {with_ends(high)}; hold out more (--dev)"
         ]
     return [
         "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies from "
-        f"{_told(low)} to {_told(high)} only"
+        f"{with_ends(low)} to {with_ends(high)} only"
     ]
-
-
-def _told(one: Interval) -> str:
-    return f"{percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
 
 
 ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters a little"
