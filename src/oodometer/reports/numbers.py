@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..results import percent as in_words
-from ..results import rounded_up
 
 SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
@@ -122,18 +121,6 @@ def threshold(value: Any) -> str:
     while number_ < 1 and round(number_, decimals) == 1 and decimals < 9:
         decimals += 1
     return f"{number_:.{decimals}f}"
-
-
-def cutoff(value: Any) -> str:
-    """A threshold to act on, as `rounded_up` writes it; "any" where nothing is left out.
-
-    >>> cutoff(0.66811), cutoff(0.99995311), cutoff(0.0), cutoff(1.0)
-    ('0.6682', '0.9999532', 'any', '1.0000')
-    """
-    number_ = finite(value)
-    if number_ is None:
-        return MISSING
-    return "any" if number_ <= 0 else rounded_up(number_)
 
 
 def given(value: Any) -> str:

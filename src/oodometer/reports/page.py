@@ -29,7 +29,6 @@ from .numbers import (
     MISSING,
     SPACE,
     basename,
-    cutoff,
     digits,
     finite,
     given,
@@ -104,23 +103,12 @@ def _number_range(interval: Mapping[str, Any], decimals: int = 4) -> Markup:
     return _both(interval, number(lower, decimals), number(upper, decimals), DASH if lower >= 0 else " to ")
 
 
-def _signed(value: Any) -> str:
-    """A difference with its sign and four decimals."""
-    return f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")
-
-
 def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
     """Both ends of an interval as bare text, for tables so large that elements around each end would swell the page."""
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
     if share or lower is None or upper is None:
         return percent_range(lower, upper, digits(interval))
     return f"{number(lower)}{DASH if lower >= 0 else ' to '}{number(upper)}"
-
-
-def _span(interval: Mapping[str, Any]) -> str:
-    """Both ends of an interval that may lie below 0, as words: a dash between would read as a minus."""
-    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
-    return MISSING if lower is None or upper is None else f"{_signed(lower)} to {_signed(upper)}"
 
 
 FILTERS: dict[str, Any] = {
@@ -139,10 +127,8 @@ FILTERS: dict[str, Any] = {
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "num_range": _number_range,
     "ends": _ends,
-    "span": _span,
-    "gap": lambda value: _data(value, _signed(value)),
+    "gap": lambda value: _data(value, f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")),
     "threshold": lambda value: _data(value, threshold(value)),
-    "cutoff": lambda value: _data(value, cutoff(value)),
     "given": lambda value: _data(value, given(value)),
     "p_value": lambda value: _data(value, p_value(value)),
     "rows": lambda value: _data(value, rows_text(value)),

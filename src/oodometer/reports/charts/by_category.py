@@ -365,33 +365,27 @@ def panel(result: Result) -> dict[str, Any] | None:
     at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
     reference : how the judges did where labels are known.
     """
-    table = result.get("votes") or {}
-    if table.get("bounds"):
-        return {
-            "judges": table.get("judges"),
-            "agree": table.get("judges"),
-            "bounds": [
-                {"agree": one.get("agree"), "inside": one.get("inside"),
-                 **{end: best(one.get(end)).get("value") for end in ("lower", "upper")}} for one in table["bounds"]
-            ],
-            "ladder": [{"at_least": o.get("at_least"), "share": o.get("accepted")} for o in table.get("ladder") or []],
-            "alone": [(str(one.get("judge")), best(one.get("accepted"))) for one in table.get("by_judge") or []],
-            "truth": best(table.get("accuracy")).get("value"),
-            "reference": None,
-        }  # fmt: skip
-    for one in result.get("estimates") or []:
-        details = one.get("details") or {}
-        if str(one.get("method")).partition(":")[0] == "votes" and details.get("bounds"):
-            return {
-                "judges": details.get("judges"),
-                "agree": details.get("agree"),
-                "bounds": [dict(bound) for bound in details["bounds"]],
-                "ladder": [{"at_least": step.get("at_least"), "share": step} for step in details.get("ladder") or []],
-                "alone": [(str(j + 1), best(judge)) for j, judge in enumerate(details.get("by_judge") or [])],
-                "truth": best((result.get("target") or {}).get("accuracy")).get("value"),
-                "reference": details.get("reference"),
-            }
-    return None
+    table, estimates = result.get("votes") or {}, result.get("estimates") or []
+    judged = bool(table.get("bounds"))
+    of_votes = (one.get("details") or {} for one in estimates if str(one.get("method")).partition(":")[0] == "votes")
+    source = table if judged else next((one for one in of_votes if one.get("bounds")), {})
+    if not source:
+        return None
+    alone = source.get("by_judge") or []
+    return {
+        "judges": source.get("judges"),
+        "agree": source.get("judges" if judged else "agree"),
+        "bounds": [
+            {**one, **{end: best(one.get(end)).get("value") for end in ("lower", "upper")}} if judged else dict(one)
+            for one in source["bounds"]
+        ],
+        "ladder": [{"at_least": one.get("at_least"), "share": one.get("accepted") if judged else one}
+                   for one in source.get("ladder") or []],
+        "alone": [(str(one.get("judge")), best(one.get("accepted"))) for one in alone] if judged
+        else [(str(place), best(one)) for place, one in enumerate(alone, 1)],
+        "truth": best(table.get("accuracy") if judged else (result.get("target") or {}).get("accuracy")).get("value"),
+        "reference": source.get("reference"),
+    }  # fmt: skip
 
 
 def votes(result: Result) -> Figure | None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from ..numbers import best, finite, number, percent, percent_range, points, rows_text, threshold
 from ..words import capital, measured
 from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, ends, pointed, shares, steps
@@ -379,11 +381,10 @@ def expected(result: Result, labels: float) -> float | None:
     >>> round(expected({"outlook": {"widths": widths}}, 100), 3)
     0.126
     """
-    for (n, width), (most, least) in pairwise(_suggested(result)):
-        if n <= labels <= most:
-            part = math.log(labels / n) / math.log(most / n)
-            return math.exp((1 - part) * math.log(width) + part * math.log(least))
-    return None
+    counts, widths = np.array(_suggested(result)).reshape(-1, 2).T
+    if not len(counts) or not counts[0] <= labels <= counts[-1]:
+        return None
+    return float(np.exp(np.interp(np.log(labels), np.log(counts), np.log(widths))))
 
 
 def halving(result: Result) -> int | None:
@@ -400,8 +401,7 @@ def halving(result: Result) -> int | None:
     half = now["width"] / 2
     for (n, width), (most, least) in pairwise(_suggested(result)):
         if most > now["labels"] and least <= half < width:
-            part = math.log(width / half) / math.log(width / least)
-            labels = math.exp((1 - part) * math.log(n) + part * math.log(most))
+            labels = n * (most / n) ** (math.log(width / half) / math.log(width / least))
             unit = 10 ** max(math.floor(math.log10(labels)) - 1, 0)
             whole = math.ceil(round(labels / unit, 6)) * unit
             return whole if whole > now["labels"] else None
