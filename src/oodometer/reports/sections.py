@@ -238,7 +238,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "audit": audit_view,
     "backtest": backtest_view,
     "compare": comparison_view,
-    "demo": lambda result: estimation_view(result["estimate"]),
+    "demo": lambda result: estimation_view(result.get("estimate") or {}),
     "diagnose": diagnosis_view,
     "discriminate predict": judged_view,
     "discriminate train": trained_view,
