@@ -29,8 +29,7 @@ def taylor_softmax(logits: Array) -> Array:
     [[0.1667, 0.8333]]
     """
     v = 1 + logits * (1 + logits / 2)
-    out: Array = v / v.sum(axis=1, keepdims=True)
-    return out
+    return np.asarray(v / v.sum(axis=1, keepdims=True))
 
 
 @final

@@ -30,8 +30,7 @@ def gram_of(record: Predictions) -> Array:
             total += part.T @ part
         return total
 
-    made: Array = record.derived("gram", make)
-    return made
+    return record.derived("gram", make)
 
 
 def nuclear_norm(gram: Array, rows: int) -> float:

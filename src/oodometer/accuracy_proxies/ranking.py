@@ -103,6 +103,13 @@ def rank_models(
     p_best = (best / best.sum(axis=0)).mean(axis=1)
     order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
     half = normal_quantile(level) * np.sqrt(np.square(moves).sum(axis=1))
+    notes = []
+    if not made.across_models:
+        notes.append(f"{made.name} has the scale of one model: it orders data sets of one model, not models")
+    if any(len(record) < 2 * _BLOCKS for record in records.values()):
+        notes.append(f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said")
+    if not paired:
+        notes.append("records of different lengths are taken for different samples")
     return ScoreRanking(
         models=tuple(names[i] for i in order),
         p_best=tuple(float(p_best[i]) for i in order),
@@ -118,7 +125,7 @@ def rank_models(
             for place, i in enumerate(order)
             for j in order[place + 1 :]
         ),
-        warnings=(*_notes(made, records, paired), *decided),
+        warnings=(*notes, *decided),
     )
 
 
@@ -159,16 +166,4 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
         assert kept is not None
         left[b] = ranker.finish(kept)
         before = states[b] if before is None else ranker.merge(before, states[b])
-    moves: Array = (left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS)
-    return moves
-
-
-def _notes(ranker: Ranker, records: Mapping[str, Predictions], paired: bool) -> tuple[str, ...]:
-    notes = []
-    if not ranker.across_models:
-        notes.append(f"{ranker.name} has the scale of one model: it orders data sets of one model, not models")
-    if any(len(record) < 2 * _BLOCKS for record in records.values()):
-        notes.append(f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said")
-    if not paired:
-        notes.append("records of different lengths are taken for different samples")
-    return tuple(notes)
+    return np.asarray((left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS))

@@ -298,9 +298,7 @@ def sampled_mean(
     rounds = row.shape[-1]
     total = len(score) - (0 if gaps is None else len(gaps))
     if rounds >= total:
-        everything: Array = correct.mean(axis=-1)
-        return everything
+        return np.asarray(correct.mean(axis=-1))
     t = np.arange(rounds, dtype=np.float64)
     part = 1 / ((total - t) * (total - t - 1))
-    out: Array = np.sum((game.value + game.offset) / game.scale * part, axis=-1) / part.sum()
-    return out
+    return np.asarray(np.sum((game.value + game.offset) / game.scale * part, axis=-1) / part.sum())

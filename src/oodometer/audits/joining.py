@@ -130,7 +130,17 @@ def check_places(labels: Source, target: Source) -> bool:
     if errors:  # one that names a key comes first
         raise min(errors, key=lambda one: _BY not in str(one.remedy))
     if labels.holds(INDEX) and not target.holds(INDEX):
-        _check_order(labels)
+        index, _ = _texts(labels, INDEX)
+        cells = [] if index is None else index.to_pylist()
+        if (
+            cells != (order := sorted(cells, key=str))
+            and set(order) == set(map(str, range(len(cells))))
+            and not _counts(index)
+        ):
+            row = next(i for i, cell in enumerate(cells) if cell != str(i))
+            remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
+            expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
+            raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
     return False
 
 
@@ -230,35 +240,17 @@ def _differ(given: Any, known: Any) -> Array:
         except pa.ArrowInvalid:
             continue
         if kind != pa.float64():
-            out: Array = place[a != b]
-            return out
+            return np.asarray(place[a != b])
         exact = bool(np.all(np.floor(a) == a) and np.all(np.floor(b) == b))
-        out = place[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)]
-        return out
+        return np.asarray(place[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
     one, other = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (one, other))
-    out = place[pc.not_equal(one, other).to_numpy(zero_copy_only=False)]
-    return out
+    return np.asarray(place[pc.not_equal(one, other).to_numpy(zero_copy_only=False)])
 
 
 def _counts(cells: Any) -> bool:
     """Whether a column only counts its rows, from 0 or 1, as an index does that nobody chose."""
     first = cells[0].as_py() if len(cells) else None
     return first in ("0", "1") and cells.to_pylist() == list(map(str, range(int(first), int(first) + len(cells))))
-
-
-def _check_order(labels: Source) -> None:
-    """`InputError` where the index of labels counts rows and does not stand in that order, as after sorting a frame."""
-    index, _ = _texts(labels, INDEX)
-    cells = [] if index is None else index.to_pylist()
-    if (
-        cells != (order := sorted(cells, key=str))
-        and set(order) == set(map(str, range(len(cells))))
-        and not _counts(index)
-    ):
-        row = next(i for i, cell in enumerate(cells) if cell != str(i))
-        remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
-        expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
-        raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
 
 
 Opening = Callable[..., Source]
@@ -491,7 +483,9 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
     """A further column as float64, NaN where it is null."""
     cells = record.columns[name]
     if cells.dtype.kind == "O":
-        cells = np.array([np.nan if c is None or c == "" else _pointed(c) for c in cells.tolist()], dtype=object)
+        # some spreadsheets write a decimal comma
+        plain_cells = [c.replace(",", ".") if isinstance(c, str) else c for c in cells.tolist()]
+        cells = np.array([np.nan if c is None or c == "" else c for c in plain_cells], dtype=object)
     try:
         out: Array = cells.astype(np.float64)
     except (TypeError, ValueError):
@@ -499,11 +493,6 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
             "numbers", got="something else", remedy="write plain numbers", file=file, column=name
         ) from None
     return out
-
-
-def _pointed(cell: Any) -> Any:
-    """A number that was written with a decimal comma, as some spreadsheets do."""
-    return cell.replace(",", ".") if isinstance(cell, str) else cell
 
 
 def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:
@@ -590,8 +579,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
         if not every:
             remedy = "write ids alike in both files, or join by another column with --key"
         raise _fault(f"{_a(key.target)} of the target", f"{given[at].as_py()!r}{share}", at, key.labels, labels, remedy)
-    out: Array = found.fill_null(-1).to_numpy().astype(np.int64)
-    return out
+    return np.asarray(found.fill_null(-1).to_numpy().astype(np.int64))
 
 
 def _whole_numbers(ids: Any) -> Any:

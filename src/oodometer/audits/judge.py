@@ -156,7 +156,11 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     ('hypergeometric', 0.9, 40)
     """
     labels, rows = len(sampled), len(score)
-    intervals = _weighted(sampled, score, slope, level) if sampled.weighted else _even(sampled, score, slope, level)
+    intervals = (
+        [_betting("betting", sampled, score, 0.0, level), _betting("ppi-betting", sampled, score, slope, level)]
+        if sampled.weighted
+        else _even(sampled, score, slope, level)
+    )
     by_name = {e.method: e for e in intervals}
     if sampled.weighted:
         label_only, chosen = by_name["betting"], by_name["ppi-betting"]
@@ -215,11 +219,6 @@ def _with_gaps(three: tuple[float, float, float], sampled: SampledRows, score: A
         low * inside / rows,
         (high * inside + gaps) / rows,
     )
-
-
-def _weighted(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
-    """Betting on the labels and their chances alone, and with predictions."""
-    return [_betting("betting", sampled, score, 0.0, level), _betting("ppi-betting", sampled, score, slope, level)]
 
 
 def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level: float) -> Estimate:

@@ -181,7 +181,28 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
         _no_conflict(seen, part.row[known], part.correct[known], part.name)
         if part.label is not None:
             _no_conflict(labels, part.row[known], part.label[known], part.name)
-        made.append(_draws(part, np.concatenate([d.row for d in made]) if made else np.zeros(0), seed))
+        # the draws of one file, without rows that an earlier one gave and without repetitions
+        before = np.concatenate([d.row for d in made]) if made else np.zeros(0)
+        _, first = np.unique(part.row[part.correct >= 0], return_index=True)
+        position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
+        position = position[~np.isin(part.row[position], before)]
+        suggested = np.isfinite(part.share)
+        even = SampledRows.evenly(
+            part.row[position[~suggested[position]]], part.correct[position[~suggested[position]]], seed
+        )
+        chosen = position[suggested[position]]
+        last = int(chosen.max()) if len(chosen) else -1
+        passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
+        gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
+        made.append(
+            SampledRows(
+                np.concatenate([even.row, part.row[chosen]]).astype(np.int64),
+                np.concatenate([even.correct, part.correct[chosen]]),
+                np.concatenate([even.share, part.share[chosen]]),
+                np.concatenate([even.probability, part.probability[chosen]]),
+                gaps,
+            )
+        )
     if not seen:
         remedy = "fill in `label` (or `correct`)"
         expected = "at least one known label"
@@ -211,25 +232,3 @@ def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) ->
             remedy = "drop the wrong one"
             expected = f"one truth for target row {row}"
             raise InputError(expected, got="two that disagree", file=file, column="row", remedy=remedy)
-
-
-def _draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:
-    """The draws of one file, without rows that an earlier one gave and without repetitions."""
-    _, first = np.unique(part.row[part.correct >= 0], return_index=True)
-    position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
-    position = position[~np.isin(part.row[position], before)]
-    suggested = np.isfinite(part.share)
-    even = SampledRows.evenly(
-        part.row[position[~suggested[position]]], part.correct[position[~suggested[position]]], seed
-    )
-    chosen = position[suggested[position]]
-    last = int(chosen.max()) if len(chosen) else -1
-    passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
-    gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
-    return SampledRows(
-        np.concatenate([even.row, part.row[chosen]]).astype(np.int64),
-        np.concatenate([even.correct, part.correct[chosen]]),
-        np.concatenate([even.share, part.share[chosen]]),
-        np.concatenate([even.probability, part.probability[chosen]]),
-        gaps,
-    )

@@ -156,8 +156,7 @@ def moved(score: Array, mean: float) -> Array:
     for _ in range(60):
         step = (low + high) / 2
         low, high = (low, step) if float(np.mean(1 / (1 + np.exp(-odds - step)))) > mean else (step, high)
-    out: Array = 1 / (1 + np.exp(-odds - low))
-    return out
+    return np.asarray(1 / (1 + np.exp(-odds - low)))
 
 
 def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) -> float:

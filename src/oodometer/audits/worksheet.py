@@ -137,35 +137,6 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     ``title`` names the data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page
     as text, never as markup. The answers are remembered in the browser under a hash of the content.
     """
-    data = _data(sheet, file)
-    data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    many = f"{len(data['rows'])} row{'s' if len(data['rows']) > 1 else ''}"
-    said = "Label" if data["answer"] == "label" else "Right or wrong:"
-    parts = {
-        "TITLE": html.escape(f"{said} {many} of {title}"),
-        "VERSION": __version__,
-        "STYLE": (HERE / "page.css").read_text(encoding="utf-8").strip(),
-        "SCRIPT": (HERE / "page.js").read_text(encoding="utf-8").strip(),
-        "DATA": _inside_script(data),
-    }
-    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@")
-    page = "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
-    # Half a character, which JSON may hold, cannot be written as UTF-8.
-    return page.encode("utf-8", "replace").decode("utf-8")
-
-
-def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
-    """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
-    ending = Path(out).suffix.lower()
-    if ending == ".html":
-        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
-    table = sheet.table()
-    if ending == ".csv":
-        return write_result(out, lambda file: write_sheet(file, table))
-    return write_table(table, out)
-
-
-def _data(sheet: Worksheet, file: str) -> dict[str, Any]:
     names = [n for n in sheet.columns if n != sheet.key and not _of_model(sheet.picked.field_of(n))]
     values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
     names = [name for name in names if not _is_embedding(sheet, name)]
@@ -184,19 +155,49 @@ def _data(sheet: Worksheet, file: str) -> dict[str, Any]:
             "cells": [values[name][i] for name in names],
             "said": None if sheet.said is None else sheet.said[i],
         })  # fmt: skip
-    return {
+    data = {
         "file": file,
         "answer": sheet.answer,
         "judging": judging,
         "classes": ["true", "false"] if judging else [str(one) for one in sheet.classes or ()],
         "words": ["right", "wrong"] if judging else None,
         "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
-        "columns": [_words(sheet, name) for name in names],
+        "columns": [
+            (name.removeprefix("feature_") if sheet.picked.field_of(name) == "features" else name) for name in names
+        ],
         "texts": texts,
         "open": [i for i in others if i not in folded],
         "folded": folded,
         "rows": rows,
     }
+    data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+    many = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
+    said = "Label" if data["answer"] == "label" else "Right or wrong:"
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    parts = {
+        "TITLE": html.escape(f"{said} {many} of {title}"),
+        "VERSION": __version__,
+        "STYLE": (HERE / "page.css").read_text(encoding="utf-8").strip(),
+        "SCRIPT": (HERE / "page.js").read_text(encoding="utf-8").strip(),
+        "DATA": text,
+    }
+    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@")
+    page = "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
+    # Half a character, which JSON may hold, cannot be written as UTF-8.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
+    """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
+    ending = Path(out).suffix.lower()
+    if ending == ".html":
+        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
+    table = sheet.table()
+    if ending == ".csv":
+        return write_result(out, lambda file: write_sheet(file, table))
+    return write_table(table, out)
 
 
 def _of_model(field: str | None) -> bool:
@@ -208,11 +209,6 @@ def _is_embedding(sheet: Worksheet, name: str) -> bool:
     """Whether a column holds features in lists, which nobody reads."""
     feed = sheet.picked.layout.feeds.get("features")
     return feed is not None and not feed.wide and name in feed.columns
-
-
-def _words(sheet: Worksheet, name: str) -> str:
-    """The name of a column; of one feature without what its name begins with."""
-    return name.removeprefix("feature_") if sheet.picked.field_of(name) == "features" else name
 
 
 def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
@@ -241,11 +237,3 @@ def _cell(value: Any) -> Any:
     if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _inside_script(data: Any) -> str:
-    """JSON that no text inside can end or open a tag with."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

@@ -26,8 +26,7 @@ def _logs(record: Predictions, floor: float) -> Array:
     if record.logits is not None:
         return record.logits
     assert record.probabilities is not None
-    logs: Array = np.log(np.maximum(record.probabilities, record.probabilities.dtype.type(floor)))
-    return logs
+    return np.asarray(np.log(np.maximum(record.probabilities, record.probabilities.dtype.type(floor))))
 
 
 def fit_temperature(logits: Array, label: Array) -> float:
@@ -95,11 +94,9 @@ class Temperature(Calibrator):
         values = np.exp(scaled, out=scaled)
         values /= row_sums(values)[:, None]
         # a monotone map keeps the order of classes
-        return record.with_probabilities(values, self.name, _scaled_top(top, self.temperature, values))
-
-
-def _scaled_top(top: Top, temperature: float, values: Array) -> Top:
-    first = values[np.arange(len(values)), top.best]
-    tiny = np.finfo(top.first.dtype).tiny
-    ratio = np.log(np.maximum(top.second, tiny)) - np.log(np.maximum(top.first, tiny))
-    return Top(top.best, first, first * np.exp(ratio * top.first.dtype.type(1 / temperature)))
+        first = values[np.arange(len(values)), top.best]
+        tiny = np.finfo(top.first.dtype).tiny
+        ratio = np.log(np.maximum(top.second, tiny)) - np.log(np.maximum(top.first, tiny))
+        return record.with_probabilities(
+            values, self.name, Top(top.best, first, first * np.exp(ratio * top.first.dtype.type(1 / self.temperature)))
+        )

@@ -415,7 +415,16 @@ class Diagnostician(Method[Sums, Diagnosis]):
         alarm = alarm_finding(findings.get("confidence"), findings.get("agreement"), overlap)
         if alarm is not None:
             findings["confidence alarm"] = alarm
-        columns = self._columns(state["sample"])
+        sample = state["sample"]
+        here, there = self._here["sample"].arrays, sample.arrays
+        pairs = [
+            (here[k], there[k])
+            if k in here and k in there and here[k].shape[1:] == there[k].shape[1:] and len(there[k])
+            else None
+            for k in ("features", "probabilities")
+        ]
+        features, probabilities = pairs
+        columns = columns_finding(features, probabilities, self._drift.columns)
         if columns is not None:
             findings["columns"] = columns
         kind, why = _kind(findings, changed)
@@ -440,17 +449,6 @@ class Diagnostician(Method[Sums, Diagnosis]):
         except NotApplicable:
             return None
         return overlap_finding(found, "features" in shared)
-
-    def _columns(self, sample: RowSample) -> Finding | None:
-        here, there = self._here["sample"].arrays, sample.arrays
-        pairs = [
-            (here[k], there[k])
-            if k in here and k in there and here[k].shape[1:] == there[k].shape[1:] and len(there[k])
-            else None
-            for k in ("features", "probabilities")
-        ]
-        features, probabilities = pairs
-        return columns_finding(features, probabilities, self._drift.columns)
 
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:

@@ -109,8 +109,7 @@ def solve_pairs(values: Array) -> Array:
     """
     models = len(values)
     rows = values.sum(axis=1) - np.diagonal(values)
-    out: Array = (2 * rows - rows.sum() / (models - 1)) / (models - 2)
-    return out
+    return np.asarray((2 * rows - rows.sum() / (models - 1)) / (models - 2))
 
 
 _FEWEST_MODELS = 3
@@ -217,8 +216,7 @@ class _AgreementLine(Estimator):
 
 def _density(probits: Array) -> Array:
     """Standard normal density: the slope of Phi."""
-    out: Array = np.exp(-np.square(probits) / 2) / np.sqrt(2 * np.pi)
-    return out
+    return np.asarray(np.exp(-np.square(probits) / 2) / np.sqrt(2 * np.pi))
 
 
 @final

@@ -60,7 +60,22 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
     paper = float(np.log(2) / np.log(classes))
     found = list(_by_trades(rows, classes, sorted({*_TRADES, paper})))
     few = rows.first(min(_START_ROWS, _START_LOGITS // (_STARTS * classes)))
-    started = _from_random(few, classes, paper, np.random.default_rng([seed, 47]))
+    # the best critic on the way from each random start: full-batch Adam on the paper's loss, all starts at once
+    rng = np.random.default_rng([seed, 47])
+    shape = (few.x.shape[1], _STARTS, classes)
+    weights = rng.uniform(-1, 1, shape) / np.sqrt(shape[0])
+    first, second = np.zeros(shape), np.zeros(shape)
+    started = [_Found(weights[:, start]) for start in range(_STARTS)]
+    for step in range(1, _START_STEPS + 1):
+        z = (few.x @ weights.reshape(len(weights), -1)).reshape(-1, *shape[1:])
+        _, slope, gains = _losses(z, few, paper)
+        for start, critic in enumerate(started):
+            critic.see(weights[:, start], float(gains[start]))
+        pull = (few.x.T @ slope.reshape(len(slope), -1)).reshape(shape)
+        first += 0.1 * (pull - first)
+        second += 0.01 * (np.square(pull) - second)
+        size = np.sqrt(second / (1 - 0.99**step)) + 1e-8
+        weights = weights - _RATE * first / (1 - 0.9**step) / size
     yield from (critic.weights for critic in found)
     some = rows.first(_SHARP_ROWS)
     better = [_sharpened(c.weights, some) for c in (found[0], *_best(found[1:]), *_best(started))]
@@ -168,25 +183,6 @@ def _by_trades(rows: _Rows, classes: int, trades: list[float]) -> Iterator[_Foun
 
         weights = _descend(loss, weights, _STEPS)
         yield best
-
-
-def _from_random(rows: _Rows, classes: int, trade: float, rng: np.random.Generator) -> list[_Found]:
-    """The best critic on the way from each random start: full-batch Adam on the paper's loss, all starts at once."""
-    shape = (rows.x.shape[1], _STARTS, classes)
-    weights = rng.uniform(-1, 1, shape) / np.sqrt(shape[0])
-    first, second = np.zeros(shape), np.zeros(shape)
-    found = [_Found(weights[:, start]) for start in range(_STARTS)]
-    for step in range(1, _START_STEPS + 1):
-        z = (rows.x @ weights.reshape(len(weights), -1)).reshape(-1, *shape[1:])
-        _, slope, gains = _losses(z, rows, trade)
-        for start, critic in enumerate(found):
-            critic.see(weights[:, start], float(gains[start]))
-        pull = (rows.x.T @ slope.reshape(len(slope), -1)).reshape(shape)
-        first += 0.1 * (pull - first)
-        second += 0.01 * (np.square(pull) - second)
-        size = np.sqrt(second / (1 - 0.99**step)) + 1e-8
-        weights = weights - _RATE * first / (1 - 0.9**step) / size
-    return found
 
 
 def _sharpened(weights: Array, rows: _Rows) -> _Found:
@@ -306,7 +302,26 @@ class DisagreementDiscrepancy(Estimator):
         target: RowSample = state["sample"]
         if len(target) < _LEAST_ROWS:
             raise NotApplicable(f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}")
-        x, y, verdicts, cut = self._prepared(target)
+        parts = [self._sample.arrays, target.arrays]
+        inputs = [np.asarray(p[self._input], dtype=np.float64) for p in parts]
+        said = [p["predicted"] for p in parts]
+        marks = [x.astype(np.float32) for x in inputs]  # sums over the classes differ in the last digit
+        of_classes = self._input != "features"
+        classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, said))) + 1
+        order = class_order(marks, said, classes, of_classes)
+        if of_classes:
+            inputs, marks = [x[:, order] for x in inputs], [m[:, order] for m in marks]
+        place = np.argsort(order)
+        said = [place[s] for s in said]
+        verdicts = parts[0]["verdicts"]
+        sides = (marks[0], said[0], verdicts), (marks[1], said[1])
+        first, second = (content_order(*side, seed=self.seed) for side in sides)
+        x = np.concatenate([inputs[0][first], inputs[1][second]])
+        y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
+        if self._input == "probabilities":
+            x = np.log(np.maximum(x, 1e-6))
+        x = standardised(narrow(x))
+        x, y, verdicts, cut = np.hstack([x, np.ones((len(x), 1))]), y, verdicts[first], len(first)
         classes = max(int(y.max()) + 1, 2)
         place = np.concatenate([np.arange(cut), np.arange(len(x) - cut)])  # in an order without meaning
         on_target = np.arange(len(x)) >= cut
@@ -339,31 +354,6 @@ class DisagreementDiscrepancy(Estimator):
             "input": self._input,
         }
         return self._estimate(state, value, value - eps, upper, details=details)
-
-    def _prepared(self, target: RowSample) -> tuple[Array, Array, Array, int]:
-        """Inputs with a column of ones, shape (sample, column), what h says of each row, verdicts on the reference rows
-        and their number. Neither the order of rows nor that of classes matters, to the last bit.
-        """
-        parts = [self._sample.arrays, target.arrays]
-        inputs = [np.asarray(p[self._input], dtype=np.float64) for p in parts]
-        said = [p["predicted"] for p in parts]
-        marks = [x.astype(np.float32) for x in inputs]  # sums over the classes differ in the last digit
-        of_classes = self._input != "features"
-        classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, said))) + 1
-        order = class_order(marks, said, classes, of_classes)
-        if of_classes:
-            inputs, marks = [x[:, order] for x in inputs], [m[:, order] for m in marks]
-        place = np.argsort(order)
-        said = [place[s] for s in said]
-        verdicts = parts[0]["verdicts"]
-        sides = (marks[0], said[0], verdicts), (marks[1], said[1])
-        first, second = (content_order(*side, seed=self.seed) for side in sides)
-        x = np.concatenate([inputs[0][first], inputs[1][second]])
-        y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
-        if self._input == "probabilities":
-            x = np.log(np.maximum(x, 1e-6))
-        x = standardised(narrow(x))
-        return np.hstack([x, np.ones((len(x), 1))]), y, verdicts[first], len(first)
 
 
 def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of_classes: bool) -> Array:

@@ -69,7 +69,26 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         known = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        counts |= _truths(known)
+        # counts of rows whose class is known
+        assert known.label is not None
+        classes, label, predicted = known.num_classes, known.label, known.predicted
+        out: dict[str, Array] = _counted(known, "known_top", "known_others", "known_mass")
+        out.pop("known_mass", None)
+        pairs = np.bincount(label.astype(np.int64) * classes + predicted, minlength=classes * classes)
+        out |= {"known": np.array(len(known)), "pairs": pairs.reshape(classes, classes)}
+        width = score_bins(known)
+        own = _own_bins(known) if width > 1 else np.zeros(len(known), dtype=np.intp)
+        right = label == predicted
+        table = tally(own, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
+        out["hits"] = table[:, :, 1]
+        if width > 1 and classes > 2:
+            wrong = np.flatnonzero(~right)
+            assert known.probabilities is not None
+            bins = bin_numbers(known.probabilities[wrong, label[wrong]], classes)
+            if known.is_argmax:  # as `count_off_diagonal` does: one half is the lower one
+                np.minimum(bins, width // 2 - 1, out=bins)
+            out["misses"] = count_bins(label[wrong], bins, classes)
+        counts |= out
     return Sums(counts)
 
 
@@ -97,31 +116,7 @@ def _own_bins(batch: Predictions) -> Array:
             return np.where(batch.predicted == 0, first, bins_for(2) - 1 - first)
         return bin_numbers(batch.own_probability, classes)
 
-    made: Array = batch.derived("class counts:own bins", make)
-    return made
-
-
-def _truths(known: Predictions) -> dict[str, Array]:
-    """Counts of rows whose class is known."""
-    assert known.label is not None
-    classes, label, predicted = known.num_classes, known.label, known.predicted
-    out: dict[str, Array] = _counted(known, "known_top", "known_others", "known_mass")
-    out.pop("known_mass", None)
-    pairs = np.bincount(label.astype(np.int64) * classes + predicted, minlength=classes * classes)
-    out |= {"known": np.array(len(known)), "pairs": pairs.reshape(classes, classes)}
-    width = score_bins(known)
-    own = _own_bins(known) if width > 1 else np.zeros(len(known), dtype=np.intp)
-    right = label == predicted
-    table = tally(own, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
-    out["hits"] = table[:, :, 1]
-    if width > 1 and classes > 2:
-        wrong = np.flatnonzero(~right)
-        assert known.probabilities is not None
-        bins = bin_numbers(known.probabilities[wrong, label[wrong]], classes)
-        if known.is_argmax:  # as `count_off_diagonal` does: one half is the lower one
-            np.minimum(bins, width // 2 - 1, out=bins)
-        out["misses"] = count_bins(label[wrong], bins, classes)
-    return out
+    return batch.derived("class counts:own bins", make)
 
 
 def confusion_of(counts: Sums, *, known: bool = False) -> ConfusionCounts:
@@ -284,8 +279,7 @@ class LabelledRows(NamedTuple):
     @property
     def shares(self) -> Array:
         """Share of each true class in the reference, shape (class,)."""
-        out: Array = np.bincount(self.label, self.weight, self.classes) / self.weight.sum()
-        return out
+        return np.asarray(np.bincount(self.label, self.weight, self.classes) / self.weight.sum())
 
     @property
     def coarse(self) -> LabelledRows:
@@ -395,24 +389,20 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
     pairs = np.stack([np.bincount(code, w, classes * classes) for w in many]).reshape(-1, classes, classes)
     positives = negatives = None
     if rows.bins is not None:
-        positives, negatives = _by_bin(rows, rows.bins, many)
+        classes, width = rows.classes, rows.width
+        out = np.empty((2, len(many), classes, width))
+        for k in range(1 if classes == 2 else classes):
+            code = rows.bins[:, k] + np.where(rows.label == k, width, 0)
+            for r, w in enumerate(many):
+                out[:, r, k] = np.bincount(code, w, 2 * width).reshape(2, width)
+        if classes == 2:  # the other class has 1 - p, and is whatever the first one is not
+            out[:, :, 1] = out[::-1, :, 0, ::-1]
+        positives, negatives = out[1], out[0]
     confusion: Array = pairs
     if weights.ndim == 1:
         confusion = pairs[0]
         positives, negatives = (None if one is None else one[0] for one in (positives, negatives))
     return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives)
-
-
-def _by_bin(rows: LabelledRows, bins: Array, weights: Array) -> tuple[Array, Array]:
-    classes, width = rows.classes, rows.width
-    out = np.empty((2, len(weights), classes, width))
-    for k in range(1 if classes == 2 else classes):
-        code = bins[:, k] + np.where(rows.label == k, width, 0)
-        for r, w in enumerate(weights):
-            out[:, r, k] = np.bincount(code, w, 2 * width).reshape(2, width)
-    if classes == 2:  # the other class has 1 - p, and is whatever the first one is not
-        out[:, :, 1] = out[::-1, :, 0, ::-1]
-    return out[1], out[0]
 
 
 def reweighted(
@@ -437,8 +427,7 @@ def reweighted(
 
 
 def _scaled(drawn: Array, total: int) -> Array:
-    out: Array = drawn * (total / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
-    return out
+    return np.asarray(drawn * (total / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)))
 
 
 def _redrawn_table(

@@ -225,8 +225,7 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
     wins = np.einsum("...b,...b->...", negative, above)
     pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
     auc = ratio(wins, pairs)
-    out: Array = np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
-    return out
+    return np.asarray(np.clip(np.stack([precision, recall, f1, auc]), 0, 1))
 
 
 def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Array, Array]:
@@ -321,5 +320,4 @@ def drawn_positives(
 def merge_bins(values: Array) -> Array:
     """Sums over neighbouring bins (the last axis), so that at most 120 are left; axes (class, bin)."""
     classes, width = values.shape
-    merged: Array = values.reshape(classes, min(width, _REDRAWN_BINS), -1).sum(axis=2)
-    return merged
+    return np.asarray(values.reshape(classes, min(width, _REDRAWN_BINS), -1).sum(axis=2))

@@ -172,8 +172,7 @@ def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
         z = base + cells @ theta
         share = np.exp(z - logsumexp(z))
         mean = share @ cells
-        out: Array = (cells.T * share) @ cells - np.outer(mean, mean) + _RIDGE * np.eye(len(mean))
-        return out
+        return np.asarray((cells.T * share) @ cells - np.outer(mean, mean) + _RIDGE * np.eye(len(mean)))
 
     start = np.zeros(cells.shape[1])
     if cells.shape[1] <= _FEW_SLICES:

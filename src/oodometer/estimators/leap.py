@@ -35,8 +35,7 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
     share = (rows.sum(axis=1) + 0.5) / (rows.sum() + 0.5 * len(rows))
     full = rows + pseudo_rows * (accuracy * np.eye(len(rows)) + (1 - accuracy) * share[:, None])
     total = full.sum(axis=0)
-    out: Array = full * np.divide(prior, total, out=np.zeros(len(prior)), where=total > 0)
-    return out
+    return np.asarray(full * np.divide(prior, total, out=np.zeros(len(prior)), where=total > 0))
 
 
 def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 1e-9) -> tuple[Array, float]:

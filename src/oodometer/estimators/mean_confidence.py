@@ -50,8 +50,7 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
         out.flags.writeable = False
         return out
 
-    made: Array = record.derived(f"class bins:{score.name}:{classes}", make)
-    return made
+    return record.derived(f"class bins:{score.name}:{classes}", make)
 
 
 def total_confidence(record: Predictions, score: Score) -> float:
@@ -62,8 +61,7 @@ def total_confidence(record: Predictions, score: Score) -> float:
     >>> total_confidence(p, natural_confidence(p))
     1.25
     """
-    made: float = record.derived(f"total:{score.name}", lambda: float(score(record).sum(dtype=np.float64)))
-    return made
+    return record.derived(f"total:{score.name}", lambda: float(score(record).sum(dtype=np.float64)))
 
 
 def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
@@ -87,8 +85,7 @@ def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
         spread = max(squares - sums * mean, 0.0) + 1  # one squared unit more, as in `mean_and_variance`
         return mean, spread / (len(record) + 1) / len(record)
 
-    made: tuple[float, float] = record.derived(f"gap:{score.name}", make)
-    return made
+    return record.derived(f"gap:{score.name}", make)
 
 
 @final

@@ -131,5 +131,4 @@ def _along(counts: Array, rate: Array, coverage: Array) -> Array:
     wanted = coverage * rows[:, -1:]
     # an empty bin repeats a point of the curve, which interpolation passes over
     out = np.stack([np.interp(w, r, h) for w, r, h in zip(wanted, rows, hits, strict=True)]) / wanted
-    clipped: Array = np.clip(out, 0, 1)
-    return clipped
+    return np.asarray(np.clip(out, 0, 1))

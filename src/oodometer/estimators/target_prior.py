@@ -68,10 +68,9 @@ class LabelCounts:
         if self.score is not None and len(self.table) <= len(record) and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
             name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
-            found: Array = record.derived(  # exact below 2^53
+            return record.derived(  # exact below 2^53
                 name, lambda: np.bincount(self.table[:-1], fine, len(self)).astype(np.int64)
             )
-            return found
         return np.bincount(self.cells(record), minlength=len(self))
 
     def cells(self, record: Predictions) -> Array:
@@ -181,7 +180,19 @@ def count_labels(
     classes = reference.num_classes
     place = _places(reference, score, classes)
     width = _width(score, classes)
-    table, owner = _quantile_cells(place, classes, width, most_bins, rows_per_cell)
+    # `LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows
+    rows = np.bincount(place, minlength=classes * width)[: classes * width].reshape(classes, width)
+    total = rows.sum(axis=1, keepdims=True)
+    bins = np.clip(np.minimum(total / rows_per_cell, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
+    middle = np.cumsum(rows, axis=1) - rows / 2
+    raw = np.minimum((bins * middle / np.maximum(total, 1)).astype(np.intp), bins - 1)
+    # a fine bin without reference rows goes with the last one below it that has some, the lowest with the first
+    filled = rows > 0
+    last = np.maximum.accumulate(np.where(filled, np.arange(width), -1), axis=1)
+    last = np.where(last < 0, filled.argmax(axis=1)[:, None], last)
+    code = np.take_along_axis(raw, last, axis=1) + np.arange(classes)[:, None] * most_bins
+    used, table = np.unique(code, return_inverse=True)
+    table, owner = np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
     pair = table[place] * classes + reference.label
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
     return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
@@ -189,8 +200,7 @@ def count_labels(
 
 def label_counts_of(reference: Predictions) -> LabelCounts:
     """`count_labels` with its usual bins, worked out once a record."""
-    made: LabelCounts = reference.derived("label_counts", lambda: count_labels(reference))
-    return made
+    return reference.derived("label_counts", lambda: count_labels(reference))
 
 
 def _counted(pair: Array, right: Array, size: int) -> tuple[Array, Array, Array]:
@@ -214,22 +224,6 @@ def _places(record: Predictions, score: Score | None, classes: int) -> Array:
 
 def _width(score: Score | None, classes: int) -> int:
     return 1 if score is None else bins_for(classes)
-
-
-def _quantile_cells(place: Array, classes: int, width: int, most_bins: int, rows_per_cell: int) -> tuple[Array, Array]:
-    """`LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows."""
-    rows = np.bincount(place, minlength=classes * width)[: classes * width].reshape(classes, width)
-    total = rows.sum(axis=1, keepdims=True)
-    bins = np.clip(np.minimum(total / rows_per_cell, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
-    middle = np.cumsum(rows, axis=1) - rows / 2
-    raw = np.minimum((bins * middle / np.maximum(total, 1)).astype(np.intp), bins - 1)
-    # a fine bin without reference rows goes with the last one below it that has some, the lowest with the first
-    filled = rows > 0
-    last = np.maximum.accumulate(np.where(filled, np.arange(width), -1), axis=1)
-    last = np.where(last < 0, filled.argmax(axis=1)[:, None], last)
-    code = np.take_along_axis(raw, last, axis=1) + np.arange(classes)[:, None] * most_bins
-    used, table = np.unique(code, return_inverse=True)
-    return np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
 
 
 class LabelCountEstimator(Estimator):
@@ -334,8 +328,7 @@ class Conditionals:
 
 def _product(form: str, left: Array, right: Array) -> Array:
     """A matrix product; with few columns without BLAS, whose threads cost more than they bring there."""
-    out: Array = np.einsum(form, left, right, optimize=right.shape[1] > _FEW_COLUMNS)
-    return out
+    return np.asarray(np.einsum(form, left, right, optimize=right.shape[1] > _FEW_COLUMNS))
 
 
 def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> Conditionals:

@@ -95,8 +95,7 @@ def thresholds_with_band(
 
 def credit(scores: Array, fitted: ScoreThreshold) -> Array:
     """What each sample counts: 1 above the threshold, the share of ties on it, 0 below; shape (sample,)."""
-    out: Array = (scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold)
-    return out
+    return np.asarray((scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold))
 
 
 def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
@@ -126,11 +125,10 @@ def fit_record_threshold(
     reference: Predictions, score: Score, level: float
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
     """`fit_threshold` of a score on a record, worked out once for all estimators that start from it."""
-    made: tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float] = reference.derived(
+    return reference.derived(
         f"threshold:{score.name}:{level}",
         lambda: fit_threshold(score.leave_one_out(reference), reference.verdicts, level),
     )
-    return made
 
 
 def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:

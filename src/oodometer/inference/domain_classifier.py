@@ -145,8 +145,7 @@ def _cuts(column: Array) -> Array:
 
 
 def _distinct(ordered: Array) -> Array:
-    out: Array = ordered[np.append(True, np.diff(ordered) > 0)]
-    return out
+    return np.asarray(ordered[np.append(True, np.diff(ordered) > 0)])
 
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
@@ -319,8 +318,7 @@ def standardised(x: Array) -> Array:
     [[-1.0, 0.0], [1.0, 0.0]]
     """
     spread = x.std(axis=0)
-    out: Array = np.clip((x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST)
-    return out
+    return np.asarray(np.clip((x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST))
 
 
 def narrow(x: Array) -> Array:
@@ -358,8 +356,7 @@ def principal_components(centred: Array, width: int) -> Array:
     left, sizes, right = np.linalg.svd(basis.T @ tall, full_matrices=False)
     rows, axes = (right.T, (basis @ left).T) if wide else (basis @ left, right)
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)[:, 0]
-    scores: Array = (rows * sizes * np.sign(largest))[:, :width]
-    return scores
+    return np.asarray((rows * sizes * np.sign(largest))[:, :width])
 
 
 def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:

@@ -60,11 +60,7 @@ def content_folds(record: Predictions, seed: int = 0) -> Array:
 
 def scramble(rows: Array, seed: int = 0) -> Array:
     """Row numbers as 64-bit keys that look random, all different."""
-    return _salted(mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)), seed)
-
-
-def _salted(keys: Array, seed: int) -> Array:
-    """64-bit keys as another seed has them: those of seed 0 are as they come."""
+    keys = mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return mix(keys ^ mix(np.array([seed % 2**64], dtype=np.uint64))) if seed else keys
 
 
@@ -137,8 +133,7 @@ class RowSample:
             arrays = {name: _sample_first(batch, name)[order] for name in fields}
             return cls(keys, arrays, limit, len(batch), seed)
 
-        made: RowSample = batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
-        return made
+        return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
 
     def __add__(self, other: RowSample) -> RowSample:
         if self.seed != other.seed:

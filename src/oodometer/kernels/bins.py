@@ -114,24 +114,20 @@ def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins
     [[[1.0, 1.0, 1.0], [5.0, 2.0, 2.0]]]
     """
     if not is_compiled():
-        return _plain_sums(codes, rows, gradient, curvature, bins)
+        columns = codes.shape[1]
+        there = codes if len(rows) == len(codes) else codes[rows]
+        if there.size and not (there.min() >= 0 and there.max() < bins):
+            raise ValueError(f"codes: expected numbers below {bins}")
+        places = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
+        size = columns * bins
+        cells = np.empty((3, size))
+        for cell, values in zip(cells, (gradient, curvature), strict=False):
+            cell[:] = np.bincount(places, np.repeat(values[rows], columns), size)
+        cells[2] = np.bincount(places, minlength=size)
+        return np.moveaxis(cells.reshape(3, columns, bins), 0, -1)
     cells = np.zeros((codes.shape[1], bins, 3))
     passes.cell_sums(codes, rows, gradient, curvature, cells)
     return cells
-
-
-def _plain_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
-    columns = codes.shape[1]
-    there = codes if len(rows) == len(codes) else codes[rows]
-    if there.size and not (there.min() >= 0 and there.max() < bins):
-        raise ValueError(f"codes: expected numbers below {bins}")
-    places = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
-    size = columns * bins
-    cells = np.empty((3, size))
-    for cell, values in zip(cells, (gradient, curvature), strict=False):
-        cell[:] = np.bincount(places, np.repeat(values[rows], columns), size)
-    cells[2] = np.bincount(places, minlength=size)
-    return np.moveaxis(cells.reshape(3, columns, bins), 0, -1)
 
 
 def best_split(
@@ -152,12 +148,6 @@ def best_split(
         low = np.empty(2)
         place = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
         return None if place < 0 else (place // bins, place % bins, (float(low[0]), float(low[1])))
-    return _plain_split(cells, total, limits, is_root)
-
-
-def _plain_split(
-    cells: Array, total: tuple[float, float], limits: tuple[float, float, float], is_root: bool
-) -> tuple[int, int, tuple[float, float]] | None:
     (gradient, curvature), (least_rows, least_curvature, tiny) = total, limits
     low_gradient, low_curvature, low_rows = np.moveaxis(np.cumsum(cells, axis=1), -1, 0)
     high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
@@ -169,10 +159,10 @@ def _plain_split(
     left = low_gradient * (-low_gradient / np.where(allowed, low_curvature + tiny, 1.0))
     right = high_gradient * (-high_gradient / np.where(allowed, high_curvature + tiny, 1.0))
     gains = np.where(allowed, gain - left - right, 0.0)
-    place = np.unravel_index(int(gains.argmax()), gains.shape)
-    if gains[place] <= 0:
+    at = np.unravel_index(int(gains.argmax()), gains.shape)
+    if gains[at] <= 0:
         return None
-    return int(place[0]), int(place[1]), (float(low_gradient[place]), float(low_curvature[place]))
+    return int(at[0]), int(at[1]), (float(low_gradient[at]), float(low_curvature[at]))
 
 
 # Bins of equal width in the binary exponent and the leading mantissa bits of min(p, 1 - p): about log-odds. Computed
@@ -254,8 +244,7 @@ def equal_bin(values: Array, bins: int) -> Array:
     """
     place = values * bins
     # in the bounds before it is a whole number: of what is not finite none could be made
-    out: Array = np.fmin(np.fmax(place, 0), bins - 1).astype(np.intp)
-    return out
+    return np.asarray(np.fmin(np.fmax(place, 0), bins - 1).astype(np.intp))
 
 
 def off_diagonal_counts(

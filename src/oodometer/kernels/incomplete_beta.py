@@ -31,8 +31,7 @@ def quantiles(values: Array, shares: Sequence[float]) -> Array:
     part = (place - below).reshape(-1, *[1] * (values.ndim - 1))
     low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
     # from the nearer neighbour, as numpy does, so that the result is the same to the last digit
-    out: Array = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
-    return out
+    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
 
 
 _TINY = 1e-300
@@ -57,7 +56,13 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     if share >= 1:
         return 1.0
     low, high = 0.0, 1.0
-    x = _start(a, b, share)
+    from statistics import NormalDist
+
+    mean = min(max(a / (a + b), 1e-12), 1 - 1e-12)
+    spread = math.sqrt(1 / a + 1 / b) if min(a, b) >= 1 else 1.0
+    logit = math.log(mean / (1 - mean)) + NormalDist().inv_cdf(share) * spread
+    guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean
+    x = min(max(guess, 1e-12), 1 - 1e-12)
     for _ in range(200):
         found = beta_cdf(a, b, x)
         if found < share:
@@ -96,17 +101,6 @@ def beta_cdf(a: float, b: float, x: float) -> float:
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1.0 - front * _fraction(b, a, 1 - x) / b
-
-
-def _start(a: float, b: float, share: float) -> float:
-    """A first guess: the normal quantile on the scale of the logit, which is nearly straight for a and b above 1."""
-    from statistics import NormalDist
-
-    mean = min(max(a / (a + b), 1e-12), 1 - 1e-12)
-    spread = math.sqrt(1 / a + 1 / b) if min(a, b) >= 1 else 1.0
-    logit = math.log(mean / (1 - mean)) + NormalDist().inv_cdf(share) * spread
-    guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean
-    return min(max(guess, 1e-12), 1 - 1e-12)
 
 
 def _log_front(a: float, b: float, x: float) -> float:

@@ -64,8 +64,7 @@ def row_sums(values: Array) -> Array:
     >>> row_sums(np.array([[0.25, 0.75], [1.0, 2.0]])).tolist()
     [1.0, 3.0]
     """
-    out: Array = np.einsum("nk->n", values)
-    return out
+    return np.asarray(np.einsum("nk->n", values))
 
 
 def top_two(values: Array) -> Top:

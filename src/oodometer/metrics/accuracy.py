@@ -214,8 +214,7 @@ def _classes_before(probabilities: Array, label: Array) -> Array:
     own = probabilities[np.arange(len(label)), label][:, None]
     before = probabilities > own
     tied = (probabilities == own) & (np.arange(probabilities.shape[1]) < label[:, None])
-    out: Array = np.count_nonzero(before | tied, axis=1)
-    return out
+    return np.asarray(np.count_nonzero(before | tied, axis=1))
 
 
 @final

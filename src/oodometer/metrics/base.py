@@ -161,15 +161,13 @@ def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
             confidence = known.probabilities[np.arange(known.rows), known.prediction]
         return clean_confidence(confidence), known.verdicts
 
-    pair: tuple[Array, Array] = batch.derived("confidence_and_verdict", make)
-    return pair
+    return batch.derived("confidence_and_verdict", make)
 
 
 def clean_confidence(confidence: Array) -> Array:
     """Confidences cut to [0, 1], without negative zeros, as float32 or float64."""
     kept = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
-    out: Array = np.clip(kept, 0, 1) + kept.dtype.type(0)
-    return out
+    return np.asarray(np.clip(kept, 0, 1) + kept.dtype.type(0))
 
 
 def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:

@@ -50,7 +50,17 @@ class LossState:
 def _losses(batch: Predictions) -> Array:
     """Loss of each labelled row; from logits where a probability has underflown to 0, of candidates from scores."""
     if batch.candidate_scores is not None:
-        return _candidate_losses(batch)
+        # ln sum_k exp(s_ik) - s_iy of each labelled row
+        assert batch.label is not None
+        at = np.flatnonzero(batch.label >= 0)
+        scores = batch.candidate_scores.take(at)
+        if not len(at):
+            return np.empty(0)
+        starts, values = scores.offsets[:-1], scores.values.astype(np.float64)
+        most = np.maximum.reduceat(values, starts)
+        with np.errstate(over="ignore"):
+            spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
+        return np.asarray(np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), batch.label[at])))
     assert batch.probabilities is not None and batch.label is not None  # noqa: PT018 - for the type checker
     at = np.flatnonzero(batch.label >= 0)
     label = batch.label[at]
@@ -62,21 +72,6 @@ def _losses(batch: Predictions) -> Array:
         z = batch.logits[at[gone]].astype(np.float64)
         z -= z.max(axis=1, keepdims=True)
         losses[gone] = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(gone)), label[gone]]
-    return losses
-
-
-def _candidate_losses(batch: Predictions) -> Array:
-    """ln sum_k exp(s_ik) - s_iy of each labelled row."""
-    assert batch.candidate_scores is not None and batch.label is not None  # noqa: PT018 - for the type checker
-    at = np.flatnonzero(batch.label >= 0)
-    scores = batch.candidate_scores.take(at)
-    if not len(at):
-        return np.empty(0)
-    starts, values = scores.offsets[:-1], scores.values.astype(np.float64)
-    most = np.maximum.reduceat(values, starts)
-    with np.errstate(over="ignore"):
-        spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
-    losses: Array = np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), batch.label[at]))
     return losses
 
 
@@ -130,8 +125,7 @@ def _row_scores(probabilities: Array, label: Array) -> Array:
     exact = probabilities.astype(np.float64, copy=False)
     own = exact[np.arange(len(exact)), label]
     squares = np.einsum("ij,ij->i", exact, exact)
-    out: Array = np.maximum(squares - own * own, 0) + (1 - own) ** 2
-    return out
+    return np.asarray(np.maximum(squares - own * own, 0) + (1 - own) ** 2)
 
 
 def brier_score(probabilities: Any, label: Any) -> float:

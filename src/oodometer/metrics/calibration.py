@@ -152,8 +152,7 @@ class CalibrationBins:
     @property
     def gaps(self) -> Array:
         """Sum of (confidence - correctness) in each bin."""
-        gaps: Array = self.sums.sum(axis=1) - self.counts[:, 1]
-        return gaps
+        return np.asarray(self.sums.sum(axis=1) - self.counts[:, 1])
 
     @property
     def residuals(self) -> Float[Array, "bin 2"]:
@@ -516,8 +515,7 @@ def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array
         ends = (density[:, 0] + density[:, -1]) / 2
         above = (density[:, 1:-1].sum(axis=-1) + ends) / grid > middle
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    out: Array = (low + high) / 2
-    return out
+    return np.asarray((low + high) / 2)
 
 
 def _used_cells(bins: CalibrationBins) -> tuple[Array, Array, Array]:

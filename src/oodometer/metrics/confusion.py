@@ -133,8 +133,7 @@ class ConfusionMetric(Metric[Confusion, R]):
 
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""
-        counted: Confusion = batch.derived("confusion", lambda: Confusion.of(batch))
-        return counted
+        return batch.derived("confusion", lambda: Confusion.of(batch))
 
 
 @final

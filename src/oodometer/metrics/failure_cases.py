@@ -247,5 +247,4 @@ def tail_difference(a: RankBins, b: RankBins) -> Array:
     [1.0]
     """
     coverages = np.arange(1, round(TAIL * _STEPS) + 1) / _STEPS
-    out: Array = (b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1)
-    return out
+    return np.asarray((b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1))

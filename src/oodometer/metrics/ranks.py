@@ -302,10 +302,8 @@ def _confidence(key: Array, signed: bool) -> Array:
     if signed:
         bits = ~key & ~one
         sign = np.uint64(1 << 63)
-        out: Array = np.where(bits & sign, bits ^ sign, ~bits).view(np.float64)
-        return out
-    short: Array = (~key >> one).view(np.float32 if key.dtype == np.uint32 else np.float64)
-    return short
+        return np.asarray(np.where(bits & sign, bits ^ sign, ~bits).view(np.float64))
+    return np.asarray((~key >> one).view(np.float32 if key.dtype == np.uint32 else np.float64))
 
 
 def _decode(key: Array, signed: bool) -> tuple[Array, Array]:

@@ -68,8 +68,7 @@ def _auc_coverage(bins: RankBins) -> Array:
     slope = correct / np.maximum(size, 1)
     harmonic = digamma(bins.answered + 1) - digamma(before + 1)
     total = ((right - correct - slope * before) * harmonic).sum(axis=1) + right[:, -1]
-    out: Array = np.clip(total / bins.rows, 0, 1)
-    return out
+    return np.asarray(np.clip(total / bins.rows, 0, 1))
 
 
 def _e_aurc(bins: RankBins) -> Array:
@@ -78,14 +77,12 @@ def _e_aurc(bins: RankBins) -> Array:
     rows = bins.rows
     hits = rows - bins.wrong[:, -1]
     perfect = np.where(hits > 0, (rows - hits - hits * (digamma(rows + 1) - digamma(hits + 1))) / rows, 1.0)
-    out: Array = np.maximum(1 - _auc_coverage(bins) - perfect, 0)
-    return out
+    return np.asarray(np.maximum(1 - _auc_coverage(bins) - perfect, 0))
 
 
 def _augrc(bins: RankBins) -> Array:
     size, wrong = np.diff(bins.answered, prepend=0.0, axis=1), np.diff(bins.wrong, prepend=0.0, axis=1)
-    out: Array = ((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2
-    return out
+    return np.asarray(((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2)
 
 
 _PLAIN: dict[str, Callable[[RankBins], Array]] = {

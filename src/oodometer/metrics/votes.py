@@ -79,8 +79,7 @@ def count_votes(votes: Array) -> Array:
     >>> count_votes(np.array([[1, 0], [1, 1]], dtype=np.int8)).tolist()
     [2, 1]
     """
-    out: Array = votes.sum(axis=0, dtype=np.int64)
-    return out
+    return np.asarray(votes.sum(axis=0, dtype=np.int64))
 
 
 def judged_correct(votes: Array, rule: str | int = "any-incorrect") -> Array:
@@ -94,8 +93,7 @@ def judged_correct(votes: Array, rule: str | int = "any-incorrect") -> Array:
     ([True, False, False], [True, True, False], [True, True, False])
     """
     if rule == "single":
-        first: Array = votes[0] > 0
-        return first
+        return np.asarray(votes[0] > 0)
     judges = len(votes)
     least = rule if isinstance(rule, int) else least_votes(rule, judges)
     if not 1 <= least <= judges:
@@ -157,8 +155,7 @@ class VoteCounts:
     @cached_property
     def by_count(self) -> Int[Array, "2 count"]:
         """Rows by verdict and number of votes for Correct."""
-        out: Array = self.table.sum(axis=1)
-        return out
+        return np.asarray(self.table.sum(axis=1))
 
     @cached_property
     def at_least(self) -> Int[Array, "2 count"]:
@@ -168,8 +165,7 @@ class VoteCounts:
     @cached_property
     def of_verdict(self) -> Int[Array, 2]:
         """Wrong rows and right rows."""
-        out: Array = self.by_count.sum(axis=1)
-        return out
+        return np.asarray(self.by_count.sum(axis=1))
 
 
 def share(part: float, rows: float, level: float) -> Interval | None:

@@ -20,8 +20,7 @@ def vote_share(votes: Array) -> Array:
     >>> vote_share(np.array([[1, 0], [1, 1]])).tolist()
     [1.0, 0.5]
     """
-    out: Array = np.mean(votes > 0, axis=0)
-    return out
+    return np.asarray(np.mean(votes > 0, axis=0))
 
 
 @final
@@ -54,8 +53,7 @@ def view_agreement(predicted: Array, views: Array) -> Array:
     >>> view_agreement(np.array([0, 1]), np.array([[0, 0], [0, 0]])).tolist()
     [1.0, 0.0]
     """
-    out: Array = np.mean(views == predicted, axis=0)
-    return out
+    return np.asarray(np.mean(views == predicted, axis=0))
 
 
 @final
@@ -90,8 +88,7 @@ def model_agreement(predicted: Array, others: Array) -> Array:
     >>> model_agreement(np.array([0, 1]), np.array([[0, 1], [0, 0]])).tolist()
     [1.0, 0.5]
     """
-    out: Array = np.mean(others == predicted, axis=0)
-    return out
+    return np.asarray(np.mean(others == predicted, axis=0))
 
 
 def copies_of_base(record: Predictions) -> Array:
@@ -103,8 +100,7 @@ def copies_of_base(record: Predictions) -> Array:
         return mask
     if len(record) < _ENOUGH_ROWS:
         return np.zeros(len(record.members), dtype=bool)
-    same: Array = (record.members == record.predicted).all(axis=1)
-    return same
+    return np.asarray((record.members == record.predicted).all(axis=1))
 
 
 @final

@@ -76,14 +76,10 @@ class NegativeEntropy(Score):
 
     def _score(self, record: Predictions) -> Array:
         if record.candidate_scores is not None:
-            ragged: Array = record.derived(
-                "negative_entropy", lambda: negative_entropy_of_rows(record.candidate_probabilities)
-            )
-            return ragged
+            return record.derived("negative_entropy", lambda: negative_entropy_of_rows(record.candidate_probabilities))
         assert record.probabilities is not None
         probabilities = record.probabilities
-        made: Array = record.derived("negative_entropy", lambda: negative_entropy(probabilities))
-        return made
+        return record.derived("negative_entropy", lambda: negative_entropy(probabilities))
 
 
 def margin(probabilities: Array) -> Array:
@@ -124,8 +120,7 @@ class Margin(Score):
             ahead: Array = record.predicted == top.best
             return np.where(ahead, top.first - top.second, record.own_probability - top.first)
 
-        found: Array = record.derived("margin", made)
-        return found
+        return record.derived("margin", made)
 
 
 def energy(logits: Array) -> Array:
@@ -137,8 +132,7 @@ def energy(logits: Array) -> Array:
     [1000.693]
     """
     highest = logits.max(axis=1)
-    out: Array = highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1))
-    return out
+    return np.asarray(highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1)))
 
 
 @final

@@ -58,7 +58,7 @@ class NeighborDistance(Score):
             features = features[np.sort(np.argpartition(key, _LARGEST_REFERENCE)[:_LARGEST_REFERENCE])]
         self._neighbors = min(math.ceil(share * len(features)), _NEIGHBORS, len(features))
         self._width = features.shape[1]
-        self._index = _index_of(features)
+        self._index = _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _All(features)
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
@@ -73,8 +73,7 @@ class NeighborDistance(Score):
         if self._index is None:
             raise NotApplicable("needs a fit on a reference with `features`")
         distances = self._index(record.features, self._neighbors)
-        out: Array = -distances.mean(axis=1)
-        return out
+        return np.asarray(-distances.mean(axis=1))
 
     def leave_one_out(self, reference: Predictions) -> Array:
         """Scores of the reference's own rows, without each row's zero distance to itself."""
@@ -87,13 +86,7 @@ class NeighborDistance(Score):
             # distances of many features come from a matrix product: a row's own is not exactly 0
             own = distances[:, 0] <= _ROUNDING * np.linalg.norm(reference.features, axis=1)
             distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
-        out: Array = -distances.mean(axis=1)
-        return out
-
-
-def _index_of(features: Array) -> _Tree | _All:
-    """Few columns: a k-d tree of scipy. Many: a tree would look at most rows anyhow, and all are compared."""
-    return _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _All(features)
+        return np.asarray(-distances.mean(axis=1))
 
 
 @final

@@ -102,5 +102,4 @@ def coordinates(pool: Predictions) -> Array | None:
         with one_thread():  # so small that threads would mostly wait for each other
             values, vectors = np.linalg.eigh(points.T @ points)
         points = points @ vectors[:, np.argsort(-values)[:_MOST_COLUMNS]]
-    out: Array = points / np.maximum(points.std(axis=0), 1e-12)
-    return out
+    return np.asarray(points / np.maximum(points.std(axis=0), 1e-12))

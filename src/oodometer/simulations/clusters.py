@@ -87,8 +87,7 @@ def _large(pool: Predictions) -> list[Array]:
         rows = [np.flatnonzero(codes == k) for k in range(len(distinct))] if len(distinct) <= 200 else []
         return [r for r in rows if len(r) >= LEAST_ROWS]
 
-    made: list[Array] = pool.derived("simulation:groups", make)
-    return made
+    return pool.derived("simulation:groups", make)
 
 
 def _with_others(pool: Predictions, rows: Array, severity: float, rng: np.random.Generator) -> Predictions | None:
@@ -114,41 +113,33 @@ def k_means(points: Array, count: int) -> Array:
     True
     """
     with one_thread():  # a few columns: threads would wait for each other, and for other work
-        return _clustered(points - points.mean(axis=0), count)
-
-
-def _clustered(points: Array, count: int) -> Array:
-    """Cluster of each row; the columns of ``points`` have the mean 0."""
-    norms = np.einsum("ij,ij->i", points, points)
-    centres = _first_centres(points, norms, count)
-    settled = _CLOSE * float(points.var(axis=0).mean())
-    part: Array = np.full(len(points), -1)
-    for _ in range(_MOST_STEPS):
-        before, part = part, _nearest(points, centres)
-        moved = _middles(points, part, centres, norms)
-        shift = float(np.square(moved - centres).sum())
-        centres = moved
-        if np.array_equal(before, part):
-            return part
-        if shift <= settled:
-            break
-    return _nearest(points, centres)
-
-
-def _first_centres(points: Array, norms: Array, count: int) -> Array:
-    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each."""
-    rng = np.random.RandomState(0)
-    tries = 2 + int(np.log(count))
-    centres = np.empty((count, points.shape[1]))
-    centres[0] = points[rng.choice(len(points), p=np.full(len(points), 1 / len(points)))]
-    nearest = _squared(centres[:1], points, norms)[0]
-    for k in range(1, count):
-        reach = np.cumsum(nearest)
-        drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(max=len(points) - 1)
-        left = np.minimum(nearest, _squared(points[drawn], points, norms))
-        best = int(left.sum(axis=1).argmin())
-        centres[k], nearest = points[drawn[best]], left[best]
-    return centres
+        # cluster of each row; the columns of ``points`` have the mean 0
+        points = points - points.mean(axis=0)
+        norms = np.einsum("ij,ij->i", points, points)
+        rng = np.random.RandomState(0)
+        tries = 2 + int(np.log(count))
+        centres = np.empty((count, points.shape[1]))
+        centres[0] = points[rng.choice(len(points), p=np.full(len(points), 1 / len(points)))]
+        nearest = _squared(centres[:1], points, norms)[0]
+        for k in range(1, count):
+            reach = np.cumsum(nearest)
+            drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(max=len(points) - 1)
+            left = np.minimum(nearest, _squared(points[drawn], points, norms))
+            best = int(left.sum(axis=1).argmin())
+            centres[k], nearest = points[drawn[best]], left[best]
+        centres = centres
+        settled = _CLOSE * float(points.var(axis=0).mean())
+        part: Array = np.full(len(points), -1)
+        for _ in range(_MOST_STEPS):
+            before, part = part, _nearest(points, centres)
+            moved = _middles(points, part, centres, norms)
+            shift = float(np.square(moved - centres).sum())
+            centres = moved
+            if np.array_equal(before, part):
+                return part
+            if shift <= settled:
+                break
+        return _nearest(points, centres)
 
 
 def _squared(some: Array, points: Array, norms: Array) -> Array:
@@ -158,8 +149,7 @@ def _squared(some: Array, points: Array, norms: Array) -> Array:
 
 
 def _nearest(points: Array, centres: Array) -> Array:
-    near: Array = (np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)).argmin(axis=0)
-    return near
+    return np.asarray((np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)).argmin(axis=0))
 
 
 def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
@@ -207,7 +197,12 @@ class Clusters(Simulation):
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """Rows of each cluster by the drawn shares."""
-        part = _clusters(pool)
+
+        def make() -> Array | None:
+            points, count = _points(pool), _count(pool)
+            return None if points is None or count < 2 else k_means(points, count)
+
+        part: Array | None = pool.derived("simulation:clusters", make)
         return None if part is None else draw_by_shares(pool, part, _CLUSTER_ALPHAS[severity], rng)
 
 
@@ -222,16 +217,4 @@ def _count(pool: Predictions) -> int:
 
 
 def _points(pool: Predictions) -> Array | None:
-    made: Array | None = pool.derived("simulation:coordinates", lambda: coordinates(pool))
-    return made
-
-
-def _clusters(pool: Predictions) -> Array | None:
-    """Cluster of each row, worked out once a record; None where rows cannot be told apart."""
-
-    def make() -> Array | None:
-        points, count = _points(pool), _count(pool)
-        return None if points is None or count < 2 else k_means(points, count)
-
-    made: Array | None = pool.derived("simulation:clusters", make)
-    return made
+    return pool.derived("simulation:coordinates", lambda: coordinates(pool))
