@@ -92,20 +92,6 @@ def _load_plugins(kind: MethodKind) -> None:
             warnings.warn(f"{why}; it was left out ({entry.value})", stacklevel=2)
 
 
-# What a method says of itself is read by others, whom an odd word must not stop.
-_TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "family": (lambda v: isinstance(v, str), "text"),
-    "order": (lambda v: isinstance(v, int), "whole number"),
-    "cost": (lambda v: v in ("quick", "slow"), '"quick" or "slow"'),
-    "reads": (lambda v: v in ("", "confidence", "models"), '"confidence" or "models"'),
-    "stable": (lambda v: v in ("", "P(x | y)", "P(y | x)"), '"P(x | y)" or "P(y | x)"'),
-    "in_panel": (lambda v: isinstance(v, bool), "truth value"),
-    "favour": (lambda v: isinstance(v, (int, float)) and 0 < v < float("inf"), "number above 0"),
-    "voice": (lambda v: isinstance(v, int), "whole number"),
-    "runs_as": (lambda v: v is None or isinstance(v, tuple), "tuple of names or None"),
-}
-
-
 def _checked(kind: MethodKind, found: Any) -> type:
     """A class that the contract of its floor fits; `TypeError` otherwise."""
     floor = importlib.import_module(f"{_floor(kind)}.base")
@@ -120,9 +106,9 @@ def _checked(kind: MethodKind, found: Any) -> type:
     needs = getattr(found, "needs", ())
     if not (isinstance(needs, tuple) and all(isinstance(need, (str, tuple)) for need in needs)):
         raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
-    for trait, (fits, expected) in _TRAITS.items():
-        if hasattr(found, trait) and not fits(getattr(found, trait)):
-            raise TypeError(f"{found.__name__} has `{trait}` that is no {expected}: {getattr(found, trait)!r}")
+    own, usual = (getattr(cls, "traits", None) for cls in (found, contract))
+    if not isinstance(own, type(usual)):
+        raise TypeError(f"{found.__name__} has `traits` that are no {type(usual).__name__}: {own!r}")
     return found
 
 
@@ -178,12 +164,12 @@ def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:
 
     Plugins are among them once they are loaded, which a list of all names asks for.
 
-    >>> those("estimator", lambda cls: cls.family == "label shift")[:2]
+    >>> those("estimator", lambda cls: cls.traits.family == "label shift")[:2]
     ('label-shift', 'bbse')
     """
     _load(kind)
     chosen = [cls for cls in _table[kind].values() if holds(cls)]
-    return tuple(cls.name for cls in sorted(chosen, key=lambda cls: getattr(cls, "order", 0)))  # type: ignore[attr-defined]
+    return tuple(cls.name for cls in sorted(chosen, key=lambda cls: getattr(getattr(cls, "traits", None), "order", 0)))  # type: ignore[attr-defined]
 
 
 def known(kind: MethodKind, name: str) -> Any:

@@ -20,7 +20,7 @@ from oodometer import Predictions, estimate
 from oodometer.backtests.run import BacktestOptions, run_backtest
 from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
-from oodometer.estimators import AverageConfidence
+from oodometer.estimators import AverageConfidence, Traits
 from oodometer.headline.headline import Evidence, make_headline
 from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed, averaged_methods, spelled
 from oodometer.passes.plan import default_methods, quick_methods
@@ -520,11 +520,7 @@ class Guest(AverageConfidence):
     """An estimator of somebody else."""
 
     name = "guest"
-    family = "guests"
-    order = 2000
-    cost = "quick"
-    favour = 1e6
-    voice = 1
+    traits = Traits("guests", 2000, favour=1e6, voice=1)
 
 
 @pytest.fixture
@@ -558,6 +554,8 @@ def test_a_method_from_outside_is_backtested_weighed_and_heard(guest: None) -> N
     ],
 )
 def test_a_method_that_says_odd_things_of_itself_is_left_out(trait: str, value: Any) -> None:
-    odd = type("Odd", (Guest,), {trait: value})
-    with pytest.raises(TypeError, match=f"Odd has `{trait}`"):
+    with pytest.raises(TypeError, match=f"expected the trait `{trait}` to be "):
+        Traits(**{trait: value})
+    odd = type("Odd", (Guest,), {"traits": {trait: value}})
+    with pytest.raises(TypeError, match="Odd has `traits` that are no Traits"):
         _checked("estimator", odd)

@@ -179,7 +179,7 @@ def run_backtest(
     warnings = []
     if rows > MOST_ROWS:
         warnings.append(f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows")
-    slow = [m for m in result.methods if known("estimator", m).cost == "slow"]
+    slow = [m for m in result.methods if known("estimator", m).traits.cost == "slow"]
     if slow_repeats is not None and slow:
         warnings.append(
             f"methods that are slow were tried in {slow_repeats} of {REPEATS} repeats ({', '.join(slow)}); "

@@ -126,12 +126,12 @@ class _Begun(NamedTuple):
     @property
     def is_slow(self) -> bool:
         """Whether trials take so long that threads pay."""
-        return any(method.cost == "slow" for method in self.plan.methods.values())
+        return any(method.traits.cost == "slow" for method in self.plan.methods.values())
 
     @property
     def quick(self) -> _Begun:
         """The same without the slow methods."""
-        methods = {name: method for name, method in self.plan.methods.items() if method.cost == "quick"}
+        methods = {name: method for name, method in self.plan.methods.items() if method.traits.cost == "quick"}
         return self._replace(plan=replace(self.plan, methods=methods))
 
 

@@ -12,7 +12,7 @@ __all__ = ["Diagnosis", "Finding", "ShiftKind", "asking_for", "holm", "reading_c
 
 def reading_confidence() -> tuple[str, ...]:
     """Methods that read the confidence, which an alarm about it speaks against."""
-    return those("estimator", lambda cls: cls.reads == "confidence")
+    return those("estimator", lambda cls: cls.traits.reads == "confidence")
 
 
 def asking_for(stable: str) -> tuple[str, ...]:
@@ -21,7 +21,7 @@ def asking_for(stable: str) -> tuple[str, ...]:
     >>> asking_for("P(x | y)")
     ('label-shift', 'bbse', 'sld', 'leap', 's-leap')
     """
-    return those("estimator", lambda cls: cls.stable == stable)
+    return those("estimator", lambda cls: cls.traits.stable == stable)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

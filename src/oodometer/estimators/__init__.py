@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # The order of import is the order of presentation.
 # isort: off
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 from .baselines import SourceAccuracy
 from .mean_confidence import AverageConfidence, DifferenceOfConfidence
 from .threshold import Threshold, AverageThresholdedConfidence, AverageThresholdedEntropy
@@ -60,6 +60,7 @@ __all__ = [
     "SourceAccuracy",
     "Sums",
     "Threshold",
+    "Traits",
     "VotingBounds",
     "max_prob_oracle",
 ]

@@ -15,7 +15,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores.agreement import copies_of_base
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 
 _CHUNK_VALUES = 1 << 19
 
@@ -238,10 +238,7 @@ class ALineS(_AgreementLine):
     """
 
     name = "aline-s"
-    family = "agreement on the line"
-    reads = "models"
-    order = 280
-    cost = "slow"
+    traits = Traits("agreement on the line", 280, cost="slow", reads="models")
     assumes = "accuracy and agreement of the models follow one and the same line on the probit scale"
 
     def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
@@ -269,10 +266,7 @@ class ALineD(_AgreementLine):
     """
 
     name = "aline-d"
-    family = "agreement on the line"
-    reads = "models"
-    order = 290
-    cost = "slow"
+    traits = Traits("agreement on the line", 290, cost="slow", reads="models")
     assumes = "each model's accuracy is as far from the line of agreements as its agreement is"
 
     def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:

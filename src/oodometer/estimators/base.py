@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,25 +15,80 @@ from ..inference.method import Method, Sums
 from ..intervals import check_level, wilson_from_variance
 from ..predictions import Predictions
 from ..results import Estimate, Kind
-from ..scores.base import Score, lacking
+from ..scores.base import lacking
 
 if TYPE_CHECKING:
     from .expected_classes import Expectation
 
-__all__ = ["NOT_ARGMAX", "Estimator", "Sums"]
+__all__ = ["NOT_ARGMAX", "Estimator", "Sums", "Traits"]
 
 
 NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highest probability"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What kind of method it is, for those who choose among methods; all of it may be left out.
+
+    Parameters
+    ----------
+    family : methods of a family differ in a detail, and have one voice where all are counted.
+    order : place in tables.
+    cost : "quick" ones are tried on a hundred simulated targets, "slow" ones run once.
+    reads : "confidence" or "models", what it looks at: an alarm about that speaks against it.
+    stable : "P(x | y)" or "P(y | x)", what it asks to be unchanged under the shift.
+    voice : place in its family where no trials are there to choose: the first speaks; 0: none does.
+    in_panel : heard where the reference is too small to say which method is best.
+    favour : weight between methods that trials cannot tell apart, from natural shifts.
+    runs_as : names under which it runs by default; None: its own.
+    in_middle : one of the plain methods whose middle stands beside what trials weigh.
+    beyond_overlap : asks for no overlap of target and reference.
+    heavy : takes long enough to be left out for slices and chunks.
+    argmax_only : speaks of the class of highest probability, not of other decisions.
+    needs_labels : learns from labelled reference rows.
+    """
+
+    family: str = "other"
+    order: int = 1000
+    cost: Literal["quick", "slow"] = "quick"
+    reads: Literal["", "confidence", "models"] = ""
+    stable: Literal["", "P(x | y)", "P(y | x)"] = ""
+    voice: int = 0
+    in_panel: bool = False
+    favour: float = 1.0
+    runs_as: tuple[str, ...] | None = None
+    in_middle: bool = False
+    beyond_overlap: bool = False
+    heavy: bool = False
+    argmax_only: bool = False
+    needs_labels: bool = True
+
+    def __post_init__(self) -> None:
+        """`TypeError` for an odd word of a plugin, which must not stop those who read it later."""
+        favour: Any = self.favour
+        for name, fits, expected in (
+            ("family", isinstance(self.family, str), "a text"),
+            ("order", isinstance(self.order, int), "a whole number"),
+            ("cost", self.cost in ("quick", "slow"), '"quick" or "slow"'),
+            ("reads", self.reads in ("", "confidence", "models"), '"confidence" or "models"'),
+            ("stable", self.stable in ("", "P(x | y)", "P(y | x)"), '"P(x | y)" or "P(y | x)"'),
+            ("voice", isinstance(self.voice, int), "a whole number"),
+            ("in_panel", self.in_panel in (True, False), "a truth value"),
+            ("favour", isinstance(favour, (int, float)) and favour > 0, "a number above 0"),
+            ("runs_as", self.runs_as is None or isinstance(self.runs_as, tuple), "a tuple of names or None"),
+        ):
+            if not fits:
+                raise TypeError(f"expected the trait `{name}` to be {expected}, got {getattr(self, name)!r}")
 
 
 class Estimator(Method[Sums, Estimate]):
     """Accuracy on unlabelled data: ``fit(reference).estimate(target)``.
 
     A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either,
-    ``"class"`` that labels are classes and not positions among candidates),
-    ``assumes`` (one sentence), ``kind`` and ``citation``, and defines ``_fit``, ``summarize`` and ``finish``. ``fit``
-    never changes the object it is called on; a fitted estimator holds only what it learnt from the reference,
-    and a state holds only what it saw of the target (`oodometer.inference.method.Method`).
+    ``"class"`` that labels are classes and not positions among candidates), ``assumes`` (one sentence), ``kind``,
+    ``citation`` and perhaps `Traits`, and defines ``_fit``, ``summarize`` and ``finish``. ``fit`` never changes the
+    object it is called on; a fitted estimator holds only what it learnt from the reference, and a state holds only
+    what it saw of the target (`oodometer.inference.method.Method`).
 
     Parameters
     ----------
@@ -44,35 +100,20 @@ class Estimator(Method[Sums, Estimate]):
     also_reads: ClassVar[tuple[str, ...]] = ()  # fields that it looks at, too, where they are there
     assumes: ClassVar[str]
     kind: ClassVar[Kind] = "conditional"
-    needs_labels: ClassVar[bool] = True
-    heavy: ClassVar[bool] = False  # takes long enough to be left out for slices and chunks
-
-    # What kind of method it is, for those who choose among methods. One of a plugin is told of in the same words.
-    family: ClassVar[str] = "other"  # methods of a family differ in a detail, and have one voice where all are counted
-    order: ClassVar[int] = 1000  # of presentation
-    cost: ClassVar[Literal["quick", "slow"]] = "quick"  # quick ones are tried on a hundred simulated targets
-    reads: ClassVar[Literal["", "confidence", "models"]] = ""  # what it looks at: an alarm about that speaks against it
-    stable: ClassVar[Literal["", "P(x | y)", "P(y | x)"]] = ""  # what it asks to be unchanged under the shift
-    runs_as: ClassVar[tuple[str, ...] | None] = None  # the names under which it runs by default; None: its own
-    in_panel: ClassVar[bool] = False  # heard where the reference is too small to say which method is best
-    favour: ClassVar[float] = 1.0  # weight between methods that trials cannot tell apart, from natural shifts
-    in_middle: ClassVar[bool] = False  # one of the plain methods whose middle stands beside what trials weigh
-    beyond_overlap: ClassVar[bool] = False  # asks for no overlap of target and reference
-    argmax_only: ClassVar[bool] = False  # speaks of the class of highest probability, not of other decisions
-    gives_metrics: ClassVar[bool] = False  # besides the accuracy: it defines `with_metrics` and `expect`
-    voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
+    traits: ClassVar[Traits] = Traits()
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
         self.level = check_level(level)
         self.seed = seed
 
     def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method (once fitted, its score too) needs, or None."""
-        score: Score | None = getattr(self, "_score", None)
+        """The reason why a record lacks what the method (and what it is made of) needs, or None."""
         keeps_order = record.calibrated in (None, "temperature")  # another calibrator may have moved the argmax itself
-        if self.argmax_only and keeps_order and not record.is_argmax:
+        if self.traits.argmax_only and keeps_order and not record.is_argmax:
             return NOT_ARGMAX
-        return lacking(self.needs, record) or (None if score is None else score.why_not(record))
+        parts = (getattr(self, name, None) for name in ("_score", "_distance", "_label_counts"))
+        more = (part.why_not(record) for part in parts if part is not None)
+        return lacking(self.needs, record) or next(filter(None, more), None)
 
     def why_not_learn(self, reference: Predictions) -> str | None:
         """The reason why a labelled record lacks what the method learns from, or None; that of `why_not` as a rule."""
@@ -85,7 +126,7 @@ class Estimator(Method[Sums, Estimate]):
         """
         if not references:
             raise NotApplicable("needs a reference")
-        records = [r.known() for r in references] if self.needs_labels else list(references)
+        records = [r.known() for r in references] if self.traits.needs_labels else list(references)
         if not any(len(r) for r in records):
             raise NotApplicable("needs labelled reference rows (`label` with a prediction, or `correct`)")
         for record in records:
@@ -93,12 +134,8 @@ class Estimator(Method[Sums, Estimate]):
             if why is not None:
                 raise NotApplicable(why)
         fitted = copy.copy(self)
-        fitted._fit_all(records)
+        fitted._fit(Predictions.concat([r for r in records if len(r)]))
         return fitted
-
-    def _fit_all(self, references: list[Predictions]) -> None:
-        """Learn from several references; by default they are pooled. Methods that need many data sets override it."""
-        self._fit(Predictions.concat([r for r in references if len(r)]))
 
     def lighter(self) -> Self:
         """The same method with the accuracy alone, for many small slices; most methods have nothing to leave out."""
@@ -139,10 +176,17 @@ class Estimator(Method[Sums, Estimate]):
         vars(made).update(learnt)
         return made
 
-    def _from_variance(self, state: Sums, value: float, variance: float, trials: float, **more: Any) -> Estimate:
-        """The result with Wilson's interval of a share, of this variance, of so many trials."""
-        ends = wilson_from_variance(min(max(value, 0.0), 1.0), variance, trials, self.level)
-        return self._estimate(state, value, *ends, **more)
+    def _from_variance(
+        self, state: Sums, value: float, variance: float, trials: float, *, own: float | None = None, **more: Any
+    ) -> Estimate:
+        """The result with Wilson's interval: a variance of so many reference rows, and that of each target row's
+        ``own`` chance, v(1-v).
+        """
+        rows, inside = state["rows"], min(max(value, 0.0), 1.0)
+        variance += (max(value * (1 - value), 0.0) if own is None else own) / rows
+        return self._estimate(
+            state, value, *wilson_from_variance(inside, variance, min(rows, trials), self.level), **more
+        )
 
     def _estimate(
         self,

@@ -13,7 +13,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, Interval, plain
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums, root_sum_square
+from .base import Estimator, Sums, Traits, root_sum_square
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 from .threshold import ScoreThreshold, credit, find_threshold
 
@@ -108,10 +108,7 @@ class SourceAccuracy(Estimator):
     """
 
     name = "source"
-    family = "reference"
-    order = 10
-    favour = 0.5
-    gives_metrics = True
+    traits = Traits("reference", 10, favour=0.5)
     needs = ()
     assumes = "the target is distributed as the reference (no shift)"
     citation = "clopper1934"
@@ -166,14 +163,10 @@ class MaxProb(Estimator):
     """
 
     name = "max-prob"
-    family = "baseline"
-    order = 300
-    cost = "slow"
-    runs_as = ()
+    traits = Traits("baseline", 300, cost="slow", runs_as=(), needs_labels=False)
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "exactly the answers with a confidence above the level are right"
     citation = "kamath2020"
-    needs_labels = False
 
     def __init__(self, *, gamma: float = 0.5, level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)

@@ -15,7 +15,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 from .expected_classes import (
     Expectation,
     class_rates,
@@ -65,16 +65,11 @@ class CBPE(Estimator):
     """
 
     name = "cbpe"
-    family = "calibrated confidence"
-    in_middle = True
-    order = 100
-    reads = "confidence"
-    stable = "P(y | x)"
-    in_panel = True
-    gives_metrics = True
+    traits = Traits(
+        "calibrated confidence", 100, reads="confidence", stable="P(y | x)", voice=1, in_panel=True, in_middle=True
+    )
     _class_rates: ClassRates
     _together: float
-    voice = 1
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "P(y | x) is unchanged, so that calibration carries over (covariate shift)"
     citation = "nannyml2022"
@@ -143,19 +138,18 @@ class CBPE(Estimator):
         """Expected accuracy and the metrics of the expected confusion matrix."""
         rows = state["rows"]
         if self._map.form == "raw":
-            value, reference_variance = state["confidence"] / rows, self._raw_variance
+            value, variance = state["confidence"] / rows, self._raw_variance
         else:
             value = float(np.sum(state["top"] * self._map.rate)) / rows
-            reference_variance = self._map.variance(state["top"] / rows)
-        variance = reference_variance + max(value * (1 - value), 0.0) / rows
+            variance = self._map.variance(state["top"] / rows)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
             cells = confusion_counts(state["top"], state["others"], state["mass"])
             details |= expected_metrics(
                 cells, self._rates, self._names, level=self.level, kind=self.kind, seed=self.seed
             )
-        more = {"score": self._score.name, "details": details}
-        return self._from_variance(state, value, variance, min(rows, self._rows), **more)
+        more: dict[str, Any] = {"score": self._score.name, "details": details}
+        return self._from_variance(state, value, variance, self._rows, **more)
 
 
 def _keeps_argmax(record: Predictions) -> bool:

@@ -16,11 +16,11 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
 from ..scores import natural_confidence
-from .base import Sums, root_sum_square
-from .label_shift import check_choice, check_width, choose_prior, rows_to_keep
+from .base import Sums, Traits, root_sum_square
+from .label_shift import PriorEstimator, check_width, rows_to_keep
 from .mean_confidence import confidence_gap
-from .target_prior import LabelCountEstimator, PriorFit
-from .threshold import ScoreThreshold, credit, fit_threshold
+from .target_prior import PriorFit
+from .threshold import credit, fit_threshold
 
 _WIDTHS = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the soft maximum, in units of cost
 _NEWTON_STEPS = 4
@@ -184,7 +184,7 @@ _DRAW_VALUES = 200_000
 _LARGE_GAP = 0.05
 
 
-class TransportEstimator(LabelCountEstimator):
+class TransportEstimator(PriorEstimator):
     """What COT and COTT share: a sample of target probabilities and an estimated class prior."""
 
     needs = ("probabilities",)
@@ -192,39 +192,24 @@ class TransportEstimator(LabelCountEstimator):
         "the target's class prior is the estimated one, and a sample's true class is the one to which its "
         "probabilities are carried at the least total cost"
     )
-    heavy = True
-    argmax_only = True
 
-    def __init__(self, *, prior: str = "mle", level: float = 0.95, seed: int = 0) -> None:
-        super().__init__(level=level, seed=seed)
-        self._choice = check_choice(prior)
+    samples = True
 
-    def summarize(self, batch: Predictions) -> Sums:
-        """Rows in each cell, for the prior, and a bounded sample of probabilities."""
-        state = super().summarize(batch)
-        fields, limit = ["probabilities", "predicted"], rows_to_keep(self._label_counts.classes)
-        return Sums({**state, "sample": RowSample.of(batch, fields, limit, self.seed)})
-
-    def _prior(self, state: Sums) -> tuple[PriorFit, Array]:
-        """The fitted prior, and the probabilities to carry."""
+    def _carried(self, state: Sums) -> tuple[PriorFit, Array, Transport, dict[str, Any]]:
+        """The fitted prior, the target's probabilities, how they are carried; details of both, and warnings."""
         probabilities: Array = state["sample"]["probabilities"]
         check_width(probabilities, self._label_counts.classes)
-        return choose_prior(self._choice, self._label_counts, state, seed=self.seed), probabilities
-
-    def _told(self, fit: PriorFit, gap: float, used: int) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Details and warnings about the prior and the transport."""
-        details: dict[str, Any] = {
-            "prior": fit.prior,
-            "prior_by": self._choice,
-            "reference_prior": self._label_counts.prior,
-        }
-        details |= {"transport_gap": gap, "rows_used": used, **fit.details}
+        fit, details = self._prior(state)
+        plan = transport(probabilities, fit.prior)
         notes = [*fit.notes]
         if self._choice == "source":
             notes.append("the source prior was used; where the class shares moved the answer is badly wrong")
-        if gap > _LARGE_GAP:
-            notes.append(f"{percent(gap, 0)} of the samples would have to be split to meet the class prior exactly")
-        return details, tuple(notes)
+        if plan.gap > _LARGE_GAP:
+            notes.append(
+                f"{percent(plan.gap, 0)} of the samples would have to be split to meet the class prior exactly"
+            )
+        details |= {"transport_gap": plan.gap, "rows_used": len(probabilities)}
+        return fit, probabilities, plan, {"details": details, "warnings": tuple(notes)}
 
 
 @final
@@ -253,9 +238,7 @@ class COT(TransportEstimator):
     """
 
     name = "cot"
-    family = "transport"
-    order = 220
-    cost = "slow"
+    traits = Traits("transport", 220, cost="slow", heavy=True, argmax_only=True)
     citation = "lu2023confidence"
 
     def _fit(self, reference: Predictions) -> None:
@@ -265,18 +248,13 @@ class COT(TransportEstimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport."""
-        rows = state["rows"]
-        fit, probabilities = self._prior(state)
-        plan = transport(probabilities, fit.prior)
-        value, used = 1 - plan.cost, len(probabilities)
+        fit, probabilities, plan, more = self._carried(state)
+        used = len(probabilities)
         spread = (float(np.square(plan.surplus - plan.cost).sum()) + 1) / (used + 1)
         by_rows = np.sqrt(spread / used)
         by_prior = (fit.priors @ plan.potentials).std(ddof=1)  # correlated with the rows in an unknown way
-        variance = float(by_rows + by_prior) ** 2 + max(value * (1 - value), 0.0) / rows
-        variance += self._reference_variance
-        details, notes = self._told(fit, plan.gap, used)
-        trials = min(used, self._label_counts.total)
-        return self._from_variance(state, value, variance, trials, details=details, warnings=notes)
+        variance = float(by_rows + by_prior) ** 2 + self._reference_variance
+        return self._from_variance(state, 1 - plan.cost, variance, min(used, self._label_counts.total), **more)
 
 
 @final
@@ -302,10 +280,7 @@ class COTT(TransportEstimator):
     """
 
     name = "cott"
-    family = "transport"
-    order = 230
-    cost = "slow"
-    in_panel = True
+    traits = Traits("transport", 230, cost="slow", in_panel=True, heavy=True, argmax_only=True)
     citation = "lu2023"
 
     def _fit(self, reference: Predictions) -> None:
@@ -318,35 +293,27 @@ class COTT(TransportEstimator):
         if probabilities.shape[1] != self._label_counts.classes:
             raise NotApplicable("needs `probabilities` of every class on the reference")
         share = np.bincount(label, minlength=self._label_counts.classes) / len(label)
-        plan = transport(probabilities, share)
-        self._start: Array = plan.potentials
-        scores = _score(probabilities, plan.assigned)
+        scores = _score(probabilities, transport(probabilities, share).assigned)
         self._thresholds, self._mismatch = fit_threshold(scores, sample["verdicts"], self.level)
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport, count the samples above the threshold."""
-        fit, probabilities = self._prior(state)
-        plan = transport(probabilities, fit.prior)
+        fit, probabilities, plan, more = self._carried(state)
         scores, used = _score(probabilities, plan.assigned), len(probabilities)
         value, low, high = (float(credit(scores, threshold).mean()) for threshold in self._thresholds)
         variance = max(value * (1 - value), self._mismatch) / used
         lower, upper = wilson_from_variance(value, variance, min(used, self._label_counts.total), self.level)
         z = (upper - lower) / 2 / max(np.sqrt(variance), 1e-12)
-        by_prior = z * self._spread(probabilities, fit.priors[:_DRAWS], plan.potentials)
+        # the spread of the answer over priors, on the first rows, which come in the order of a hash
+        few = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
+        plans = [transport(few, prior, plan.potentials) for prior in fit.priors[:_DRAWS]]
+        made = [credit(_score(few, one.assigned), self._thresholds[0]).mean() for one in plans]
+        by_prior = z * float(np.std(made, ddof=1))
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
-        details, notes = self._told(fit, plan.gap, used)
         at = {"threshold": self._thresholds[0].threshold, "share_of_ties": self._thresholds[0].share_of_ties}
-        details = at | details
-        return self._estimate(state, value, value - down, value + up, details=details, warnings=notes)
-
-    def _spread(self, probabilities: Array, priors: Array, start: Array) -> float:
-        """Standard deviation of the answer over priors, on the first rows (which come in the order of a hash)."""
-        threshold: ScoreThreshold = self._thresholds[0]
-        probabilities = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
-        plans = [transport(probabilities, prior, start) for prior in priors]
-        made = [credit(_score(probabilities, plan.assigned), threshold).mean() for plan in plans]
-        return float(np.std(made, ddof=1))
+        more["details"] = at | more["details"]
+        return self._estimate(state, value, value - down, value + up, **more)
 
 
 def _score(probabilities: Array, assigned: Array) -> Array:

@@ -17,7 +17,7 @@ from ..kernels import mix, one_thread, row_hash
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
-from .base import Estimator, Sums, mean_and_variance
+from .base import Estimator, Sums, Traits, mean_and_variance
 
 _TRADES = (0.03, 0.3, 1.0, 3.0)  # beside the paper's own, log 2 / log K
 _DECAY = 5e-4
@@ -250,14 +250,10 @@ class DisagreementDiscrepancy(Estimator):
     """
 
     name = "dis2"
-    family = "worst critic"
-    beyond_overlap = True
-    order = 270
-    cost = "slow"
+    traits = Traits("worst critic", 270, cost="slow", beyond_overlap=True, heavy=True)
     needs = ("class", "features|logits|probabilities", "prediction|probabilities|members")
     assumes = "the truth disagrees no more with the model than the best linear critic that was found"
     citation = "rosenfeld2023"
-    heavy = True
 
     def __init__(self, *, critic: str = "logits", level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self, final
+import math
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import ModelAgreement
-from .base import Estimator, Sums, mean_and_variance
+from .base import Estimator, Sums, Traits, mean_and_variance
 from .expected_classes import MOST_CLASSES, Expectation, expected_of_pairs
 
 
@@ -33,15 +34,10 @@ def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
 class _Agreement(Estimator):
     """What both share that read the agreement of the judged model with the others."""
 
-    family = "disagreement"
-    reads = "models"
     needs = ("members",)
     citation = "jiang2022"
 
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None."""
-        score = getattr(self, "_score", None) or ModelAgreement()
-        return super().why_not(record) or score.why_not(record)
+    _score = ModelAgreement()
 
     def _fit(self, reference: Predictions) -> None:
         self._score = ModelAgreement().fit(reference)
@@ -66,16 +62,12 @@ class GeneralizationDisagreement(_Agreement):
     """
 
     name = "gde"
-    order = 110
-    favour = 0.1
-    voice = 2
+    traits = Traits("disagreement", 110, reads="models", voice=2, favour=0.1)
     assumes = "the ensemble is calibrated as a class aggregate on the target"
 
     def finish(self, state: Sums) -> Estimate:
         """Mean agreement."""
-        rows = state["rows"]
-        value = state["total"] / rows
-        return self._from_variance(state, value, max(value * (1 - value), 0.0) / rows, rows, score="model_agreement")
+        return self._from_variance(state, state["total"] / state["rows"], 0.0, math.inf, score="model_agreement")
 
 
 @final
@@ -94,10 +86,7 @@ class DisagreementDifference(_Agreement):
     """
 
     name = "gde-difference"
-    gives_metrics = True
-    order = 130
-    favour = 0.5
-    voice = 1
+    traits = Traits("disagreement", 130, reads="models", voice=1, favour=0.5)
     assumes = "accuracy falls by as much as the agreement between models"
     _gap_pairs: Array | None = None
 
@@ -134,12 +123,10 @@ class DisagreementDifference(_Agreement):
 
     def finish(self, state: Sums) -> Estimate:
         """Agreement of the target plus the reference's gap."""
-        rows = state["rows"]
-        mean = state["total"] / rows
+        mean = state["total"] / state["rows"]
         own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
-        variance, trials, details = self._gap_variance + own / rows, min(rows, self._rows), {"reference_gap": self._gap}
-        score = "model_agreement"
-        return self._from_variance(state, mean + self._gap, variance, trials, score=score, details=details)
+        more: dict[str, Any] = {"score": "model_agreement", "details": {"reference_gap": self._gap}}
+        return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
 
 
 @final
@@ -157,14 +144,10 @@ class SoftDisagreement(Estimator):
     """
 
     name = "gde-soft"
-    family = "disagreement"
-    reads = "models"
-    order = 120
-    cost = "slow"
+    traits = Traits("disagreement", 120, cost="slow", reads="models", needs_labels=False)
     needs = ("member_probabilities",)
     assumes = "the mean distribution of the ensemble is calibrated on the target"
     citation = "kirsch2022"
-    needs_labels = False
 
     def _fit(self, reference: Predictions) -> None:
         """Nothing is learnt from the reference."""
@@ -177,6 +160,4 @@ class SoftDisagreement(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean chance of agreement."""
-        rows = state["rows"]
-        value = state["total"] / rows
-        return self._from_variance(state, value, max(value * (1 - value), 0.0) / rows, rows)
+        return self._from_variance(state, state["total"] / state["rows"], 0.0, math.inf)

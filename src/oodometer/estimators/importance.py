@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 from .expected_classes import (
     Expectation,
     LabelledRows,
@@ -62,10 +62,7 @@ class Mandoline(Estimator):
     """
 
     name = "mandoline"
-    family = "covariate shift"
-    order = 260
-    cost = "slow"
-    stable = "P(y | x)"
+    traits = Traits("covariate shift", 260, cost="slow", stable="P(y | x)")
     needs = ()
     also_reads = ("group",)
     assumes = "within every combination of the given slices the accuracy is unchanged"
@@ -209,12 +206,7 @@ _FOLDS = 5
 class _DensityRatio(Estimator):
     """What both share that weigh reference rows by the density ratio of a domain classifier."""
 
-    family = "covariate shift"
-    cost = "slow"
-    stable = "P(y | x)"
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
-    heavy = True
-    gives_metrics = True
     _labelled: LabelledRows
     _sample: RowSample
 
@@ -255,7 +247,7 @@ class PAPE(_DensityRatio):
     """
 
     name = "pape"
-    order = 250
+    traits = Traits("covariate shift", 250, cost="slow", stable="P(y | x)", heavy=True)
     needs = ("probabilities|confidence",)
     also_reads = ("features",)
     citation = "bialek2024"
@@ -311,8 +303,6 @@ class PAPE(_DensityRatio):
             hits = np.bincount(block[bins], weights=w * right, minlength=len(shares)) / size
             smooth = (hits * effective + 0.5) / (effective + 1)  # a block without errors is not a certain one
             variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
-        variance += max(value * (1 - value), 0.0) / rows
-        trials = min(found.effective_rows, rows)
         details = {
             "calibration": form,
             "cross_validated_brier": scores,
@@ -322,8 +312,8 @@ class PAPE(_DensityRatio):
             "p_value": found.p_value,
             "learner": found.learner,
         }
-        more = {"score": self._score.name, "details": details, "warnings": warnings}
-        return self._from_variance(state, value, variance, trials, **more)
+        more: dict[str, Any] = {"score": self._score.name, "details": details, "warnings": warnings}
+        return self._from_variance(state, value, variance, found.effective_rows, **more)
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
@@ -380,7 +370,7 @@ class ImportanceWeighting(_DensityRatio):
     """
 
     name = "importance"
-    order = 240
+    traits = Traits("covariate shift", 240, cost="slow", stable="P(y | x)", heavy=True)
     needs = ("features|probabilities|confidence",)
     citation = "shimodaira2000"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self, final, get_args
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 from .mean_confidence import confidence_gap
 from .target_prior import (
@@ -104,16 +104,9 @@ class BBSE(LabelCountEstimator):
     """
 
     name = "bbse"
-    family = "label shift"
-    order = 180
-    cost = "slow"
-    stable = "P(x | y)"
+    traits = Traits("label shift", 180, cost="slow", stable="P(x | y)")
     assumes = "P(h | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "lipton2018"
-
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None: predicted classes alone suffice."""
-        return Estimator.why_not(self, record)
 
     def _fit(self, reference: Predictions) -> None:
         self._label_counts: LabelCounts = count_labels(reference, most_bins=1)
@@ -127,29 +120,24 @@ class BBSE(LabelCountEstimator):
         rows, label_counts = state["rows"], self._label_counts
         predicted = label_counts.by_prediction(state["counts"]) / rows
         found = invert_confusion(self._joint, self._correct, predicted)
-        value = float(found.weights @ self._correct)
-        variance = self._variance(found, predicted) + max(value * (1 - value), 0.0) / rows
-        g = found.sensitivity
-        variance += max(float(predicted @ g**2 - (predicted @ g) ** 2), 0.0) / rows
+        value, g = float(found.weights @ self._correct), found.sensitivity
+        variance = max(float(predicted @ g**2 - (predicted @ g) ** 2), 0.0) / rows
+        # over the reference's rows that of w_y (correct - g_h), with one squared unit added
+        g = np.append(g, 0.0)[label_counts.owner[label_counts.pair_cell]]
+        w = found.weights[label_counts.pair_label]
+        miss, hit, hits = -w * g, w * (1 - g), label_counts.pair_hits
+        misses, total = label_counts.pair_rows - hits, label_counts.total
+        mean = float(hits @ hit + misses @ miss) / total
+        squares = float(hits @ np.square(hit - mean) + misses @ np.square(miss - mean))
+        variance += (squares + 1) / (total + 1) / total
         notes = [*label_counts.notes]
         if found.condition > _HIGH_CONDITION:
             notes.append(f"the confusion matrix has the condition number {found.condition:.0f}; the prior is unstable")
         if found.raw_weights.min() < -0.05:
             notes.append(f"the inverse gave a negative class weight ({found.raw_weights.min():.2f}), cut to 0")
-        prior, trials = label_counts.prior, min(rows, label_counts.total)
+        prior = label_counts.prior
         details = {"prior": found.weights * prior, "reference_prior": prior, "condition": found.condition}
-        return self._from_variance(state, value, variance, trials, details=details, warnings=tuple(notes))
-
-    def _variance(self, found: InvertedConfusion, predicted: Array) -> float:
-        """Part of the reference: variance over its rows of w_y (correct - g_h), with one squared unit added."""
-        label_counts = self._label_counts
-        g = np.append(found.sensitivity, 0.0)[label_counts.owner[label_counts.pair_cell]]
-        w = found.weights[label_counts.pair_label]
-        miss, hit = -w * g, w * (1 - g)
-        rows, hits = label_counts.pair_rows, label_counts.pair_hits
-        mean = float(hits @ hit + (rows - hits) @ miss) / label_counts.total
-        squares = float(hits @ np.square(hit - mean) + (rows - hits) @ np.square(miss - mean))
-        return (squares + 1) / (label_counts.total + 1) / label_counts.total
+        return self._from_variance(state, value, variance, total, details=details, warnings=tuple(notes))
 
 
 _DRAWS = 40
@@ -250,14 +238,10 @@ class SLD(Estimator):
     """
 
     name = "sld"
-    family = "label shift"
-    order = 190
-    cost = "slow"
-    stable = "P(x | y)"
+    traits = Traits("label shift", 190, cost="slow", stable="P(x | y)", heavy=True)
     needs = ("probabilities",)
     assumes = "P(x | y) is unchanged (label shift) and the probabilities are calibrated on the reference"
     citation = "saerens2002"
-    heavy = True
 
     def _fit(self, reference: Predictions) -> None:
         if reference.label is None:
@@ -278,16 +262,13 @@ class SLD(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """EM, then the mean adjusted posterior of the predicted class."""
-        sample, rows = state["sample"], state["rows"]
-        probabilities = sample["probabilities"]
-        check_width(probabilities, self._classes)
-        found = adjusted_prior(probabilities, sample["predicted"], self._source_rows, seed=self.seed)
-        value = found.accuracy
-        used = len(sample)
-        variance = float(found.accuracies.var(ddof=1)) + self._gap_variance + max(value * (1 - value), 0.0) / rows
-        source, trials = self._source_rows / self._source_rows.sum(), min(used, int(self._source_rows.sum()))
-        details = {"prior": found.prior, "reference_prior": source, "rows_used": used}
-        return self._from_variance(state, value, variance, trials, score=self._score.name, details=details)
+        sample, total, used = state["sample"], int(self._source_rows.sum()), len(state["sample"])
+        check_width(sample["probabilities"], self._classes)
+        found = adjusted_prior(sample["probabilities"], sample["predicted"], self._source_rows, seed=self.seed)
+        variance = float(found.accuracies.var(ddof=1)) + self._gap_variance
+        details = {"prior": found.prior, "reference_prior": self._source_rows / total, "rows_used": used}
+        more: dict[str, Any] = {"score": self._score.name, "details": details}
+        return self._from_variance(state, found.accuracy, variance, min(used, total), **more)
 
 
 def rows_to_keep(classes: int) -> int:
@@ -353,11 +334,7 @@ class LabelShift(LabelCountEstimator):
     """
 
     name = "label-shift"
-    family = "label shift"
-    order = 170
-    cost = "slow"
-    stable = "P(x | y)"
-    gives_metrics = True
+    traits = Traits("label shift", 170, cost="slow", stable="P(x | y)")
     _labelled: LabelledRows
     assumes = "P(x | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "saerens2002"
@@ -378,34 +355,45 @@ class LabelShift(LabelCountEstimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Fit the prior, answer its mean recall."""
-        rows, label_counts = state["rows"], self._label_counts
+        label_counts = self._label_counts
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
-        value = fit.accuracy
-        variance = fit.variance + max(value * (1 - value), 0.0) / rows
         details: dict[str, Any] = {"prior": fit.prior, "reference_prior": label_counts.prior, "recall": fit.recall}
         details |= {"fit": fit.to_dict(), "cells": len(label_counts) - 1}
-        more = {"score": None if label_counts.score is None else label_counts.score.name, "details": details}
-        trials, notes = min(rows, label_counts.total), fit_notes(fit, label_counts)
-        return self._from_variance(state, value, variance, trials, warnings=notes, **more)
+        more: dict[str, Any] = {"score": None if label_counts.score is None else label_counts.score.name}
+        more |= {"details": details, "warnings": fit_notes(fit, label_counts)}
+        return self._from_variance(state, fit.accuracy, fit.variance, label_counts.total, **more)
 
 
-PriorChoice = Literal["mle", "bbse", "sld", "source"]
+PRIORS = ("mle", "bbse", "sld", "source")
 
 
-def check_choice(choice: str) -> PriorChoice:
-    """The name of a way to estimate the prior; `UsageError` lists them.
+class PriorEstimator(LabelCountEstimator):
+    """What estimators share that start from a class prior, estimated in one of the ways of `choose_prior`."""
 
-    >>> check_choice("mle")
-    'mle'
-    """
-    for known in get_args(PriorChoice):
-        if choice == known:
-            made: PriorChoice = known
-            return made
-    raise UsageError(f"unknown prior {choice!r}; choose one of {', '.join(get_args(PriorChoice))}")
+    samples: ClassVar[bool] = False  # whether it reads target probabilities whatever the prior
+
+    def __init__(self, *, prior: str = "mle", level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        if prior not in PRIORS:
+            raise UsageError(f"unknown prior {prior!r}; choose one of {', '.join(PRIORS)}")
+        self._choice = prior
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows in each cell, and for some methods and for the prior by SLD a bounded sample of probabilities."""
+        state = super().summarize(batch)
+        if self.samples or self._choice == "sld":
+            fields, limit = ["probabilities", "predicted"], rows_to_keep(self._label_counts.classes)
+            state["sample"] = RowSample.of(batch, fields, limit, self.seed)
+        return state
+
+    def _prior(self, state: Sums) -> tuple[PriorFit, dict[str, Any]]:
+        """The fitted prior, and details of it."""
+        fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
+        details = {"prior": fit.prior, "prior_by": self._choice, "reference_prior": self._label_counts.prior}
+        return fit, {**details, **fit.details}
 
 
-def choose_prior(choice: PriorChoice, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
+def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
     """Estimate the target's class prior.
 
     ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``: inverse of the confusion matrix; ``sld``:

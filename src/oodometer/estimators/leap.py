@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from abc import abstractmethod
+from typing import ClassVar, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
-from .base import Sums
-from .label_shift import check_choice, choose_prior, rows_to_keep
-from .target_prior import LabelCountEstimator, PriorFit
+from .base import Sums, Traits
+from .label_shift import PriorEstimator
 
 _SWEEPS = 1_000
 _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
@@ -64,15 +63,11 @@ def _ratio(target: Array, present: Array) -> Array:
     return np.divide(target, present, out=np.zeros(len(target)), where=present > _NO_SHARE)
 
 
-class ContingencyEstimator(LabelCountEstimator):
+class ContingencyEstimator(PriorEstimator):
     """What S-LEAP and LEAP share: the prior, and the checks; a subclass says what it makes of them."""
 
     assumes = "P(h | y) is unchanged: only the shares of the classes moved (label shift)"
     citation: ClassVar[str] = "volpi2025"
-
-    def __init__(self, *, prior: str = "mle", level: float = 0.95, seed: int = 0) -> None:
-        super().__init__(level=level, seed=seed)
-        self._choice = check_choice(prior)
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method and its prior need, or None."""
@@ -87,23 +82,20 @@ class ContingencyEstimator(LabelCountEstimator):
         if int(np.trace(self._rows)) != int(cells.hits.sum()):
             raise NotApplicable("`correct` is not `label` == prediction here, so that a contingency table says nothing")
 
-    def summarize(self, batch: Predictions) -> Sums:
-        """Rows in each cell; for the prior by SLD a sample of probabilities, too."""
-        state = super().summarize(batch)
-        if self._choice == "sld":
-            limit = rows_to_keep(self._label_counts.classes)
-            state["sample"] = RowSample.of(batch, ["probabilities", "predicted"], limit, self.seed)
-        return state
-
-    def _answer(self, state: Sums, fit: PriorFit, table: Array, extra: dict[str, Any], doubt: float) -> Estimate:
-        """The accuracy of a table, with the variance of the prior and the recalls, and ``doubt`` squared."""
-        rows, cells = state["rows"], self._label_counts
-        value = float(np.trace(table))
-        variance = fit.variance + doubt**2 + max(value * (1 - value), 0.0) / rows
-        details = {"prior": fit.prior, "prior_by": self._choice, "reference_prior": cells.prior, **fit.details, **extra}
+    def finish(self, state: Sums) -> Estimate:
+        """Estimate the prior, answer the accuracy of the table, with the variance of the prior and the recalls."""
+        cells = self._label_counts
+        fit, details = self._prior(state)
+        table, more, doubt = self._table(state, fit.prior)
+        details |= more
         if cells.classes <= 100:
             details["contingency"] = table
-        return self._from_variance(state, value, variance, min(rows, cells.total), details=details, warnings=fit.notes)
+        value, variance = float(np.trace(table)), fit.variance + doubt**2
+        return self._from_variance(state, value, variance, cells.total, details=details, warnings=fit.notes)
+
+    @abstractmethod
+    def _table(self, state: Sums, prior: Array) -> tuple[Array, dict[str, float], float]:
+        """The target's table (predicted, true class), more details, and a doubt to be squared."""
 
 
 @final
@@ -127,16 +119,10 @@ class SLEAP(ContingencyEstimator):
     """
 
     name = "s-leap"
-    family = "label shift"
-    order = 210
-    cost = "slow"
-    stable = "P(x | y)"
-    runs_as = ()
+    traits = Traits("label shift", 210, cost="slow", stable="P(x | y)", runs_as=())
 
-    def finish(self, state: Sums) -> Estimate:
-        """Estimate the prior, rescale the reference's table."""
-        fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
-        return self._answer(state, fit, scaled_table(self._rows, fit.prior), {}, 0.0)
+    def _table(self, state: Sums, prior: Array) -> tuple[Array, dict[str, float], float]:
+        return scaled_table(self._rows, prior), {}, 0.0
 
 
 @final
@@ -165,21 +151,13 @@ class LEAP(ContingencyEstimator):
     """
 
     name = "leap"
-    family = "label shift"
-    order = 200
-    cost = "slow"
-    stable = "P(x | y)"
-    in_panel = True
+    traits = Traits("label shift", 200, cost="slow", stable="P(x | y)", in_panel=True)
 
-    def finish(self, state: Sums) -> Estimate:
-        """Estimate the prior, fit the table to both margins."""
-        cells = self._label_counts
-        fit = choose_prior(self._choice, cells, state, seed=self.seed)
-        predicted = cells.by_prediction(state["counts"])
+    def _table(self, state: Sums, prior: Array) -> tuple[Array, dict[str, float], float]:
+        predicted = self._label_counts.by_prediction(state["counts"])
         if not predicted.any():
             raise NotApplicable("the target has no predicted class that the reference knows")
-        simple = scaled_table(self._rows, fit.prior)
-        smooth = scaled_table(self._rows, fit.prior, pseudo_rows=1.0)
-        table, miss = balance(smooth, predicted / predicted.sum(), fit.prior)
+        simple, smooth = scaled_table(self._rows, prior), scaled_table(self._rows, prior, pseudo_rows=1.0)
+        table, miss = balance(smooth, predicted / predicted.sum(), prior)
         doubt = float(np.trace(table) - np.trace(simple))
-        return self._answer(state, fit, table, {"margin_error": miss, "correction": doubt}, doubt)
+        return table, {"margin_error": miss, "correction": doubt}, doubt

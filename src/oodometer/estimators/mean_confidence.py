@@ -15,7 +15,7 @@ from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate, percent
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 
 _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
@@ -110,13 +110,9 @@ class HistogramImportance(Estimator):
     """
 
     name = "im"
-    family = "calibrated confidence"
-    in_middle = True
-    order = 90
-    reads = "confidence"
-    stable = "P(y | x)"
-    in_panel = True
-    voice = 2
+    traits = Traits(
+        "calibrated confidence", 90, reads="confidence", stable="P(y | x)", voice=2, in_panel=True, in_middle=True
+    )
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "accuracy at a given confidence is the same on the target (covariate shift in confidence)"
     citation = "chen2021"
@@ -147,14 +143,14 @@ class HistogramImportance(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Reference accuracy of the bins, weighted by the target."""
-        rows, weights = state["rows"], state["counts"] / state["rows"]
+        weights = state["counts"] / state["rows"]
         value = float(weights @ self._accuracy)
-        variance = float(np.square(weights) @ self._variance) + max(value * (1 - value), 0.0) / rows
+        variance = float(np.square(weights) @ self._variance)
         outside = float(weights[self._empty].sum())
         notes = (f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",)
-        more = {"score": self._score.name, "details": {"share_outside_reference": outside}}
+        more: dict[str, Any] = {"score": self._score.name, "details": {"share_outside_reference": outside}}
         warnings = notes if outside > 0.01 else ()
-        return self._from_variance(state, value, variance, min(rows, self._rows), warnings=warnings, **more)
+        return self._from_variance(state, value, variance, self._rows, warnings=warnings, **more)
 
 
 @final
@@ -175,12 +171,7 @@ class DifferenceOfConfidence(Estimator):
     """
 
     name = "doc"
-    family = "difference of confidence"
-    in_middle = True
-    order = 30
-    reads = "confidence"
-    in_panel = True
-    voice = 1
+    traits = Traits("difference of confidence", 30, reads="confidence", voice=1, in_panel=True, in_middle=True)
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "accuracy falls by as much as mean confidence"
     citation = "guillory2021"
@@ -196,11 +187,10 @@ class DifferenceOfConfidence(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
-        rows = state["rows"]
-        mean = state["total"] / rows
+        mean = state["total"] / state["rows"]
         own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
-        variance, trials, details = self._gap_variance + own / rows, min(rows, self._rows), {"reference_gap": self._gap}
-        return self._from_variance(state, mean + self._gap, variance, trials, score=self._score.name, details=details)
+        more: dict[str, Any] = {"score": self._score.name, "details": {"reference_gap": self._gap}}
+        return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
 
 
 @final
@@ -224,10 +214,7 @@ class AverageConfidence(Estimator):
     """
 
     name = "ac"
-    family = "calibrated confidence"
-    order = 20
-    reads = "confidence"
-    voice = 3
+    traits = Traits("calibrated confidence", 20, reads="confidence", voice=3)
     needs = ("probabilities|confidence|token_logprobs|members|views|votes",)
     assumes = "confidence is calibrated on the target"
     citation = "guo2017"
@@ -259,7 +246,5 @@ class AverageConfidence(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """Mean of the score."""
         assert self._score is not None
-        rows = state["rows"]
-        value = state["total"] / rows
-        variance = max(value * (1 - value), 0.0) / rows + self._reference_variance
-        return self._from_variance(state, value, variance, min(rows, self._rows), score=self._score.name)
+        value, variance = state["total"] / state["rows"], self._reference_variance
+        return self._from_variance(state, value, variance, self._rows, score=self._score.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
 from ..scores import NeighborDistance, Score, natural_confidence
-from .base import Estimator, Sums, root_sum_square
+from .base import Estimator, Sums, Traits, root_sum_square
 
 
 class ScoreThreshold(NamedTuple):
@@ -145,17 +144,18 @@ def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tupl
 class Thresholded(Estimator):
     """What every threshold estimator shares; subclasses say which score."""
 
-    family = "threshold"
     needs: ClassVar[tuple[str, ...]] = ()
     assumes = "on the target, too, as many samples lie above the threshold as are correct"
     citation = "garg2022"
+    score_name: str = ""  # the record's natural confidence where there is none
 
-    @abstractmethod
-    def _make_score(self, reference: Predictions) -> Score:
-        """The score that this estimator thresholds."""
+    def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        if self.score_name:
+            self._score: Score = create("score", self.score_name)
 
     def _fit(self, reference: Predictions) -> None:
-        self._score: Score = self._make_score(reference).fit(reference)
+        self._score = (self._score if self.score_name else natural_confidence(reference)).fit(reference)
         self._thresholds, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         self._rows = len(reference)
 
@@ -176,24 +176,9 @@ class Thresholded(Estimator):
         return self._estimate(state, *ends, score=self._score.name, details=details)
 
 
-class ThresholdOfScore(Thresholded):
-    """A threshold over one fixed score, with the score's own needs and citation."""
-
-    score_name: str
-
-    def _make_score(self, reference: Predictions) -> Score:
-        score: Score = create("score", self.score_name)
-        return score
-
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the score needs, or None."""
-        score: Score = getattr(self, "_score", None) or create("score", self.score_name)
-        return score.why_not(record)
-
-
 @final
 @register("estimator")
-class Threshold(ThresholdOfScore):
+class Threshold(Thresholded):
     """``threshold:<score>``: the same mechanism over any registered score (the "simple GEP").
 
     Parameters
@@ -211,18 +196,16 @@ class Threshold(ThresholdOfScore):
     """
 
     name = "threshold"
-    order = 60
-    runs_as = ("threshold:margin", "threshold:energy")
+    traits = Traits("threshold", 60, runs_as=("threshold:margin", "threshold:energy"))
     citation = "trivedi2023"
 
     def __init__(
         self, *, score: str = "max_probability", grid: int | None = None, level: float = 0.95, seed: int = 0
     ) -> None:
+        self.score_name, self.grid = score, grid
         super().__init__(level=level, seed=seed)
-        create("score", score)  # an unknown name fails here, not at the fit
         if grid is not None and grid < 1:
             raise UsageError(f"expected a grid of at least 1 step, got {grid}")
-        self.score_name, self.grid = score, grid
         self.name = f"threshold:{score}" + (f":{grid}" if grid else "")  # type: ignore[misc]  # its own, longer name
 
     @classmethod
@@ -261,14 +244,8 @@ class AverageThresholdedConfidence(Thresholded):
     """
 
     name = "atc"
-    in_middle = True
-    order = 40
-    reads = "confidence"
-    voice = 2
+    traits = Traits("threshold", 40, reads="confidence", voice=2, in_middle=True)
     needs = ("probabilities|confidence|token_logprobs",)
-
-    def _make_score(self, reference: Predictions) -> Score:
-        return natural_confidence(reference)
 
 
 @final
@@ -285,20 +262,14 @@ class AverageThresholdedEntropy(Thresholded):
     """
 
     name = "atc-entropy"
-    order = 50
-    reads = "confidence"
-    in_panel = True
-    voice = 1
+    traits = Traits("threshold", 50, reads="confidence", voice=1, in_panel=True)
     needs = ("probabilities|candidate_scores",)
-
-    def _make_score(self, reference: Predictions) -> Score:
-        score: Score = create("score", "negative_entropy")
-        return score
+    score_name = "negative_entropy"
 
 
 @final
 @register("estimator")
-class Agreement(ThresholdOfScore):
+class Agreement(Thresholded):
     """``agreement``: threshold over model agreement, mean_i [h_0 = h_i]; the same as ``threshold:model_agreement``.
 
     Needs `members`; `NotApplicable` without. The best score under shift, unless the models share a simplicity
@@ -311,12 +282,7 @@ class Agreement(ThresholdOfScore):
     """
 
     name = "agreement"
-    family = "agreement"
-    beyond_overlap = True
-    reads = "models"
-    order = 140
-    favour = 16.0
-    voice = 1
+    traits = Traits("agreement", 140, reads="models", voice=1, favour=16.0, beyond_overlap=True)
     citation = "trivedi2023"
     needs = ("members",)
     score_name = "model_agreement"
@@ -324,7 +290,7 @@ class Agreement(ThresholdOfScore):
 
 @final
 @register("estimator")
-class Smoothness(ThresholdOfScore):
+class Smoothness(Thresholded):
     """``smoothness``: threshold over view agreement (LMS); the same as ``threshold:view_agreement``.
 
     Needs `views`; `NotApplicable` without. Source: Ng et al. (2023); behind confidence in Trivedi et al. (2023).
@@ -336,8 +302,7 @@ class Smoothness(ThresholdOfScore):
     """
 
     name = "smoothness"
-    family = "smoothness"
-    order = 150
+    traits = Traits("smoothness", 150)
     citation = "ng2023"
     needs = ("views", "prediction|probabilities")
     score_name = "view_agreement"
@@ -348,8 +313,6 @@ _ENOUGH_ROWS = 20
 
 class _WithScore(Estimator):
     """A threshold estimator that names its score in its own name, ``<name>:<score>``."""
-
-    family = "threshold"
 
     def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)
@@ -383,9 +346,7 @@ class ClasswiseThreshold(_WithScore):
     """
 
     name = "threshold-classwise"
-    order = 70
-    reads = "confidence"
-    in_panel = True
+    traits = Traits("threshold", 70, reads="confidence", in_panel=True)
     needs = ("class", "prediction|probabilities|members")
     assumes = "within each predicted class as many target samples lie above the threshold as are correct"
     citation = "li2022"
@@ -453,17 +414,11 @@ class DistanceThreshold(_WithScore):
     """
 
     name = "threshold-distance"
+    traits = Traits("threshold", 80, cost="slow", beyond_overlap=True)
     _distance = NeighborDistance()
-    beyond_overlap = True
-    order = 80
-    cost = "slow"
     needs = ("class", "features", "prediction|probabilities|members")
     assumes = "features tell new regions apart, and within the known ones the threshold holds"
     citation = "roschewitz2023"
-
-    def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None."""
-        return super().why_not(record) or self._distance.why_not(record)
 
     def _fit(self, reference: Predictions) -> None:
         self._score, self._distance = self._score.fit(reference), NeighborDistance().fit(reference)

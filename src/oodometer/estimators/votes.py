@@ -13,7 +13,7 @@ from ..intervals import clopper_pearson, wilson
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
-from .base import Estimator, Sums
+from .base import Estimator, Sums, Traits
 
 _MOST_JOINT = 4  # judges whose votes are read jointly; of more, how many of them say Correct
 _ROWS_EACH = 10  # of the target for each of the reference: more narrow hardly anything, and are counted as so many
@@ -56,9 +56,7 @@ class CorrectedVotes(Estimator):
     """
 
     name = "votes-corrected"
-    family = "votes"
-    order = 161
-    cost = "slow"
+    traits = Traits("votes", 161, cost="slow")
     needs = ("votes",)
     assumes = "the judges err on the target as often as on the labelled reference, on right and on wrong outputs apart"
     citation = "rogan1978"
@@ -230,14 +228,11 @@ class VotingBounds(Estimator):
     """
 
     name = "votes"
-    family = "votes"
-    order = 160
-    cost = "slow"
+    traits = Traits("votes", 160, cost="slow", needs_labels=False)
     needs = ("votes",)
     assumes = "the judges generalise to the target and do not all fail alike"
     citation = "yao2024"
     kind = "empirical"
-    needs_labels = False
 
     def __init__(self, *, agree: int | None = None, level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)

@@ -99,7 +99,7 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
 
 def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
     """Median of the plain methods that read the confidence, or None: what no trial has weighed."""
-    chosen = set(those("estimator", lambda cls: cls.in_middle))
+    chosen = set(those("estimator", lambda cls: cls.traits.in_middle))
     said = [e.value for e in by_name.values() if e.method in chosen]
     return float(median(said)) if said else None
 
@@ -111,9 +111,9 @@ def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
     >>> [e.method for e in beyond_overlap({e.method: e for e in two})], beyond_overlap({"dis2": two[0]})
     (['dis2', 'agreement'], [])
     """
-    names = set(those("estimator", lambda cls: cls.beyond_overlap))
+    names = set(those("estimator", lambda cls: cls.traits.beyond_overlap))
     chosen = [e for e in by_name.values() if e.method in names]
-    return chosen if any(known("estimator", e.method).reads == "models" for e in chosen) else []
+    return chosen if any(known("estimator", e.method).traits.reads == "models" for e in chosen) else []
 
 
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
@@ -125,13 +125,13 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
     """
     # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
-    spoken: dict[str, tuple[int, str]] = {}
-    for name in by_name:
-        cls = known("estimator", name) if ":" not in name else None
-        if cls is not None and cls.voice:
-            spoken[cls.family] = min(spoken.get(cls.family, (cls.voice, name)), (cls.voice, name))
-    groups = sorted((by_name[name] for _, name in spoken.values()), key=lambda e: known("estimator", e.method).order)
-    alone = not any(known("estimator", e.method).reads == "models" for e in groups)
+    traits = {m: cls.traits for m in by_name if ":" not in m and (cls := known("estimator", m)) is not None}
+    spoken: dict[str, str] = {}
+    for name in sorted(traits, key=lambda m: (traits[m].voice, m)):
+        if traits[name].voice:
+            spoken.setdefault(traits[name].family, name)
+    groups = [by_name[name] for name in sorted(spoken.values(), key=lambda m: traits[m].order)]
+    alone = not any(traits[e.method].reads == "models" for e in groups)
     together = trimmed_mean({m: e.value for m, e in by_name.items()}) if alone else float("nan")
     chosen = groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
     if not chosen:

@@ -54,19 +54,18 @@ def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
     >>> found.method if found else None
     'leap'
     """
-    return _first_under(
-        "P(x | y)", estimates, lambda e: (not known("estimator", e.method).in_panel, known("estimator", e.method).order)
-    )
+    return _first_under("P(x | y)", estimates, lambda e, traits: (not traits.in_panel, traits.order))
 
 
 def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
     """The estimate to believe if only the inputs changed, or None: `cbpe` before others that ask for P(y | x) alone."""
-    return _first_under("P(y | x)", estimates, lambda e: (e.method != "cbpe", known("estimator", e.method).order))
+    return _first_under("P(y | x)", estimates, lambda e, traits: (e.method != "cbpe", traits.order))
 
 
-def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate], Any]) -> Estimate | None:
-    able = [e for e in estimates if ":" not in e.method and known("estimator", e.method).stable == stable]
-    return min(able, key=key, default=None)
+def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate, Any], Any]) -> Estimate | None:
+    known_ones = [(e, known("estimator", e.method).traits) for e in estimates if ":" not in e.method]
+    able = [(e, traits) for e, traits in known_ones if traits.stable == stable]
+    return min(able, key=lambda pair: key(*pair), default=(None,))[0]
 
 
 def _of(estimate: Estimate | None, refuted: str | None, why: str) -> Assumed:
@@ -83,7 +82,7 @@ def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | 
         if "source" in against:
             out.setdefault("none", finding.says)
         for assumption, stable in (("label", "P(x | y)"), ("covariate", "P(y | x)")):
-            if any(known("estimator", name).stable == stable for name in against if ":" not in name):
+            if any(known("estimator", name).traits.stable == stable for name in against if ":" not in name):
                 out.setdefault(assumption, finding.says)
     return out
 
@@ -161,7 +160,7 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
     unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
-    others = any(known("estimator", m.partition(":")[0]).reads == "models" for m in by_name)
+    others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
     # other models are not misled by class shares: where they were asked, the trials have heard them
     label = under_label_shift(by_name.values()) if kind == "label" and not others else None
     if label is not None:

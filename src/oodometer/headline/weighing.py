@@ -26,7 +26,7 @@ def averaged_methods() -> tuple[str, ...]:
     >>> averaged_methods()
     ('doc', 'atc-entropy', 'threshold-classwise', 'im', 'cbpe', 'leap', 'cott')
     """
-    return those("estimator", lambda cls: cls.in_panel)
+    return those("estimator", lambda cls: cls.traits.in_panel)
 
 
 def trimmed_mean(estimates: Mapping[str, float]) -> float:
@@ -135,7 +135,7 @@ class TrialWeighting:
         self.trials = tuple(trials)
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
-        self._favour = np.array([getattr(known("estimator", m), "favour", 1.0) for m in methods])
+        self._favour = np.array([c.traits.favour if (c := known("estimator", m)) else 1.0 for m in methods])
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
         values = [_with_label_shift({m: three[0] for m, three in t.estimates.items()}, t.signs) for t in trials]
         rows = np.array([t.rows for t in trials])

@@ -48,7 +48,7 @@ class MetricsAsked:
 
 def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
     """Names of the methods (of all, or of those named) that tell more than the accuracy."""
-    able = those("estimator", lambda cls: cls.gives_metrics)
+    able = those("estimator", lambda cls: cls.expect is not Estimator.expect)
     return tuple(name for name in able if methods is None or name in methods)
 
 
@@ -129,7 +129,7 @@ class MetricPlan:
 
     def lighter(self) -> MetricPlan:
         """The methods that are quick enough for each of many slices."""
-        return replace(self, methods={n: m for n, m in self.methods.items() if not m.heavy})
+        return replace(self, methods={n: m for n, m in self.methods.items() if not m.traits.heavy})
 
     def restricted_to(self, batch: Predictions) -> MetricPlan:
         """Without the methods that a target like this batch cannot feed."""

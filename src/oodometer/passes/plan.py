@@ -341,7 +341,7 @@ class EstimationPlan(Pass):
             states = {
                 name: _seen(name, method, piece, lighter=True)
                 for name, method in self.methods.items()
-                if not method.heavy
+                if not method.traits.heavy
             }
             states["truth"] = _truth(piece)
             if "labelled" in whole:
@@ -466,7 +466,7 @@ def default_methods() -> list[str]:
     """
     names("estimator")  # with the plugins
     found = [(name, known("estimator", name)) for name in those("estimator", lambda cls: True)]
-    return [one for name, cls in found for one in ((name,) if cls.runs_as is None else cls.runs_as)]
+    return [one for name, cls in found for one in ((name,) if cls.traits.runs_as is None else cls.traits.runs_as)]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
@@ -478,8 +478,8 @@ def quick_methods(methods: Sequence[str] | None) -> list[str]:
     ['doc']
     """
     out = []
-    for name in those("estimator", lambda cls: cls.cost == "quick"):
-        runs_as = known("estimator", name).runs_as
+    for name in those("estimator", lambda cls: cls.traits.cost == "quick"):
+        runs_as = known("estimator", name).traits.runs_as
         out += [name] if runs_as is None else list(runs_as[:1])
     return [name for name in out if methods is None or name in methods]
 

@@ -188,7 +188,7 @@ def _proxy(proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[
 def _estimates(
     estimator: Estimator, pools: Mapping[str, Predictions], references: Mapping[str, Predictions] | None
 ) -> tuple[Interval, ...]:
-    if references is None and estimator.needs_labels:
+    if references is None and estimator.traits.needs_labels:
         raise NotApplicable("needs labelled references, such as test rows of the training data")
     out = []
     for name, pool in pools.items():

@@ -151,8 +151,8 @@ def _answers(
     """What the methods and the diagnostician say of the whole target, the heavy methods side by side; and of metrics
     besides the accuracy what the methods say of these.
     """
-    light = {name: method for name, method in plan.methods.items() if not method.heavy}
-    alone = [{name: method} for name, method in plan.methods.items() if method.heavy]
+    light = {name: method for name, method in plan.methods.items() if not method.traits.heavy}
+    alone = [{name: method} for name, method in plan.methods.items() if method.traits.heavy]
     jobs: list[Callable[[], Any]] = [partial(_estimates, methods, whole) for methods in (*alone, light)]
     if plan.diagnostician is not None:
         jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
