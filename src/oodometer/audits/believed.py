@@ -142,46 +142,40 @@ def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy
     >>> [round(below_with_labels(prior, drawn, np.full(5000, 0.9), a), 2) for a in (0.6, 0.8, 0.99)]
     [0.0, 0.55, 1.0]
     """
-    rows, gaps = len(score), len(sampled.gaps)
-    inside = rows - gaps
-    hits, labels = likelihood_labels(sampled, score)
+    inside, counted = _counted(sampled, score)
+    if len(sampled.gaps):
+        accuracy = (accuracy * len(score) - float(score[sampled.gaps].sum())) / inside
+    return believed_below(prior, counted[0], counted[1], accuracy, counted[2])
+
+
+def _counted(sampled: SampledRows, score: Array) -> tuple[int, tuple[float, float, int | None]]:
+    """Rows that were not passed over; hits and labels, and these rows again where they are few beside the labels."""
+    inside = len(score) - len(sampled.gaps)
     small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
-    of_inside = (accuracy * rows - float(score[sampled.gaps].sum())) / inside if gaps else accuracy
-    return believed_below(prior, hits, labels, of_inside, inside if small else None)
+    return inside, (*likelihood_labels(sampled, score), inside if small else None)
 
 
 def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
     """Edges of cells of accuracy, and the posterior's distribution function there, both of shape (cell + 1,)."""
-    points, edges = _grid(hits, labels, rows)
-    mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
-    logs = _log_likelihood(points, hits, labels, rows)
-    weight = mass * np.exp(logs - logs.max())
-    return edges, np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
+    from scipy.special import gammaln, xlog1py, xlogy
 
-
-def _grid(hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
-    """Accuracies, and the edges of the cells around them from 0 to 1; finer where the labels point to."""
+    # cells from 0 to 1, finer where the labels point to
     low, high = clopper_pearson(hits, labels, 1 - _POINT)
     edges = np.union1d(np.linspace(0.0, 1.0, _CELLS + 1), np.linspace(low, high, _FINE + 1))
     if rows is None:
-        return (edges[1:] + edges[:-1]) / 2, edges
-    right = np.unique(np.rint(edges * rows))
-    points = right / rows
-    return points, np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
-
-
-def _log_likelihood(points: Array, hits: float, labels: float, rows: int | None) -> Array:
-    """Up to a constant; -inf where the labels rule an accuracy out."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    if rows is None:
-        return xlogy(hits, points) + xlog1py(labels - hits, -points)
-    right = np.rint(points * rows)
-    wrong, misses = rows - right, labels - hits
-    possible = (right >= hits) & (wrong >= misses)
-    a, b = np.maximum(right, hits), np.maximum(wrong, misses)
-    ways = gammaln(a + 1) - gammaln(a - hits + 1) + gammaln(b + 1) - gammaln(b - misses + 1)
-    return np.where(possible, ways, -np.inf)
+        points = (edges[1:] + edges[:-1]) / 2
+        logs = xlogy(hits, points) + xlog1py(labels - hits, -points)
+    else:
+        right = np.unique(np.rint(edges * rows))
+        points = right / rows
+        edges = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
+        wrong, misses = rows - right, labels - hits
+        a, b = np.maximum(right, hits), np.maximum(wrong, misses)
+        ways = gammaln(a + 1) - gammaln(a - hits + 1) + gammaln(b + 1) - gammaln(b - misses + 1)
+        logs = np.where((right >= hits) & (wrong >= misses), ways, -np.inf)
+    mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
+    weight = mass * np.exp(logs - logs.max())
+    return edges, np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
 
 
 def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
@@ -197,13 +191,7 @@ def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assu
     >>> found.interval.kind, round(found.effective_labels) > 25
     ('empirical', True)
     """
-    rows, gaps = len(score), len(sampled.gaps)
-    inside = rows - gaps
-    hits, labels = likelihood_labels(sampled, score)
-    small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
-    value, lower, upper = believed_interval(prior, hits, labels, level, inside if small else None)
-    if gaps:
-        value = (value * inside + float(score[sampled.gaps].sum())) / rows
-        lower, upper = lower * inside / rows, (upper * inside + gaps) / rows
-    worth = effective_labels(value, upper - lower, level, rows)
+    _, (hits, labels, rows) = _counted(sampled, score)
+    value, lower, upper = sampled.of_all(score, believed_interval(prior, hits, labels, level, rows))
+    worth = effective_labels(value, upper - lower, level, len(score))
     return Believed(Interval(value, lower, upper, level, "empirical"), assumes, worth)

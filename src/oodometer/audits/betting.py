@@ -218,6 +218,15 @@ class SampledRows:
         ones = np.ones(len(row))
         return cls(row[order], correct[order], ones, ones * np.nan, np.zeros(0, dtype=np.int64))
 
+    def of_all(self, score: Array, three: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Value and ends of the rows without the gaps, made those of all rows: a gap may hold any truth."""
+        rows, gaps, (value, low, high) = len(score), len(self.gaps), three
+        if not gaps:
+            return three
+        inside = rows - gaps
+        more = float(score[self.gaps].sum())
+        return (value * inside + more) / rows, low * inside / rows, (high * inside + gaps) / rows
+
     @property
     def weighted(self) -> bool:
         """Whether some rows were more likely to be drawn than others."""

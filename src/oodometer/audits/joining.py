@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,23 +20,8 @@ from ..store.cells import plain
 from ..store.columns import INDEX, likely_columns
 from ..store.write import same_cell
 
-__all__ = [
-    "KEY",
-    "Joined",
-    "Truth",
-    "by_position",
-    "check_length",
-    "check_new_classes",
-    "joined_truth",
-    "labelled",
-    "matched_rows",
-    "mostly_new",
-    "unneeded",
-    "wrong_where_unseen",
-]
-
-
 KEY = "id"
+_WORDS = re.compile(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])")
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model
 _BY = "join them by --key "
@@ -102,15 +87,9 @@ def looking_like_keys(source: Source) -> list[str]:
     >>> looking_like_keys(as_source({"loan_id": [1], "paid": [1], "label": [1], "orderNumber": [2], "ID": [3]}))
     ['loan_id', 'orderNumber', 'ID']
     """
-    names = [name for name in source.columns if source.holds(name) and (name == KEY or _is_like_a_key(name))]
+    last = {name: _WORDS.split(name.strip())[-1] for name in source.columns if name not in FIELDS or name == KEY}
+    names = [name for name, word in last.items() if source.holds(name) and (name == KEY or _ID.fullmatch(word))]
     return names if INDEX in names or not source.holds(INDEX) else [*names, INDEX]
-
-
-def _is_like_a_key(name: str) -> bool:
-    if name in FIELDS:
-        return False
-    last = re.split(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])", name.strip())[-1]
-    return _ID.fullmatch(last) is not None
 
 
 def check_places(labels: Source, target: Source) -> bool:
@@ -291,7 +270,14 @@ def matched_rows(
             raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}")
         return found
     if number is not None:
-        return None if rows is None else _row_numbers(number, rows, labels)
+        if rows is None:
+            return None
+        bad = ~(np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number)))
+        if bad.any():
+            at, remedy = int(np.argmax(bad)), "count the target's rows from 0"
+            expected = f"the number of a target row from 0 to {rows - 1}"
+            raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
+        return number.astype(np.int64)
     check_places(labels, target)
     if labels.holds(KEY):
         raise InputError(
@@ -380,6 +366,17 @@ class Joined(NamedTuple):
     warnings: tuple[str, ...]
 
 
+class Matched(NamedTuple):
+    """Labels as they stand in their file, numbers of its further columns, and the target row of each, -1 where there
+    is none, or None where their places alone tell; what is to be said of the joining.
+    """
+
+    record: Predictions
+    numbers: Mapping[str, Array]
+    row: Array | None
+    warnings: tuple[str, ...]
+
+
 class Truth(NamedTuple):
     """`label` and `correct` of every target row, and what is to be said of the joining."""
 
@@ -435,19 +432,13 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
     >>> joined_truth(labels, goal).record.label.tolist()
     [-1, -1, 1]
     """
-    record = labels.read(["label", "correct"])
-    number = numbers_of_column(record, "row", labels.path) if "row" in record.columns else None
-    by_key = key_of(key, labels, target) is not None
-    rows = None if number is None and not by_key else _count(target)
-    check_new_classes(record, labels.path)
-    noted = tuple(said_of_classes(record.noted, labels.name))
-    found = matched_rows(labels, target, rows, number, key)
-    if found is None or rows is None:
-        said = by_position(labels, target, key)
-        return Truth(record, noted if said is None else (said, *noted))
-    held = np.flatnonzero(found >= 0)
-    if len(np.unique(found[held])) < len(held):
-        at = int(held[_repeated(found[held])])
+    record, _, found, said = matched_labels(labels, target, key)
+    if found is None:
+        return Truth(record, said)
+    rows, held = _count(target), np.flatnonzero(found >= 0)
+    _, first = np.unique(found[held], return_index=True)
+    if len(first) < len(held):
+        at = int(held[np.setdiff1d(np.arange(len(held)), first)[0]])
         raise _fault("each target row once", f"{found[at]} twice", at, "row", labels, "drop one of them")
 
     def spread(values: Any) -> Any:
@@ -457,9 +448,26 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
         out[found[held]] = values[held]
         return out
 
-    label, correct, said = spread(record.label), spread(record.correct), unneeded(labels, found, key)
-    whole = replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={})
-    return Truth(whole, noted if said is None else (said, *noted))
+    label, correct = spread(record.label), spread(record.correct)
+    return Truth(replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), said)
+
+
+def matched_labels(
+    labels: Source, target: Source, key: str | None, *, columns: Sequence[str] = ("row",), rows: int | None = None
+) -> Matched:
+    """The labels of a source, with further ``columns`` of numbers where it has them, and the target row of each.
+
+    ``rows`` are those of the target; where they are not given and needed they are counted. Raises as `matched_rows`.
+    """
+    record = labels.read(["label", "correct"])
+    check_new_classes(record, labels.path)
+    numbers = {name: numbers_of_column(record, name, labels.path) for name in columns if name in record.columns}
+    if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
+        rows = _count(target)
+    row = matched_rows(labels, target, rows, numbers.get("row"), key)
+    said = by_position(labels, target, key) if row is None else unneeded(labels, row, key)
+    noted = said_of_classes(record.noted, labels.name)
+    return Matched(record, numbers, row, (*noted,) if said is None else (said, *noted))
 
 
 def check_new_classes(record: Predictions, file: str | None) -> None:
@@ -505,21 +513,6 @@ def _count(target: Source) -> int:
     if target.rows is not None:
         return target.rows
     return sum(map(len, target.batches(target.fields[:1])))
-
-
-def _row_numbers(number: Array, rows: int, labels: Source) -> Array:
-    bad = ~(np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number)))
-    if bad.any():
-        at = int(np.argmax(bad))
-        expected, remedy = (f"the number of a target row from 0 to {rows - 1}", "count the target's rows from 0")
-        raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
-    return number.astype(np.int64)
-
-
-def _repeated(values: Array) -> int:
-    """Position of the first value that has come before."""
-    _, first = np.unique(values, return_index=True)
-    return int(np.setdiff1d(np.arange(len(values)), first)[0])
 
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:

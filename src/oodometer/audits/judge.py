@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Kind
-from .betting import SampledRows, betting_interval, betting_p_value, sampled_game, sizes
+from .betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sizes
 
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
@@ -189,8 +189,8 @@ def _even(sampled: SampledRows, score: Array, slope: float, level: float) -> lis
     inside = rows - len(sampled.gaps)
 
     def alone(name: str, ends: tuple[float, float]) -> Estimate:
-        value, *ends_of_all = _with_gaps((hits / labels, *ends), sampled, score)
-        return _estimate(name, value, (ends_of_all[0], ends_of_all[1]), level, "exact", _RANDOM, "clopper1934", labels)
+        value, *ends_of_all = sampled.of_all(score, (hits / labels, *ends))
+        return _estimate(name, value, ends_of_all, level, "exact", _RANDOM, "clopper1934", labels)
 
     out = [alone("clopper-pearson", clopper_pearson(hits, labels, level))]
     if inside <= SMALL_TARGET * labels:
@@ -200,25 +200,10 @@ def _even(sampled: SampledRows, score: Array, slope: float, level: float) -> lis
     mean = float(score.mean())
     if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
         three = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
-        value, *found = _with_gaps(three, sampled, score)
+        value, *ends = sampled.of_all(score, three)
         assumes = f"{_RANDOM}, and there are enough of them for the normal law"
-        ends = (found[0], found[1])
         out.append(_estimate("ppi++", value, ends, level, "asymptotic", assumes, "angelopoulos2023", labels))
     return out
-
-
-def _with_gaps(three: tuple[float, float, float], sampled: SampledRows, score: Array) -> tuple[float, float, float]:
-    """Value and ends for all rows: those that were drawn and passed over may hold any truth."""
-    rows, gaps = len(score), len(sampled.gaps)
-    if not gaps:
-        return three
-    value, low, high = three
-    inside = rows - gaps
-    return (
-        (value * inside + float(score[sampled.gaps].sum())) / rows,
-        low * inside / rows,
-        (high * inside + gaps) / rows,
-    )
 
 
 def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level: float) -> Estimate:
@@ -235,7 +220,7 @@ def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level:
 
 
 def _estimate(
-    name: str, value: float, ends: tuple[float, float], level: float, kind: Kind, assumes: str, key: str, labels: int
+    name: str, value: float, ends: Sequence[float], level: float, kind: Kind, assumes: str, key: str, labels: int
 ) -> Estimate:
     low, high = max(ends[0], 0.0), min(ends[1], 1.0)
     inside = min(max(value, low), high)
@@ -290,6 +275,20 @@ def ppi_plus_plus(
     return inside, min(max(value - half, 0.0), inside), max(min(value + half, 1.0), inside)
 
 
+def imagined_audits(
+    pool: Array, chance: Array, slope: float, labels: int, share: float, draws: tuple[int, np.random.Generator]
+) -> tuple[Game, Array]:
+    """Games of so many imagined audits, and their hits: row i of the pool is drawn as a real audit draws it, and is
+    correct with this chance.
+    """
+    many, rng = draws
+    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(many, len(pool)))
+    row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
+    row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
+    correct = (rng.random(row.shape) < chance[row]).astype(np.float64)
+    return sampled_game(row, correct, np.full(labels, share), pool, slope), correct.sum(axis=-1)
+
+
 def predicted_widths(
     score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
 ) -> Mapping[str, float]:
@@ -305,13 +304,9 @@ def predicted_widths(
     rng = np.random.default_rng([seed, 0x1A6, labels])
     pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
     labels = min(labels, len(pool))
-    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(_IMAGINED_FIRST, len(pool)))
-    row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
-    row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
-    correct = (rng.random(row.shape) < pool[row]).astype(np.float64)
-    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
+    game, hits = imagined_audits(pool, pool, slope, labels, share, (_IMAGINED_FIRST, rng))
     low, high = betting_interval(game, level)
-    counts, times = np.unique(correct.sum(axis=-1), return_counts=True)
+    counts, times = np.unique(hits, return_counts=True)
     exact = [np.diff(exact_interval(int(k), labels, len(score), level))[0] for k in counts]
     return {"alone": float(np.dot(exact, times) / _IMAGINED_FIRST), "ppi-betting": float(np.mean(high - low))}
 

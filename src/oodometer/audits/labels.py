@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..classes import said_of_classes
 from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
 from .betting import SampledRows
-from .joining import by_position, check_new_classes, matched_rows, numbers_of_column, unneeded
+from .joining import matched_labels
 
 LEVEL = 0.001  # below which p-value labelled rows are said to be no random sample
 _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken together
@@ -129,29 +128,21 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
         remedy = "give the truth of each row that you labelled"
         expected = "a column `label` or `correct`"
         raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
-    record = source.read(["label", "correct"])
-    check_new_classes(record, source.path)
-    noted = said_of_classes(record.noted, source.name)
-    number = {name: numbers_of_column(record, name, source.path) for name in _EXTRA if name in record.columns}
-    row = matched_rows(source, target, rows, number.get("row"), key)
+    record, number, row, said = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
     if row is None:
         if len(record) != rows:
             remedy = "join them by a column with --key, or give null where unknown"
             expected = f"as many labels as target rows ({rows}), or a column `id` or `row`"
             raise InputError(expected, got=str(len(record)), remedy=remedy, file=source.path, column="label")
-        row, warning = np.arange(rows), by_position(source, target, key)
-    else:
-        warning = unneeded(source, row, key)
+        row = np.arange(rows)
+    elif (row < 0).any():
         held = np.flatnonzero(row >= 0)
-        if len(held) < len(row):
-            record, row = record.take(held), row[held]
-            number = {name: values[held] for name, values in number.items()}
+        record, row, number = record.take(held), row[held], {name: values[held] for name, values in number.items()}
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
-    said = tuple(noted) if warning is None else (warning, *noted)
     return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, said)
 
 

@@ -13,7 +13,7 @@ from ..results import Estimate, percent, plain
 from ..results.estimation import Headline
 from ..results.fall import Fall
 from ..results.shown import Shown
-from ..results.values import counted
+from ..results.values import Record, counted
 from ..results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
 from .believed import Believed
 from .judge import effective_labels, exact_p_value
@@ -21,7 +21,7 @@ from .suggestion import ExpectedWidths, Suggestion
 
 
 @dataclass(frozen=True)
-class Noticeable:
+class Noticeable(Record):
     """At an accuracy of ``below`` or less, or of ``above`` or more, the test refutes the claim with chance ``power``.
 
     None where not even an accuracy of 0 (or 1) would be noticed so often.
@@ -30,10 +30,6 @@ class Noticeable:
     below: float | None
     above: float | None
     power: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
@@ -86,7 +82,7 @@ _TENTHS = 10
 
 
 @dataclass(frozen=True)
-class Stratum:
+class Stratum(Record):
     """One tenth of the target, 0 the least certain: its rows, f over them, and its labels.
 
     rows : target rows; lowest, expected, highest : least, mean and largest f; labels, correct : labelled rows and those
@@ -101,10 +97,6 @@ class Stratum:
     labels: int
     correct: int
     suggested: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def strata(
@@ -276,15 +268,21 @@ def audit_view(told: Mapping[str, Any]) -> View:
             warnings=warnings,
             seed=told.get("seed"),
         )
+    verdict = ""
+    if told.get("p_value") is not None:
+        words = "REFUTED: the labels contradict" if told.get("refuted") else "Not refuted: the labels do not contradict"
+        verdict = f"{words} the label-free interval (p = {told['p_value']:.2g})"
+    assumed = f"Assumes: {told['assumes']}" if told.get("assumes") else ""
+    sentences = [*_labels(told, rows), verdict, claim, *_believed(told), assumed]
     cells = [[one["method"], *cells_of(one), one["kind"], one["assumes"]] for one in told.get("intervals") or ()]
-    believed, assumes = told.get("believed") or {}, f"Assumes: {told['assumes']}" if told.get("assumes") else ""
+    believed = told.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
     return View(
         "Audited accuracy",
         percent(chosen.value),
         chosen,
         str(told.get("method") or ""),
-        sentences=tuple(filter(None, (*_labels(told, rows), _verdict(told), claim, *_believed(told), assumes))),
+        sentences=tuple(filter(None, sentences)),
         details=(*method, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
         grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
         notes=notes,
@@ -305,14 +303,6 @@ def _labels(told: Mapping[str, Any], rows: int) -> list[str]:
     else:
         text = f"Of {counted(labels, 'randomly drawn row')} of {rows:,} the model got {correct:,} right"
     return [text, "" if as_many is None else f"As informative as {counted(round(as_many), 'random label')}"]
-
-
-def _verdict(told: Mapping[str, Any]) -> str:
-    """Whether the labels refute the label-free interval."""
-    if told.get("p_value") is None:
-        return ""
-    words = "REFUTED: the labels contradict" if told.get("refuted") else "Not refuted: the labels do not contradict"
-    return f"{words} the label-free interval (p = {told['p_value']:.2g})"
 
 
 def _believed(told: Mapping[str, Any]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from .betting import betting_interval, sampled_game, sizes
-from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, predicted_widths
+from ..results.values import Record
+from .betting import betting_interval, sizes
+from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, imagined_audits, predicted_widths
 
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 _STRATA = 10
@@ -112,7 +112,7 @@ _LARGEST_POOL = 50_000
 
 
 @dataclass(frozen=True)
-class ExpectedWidth:
+class ExpectedWidth(Record):
     """Widths to expect of ``labels`` labels, as fractions.
 
     alone : drawn at random and read alone, at the planned accuracy; narrowest, widest : the same at the accuracies of
@@ -127,21 +127,13 @@ class ExpectedWidth:
     random: float
     suggested: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True)
-class ExpectedWidths:
+class ExpectedWidths(Record):
     """Widths to expect at rising numbers of labels if the accuracy is ``accuracy``."""
 
     accuracy: float
     widths: tuple[ExpectedWidth, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"accuracy": self.accuracy, "widths": [w.to_dict() for w in self.widths]}
 
 
 def moved(score: Array, mean: float) -> Array:
@@ -205,28 +197,21 @@ def expected_widths(
     chance = moved(pool, accuracy)
     ends = sorted((lower, upper), key=lambda end: abs(end - 0.5))
     near = 0.5 if lower <= 0.5 <= upper else ends[0]
+
+    def played(count: int, share: float) -> float:
+        """Mean width of betting with predictions over imagined audits, within what the labels make certain."""
+        game, hits = imagined_audits(pool, chance, slope, count, share, (_IMAGINED, rng))
+        low, high = betting_interval(game, level, hits / len(pool), (hits + len(pool) - count) / len(pool))
+        return float(np.mean(high - low))
+
     out = []
     for count in sorted({n for n in labels if 0 < n < rows}):
         alone = labels_alone_width(accuracy, count, rows, level)
         random = alone
         if confidence_pays(score, slope, count, level, seed):
-            random = _played(pool, chance, slope, count, level, 1.0, rng)
+            random = played(count, 1.0)
         share = choose_share(score, slope, count, level) if slope > 0 else 1.0
-        suggested = random if share == 1 else _played(pool, chance, slope, count, level, share, rng)
+        suggested = random if share == 1 else played(count, share)
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
         out.append(ExpectedWidth(count, alone, far, middle, random, suggested))
     return ExpectedWidths(accuracy, tuple(out))
-
-
-def _played(
-    pool: Array, chance: Array, slope: float, labels: int, level: float, share: float, rng: np.random.Generator
-) -> float:
-    """Mean width of betting with predictions over imagined audits, within what the labels make certain."""
-    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(_IMAGINED, len(pool)))
-    row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
-    row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
-    correct = (rng.random(row.shape) < chance[row]).astype(np.float64)
-    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
-    hits = correct.sum(axis=-1)
-    low, high = betting_interval(game, level, hits / len(pool), (hits + len(pool) - labels) / len(pool))
-    return float(np.mean(high - low))

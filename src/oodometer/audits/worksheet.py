@@ -137,9 +137,13 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     ``title`` names the data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page
     as text, never as markup. The answers are remembered in the browser under a hash of the content.
     """
-    names = [n for n in sheet.columns if n != sheet.key and not _of_model(sheet.picked.field_of(n))]
+    # what a model said is hidden, or shown as one line
+    shown = ("features", *(name for name, one in FIELDS.items() if one.cell not in ("class", "number", "truth")), None)
+    names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) in shown]
     values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
-    names = [name for name in names if not _is_embedding(sheet, name)]
+    feed = sheet.picked.layout.feeds.get("features")
+    if feed is not None and not feed.wide:  # features in lists, which nobody reads
+        names = [name for name in names if name not in feed.columns]
     texts = [i for i, name in enumerate(names) if _is_large(sheet.picked.field_of(name), values[name])]
     others = [i for i in range(len(names)) if i not in texts]
     folded = others if texts else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
@@ -162,9 +166,7 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
         "classes": ["true", "false"] if judging else [str(one) for one in sheet.classes or ()],
         "words": ["right", "wrong"] if judging else None,
         "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
-        "columns": [
-            (name.removeprefix("feature_") if sheet.picked.field_of(name) == "features" else name) for name in names
-        ],
+        "columns": [n.removeprefix("feature_") if sheet.picked.field_of(n) == "features" else n for n in names],
         "texts": texts,
         "open": [i for i in others if i not in folded],
         "folded": folded,
@@ -198,17 +200,6 @@ def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str
     if ending == ".csv":
         return write_result(out, lambda file: write_sheet(file, table))
     return write_table(table, out)
-
-
-def _of_model(field: str | None) -> bool:
-    """Whether a field holds what a model said, which is hidden, or shown as one line."""
-    return field is not None and field != "features" and FIELDS[field].cell in ("class", "number", "truth")
-
-
-def _is_embedding(sheet: Worksheet, name: str) -> bool:
-    """Whether a column holds features in lists, which nobody reads."""
-    feed = sheet.picked.layout.feeds.get("features")
-    return feed is not None and not feed.wide and name in feed.columns
 
 
 def _is_large(field: str | None, cells: Sequence[Any]) -> bool:

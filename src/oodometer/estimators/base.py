@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..inference.method import Method, Sums
+from ..inference.method import Method
+from ..inference.method import Sums as Sums
 from ..intervals import check_level, wilson_from_variance
 from ..predictions import Predictions
 from ..results import Estimate, Kind
@@ -19,9 +20,6 @@ from ..scores.base import lacking
 
 if TYPE_CHECKING:
     from .expected_classes import Expectation
-
-__all__ = ["NOT_ARGMAX", "Estimator", "Sums", "Traits"]
-
 
 NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highest probability"
 

@@ -11,7 +11,8 @@ from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, clopper_pearson, wilson
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Estimate, Interval, plain
+from ..results import Estimate, Interval
+from ..results.values import Record
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums, Traits, root_sum_square
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
@@ -19,7 +20,7 @@ from .threshold import ScoreThreshold, credit, find_threshold
 
 
 @dataclass(frozen=True)
-class OracleBounds:
+class OracleBounds(Record):
     """Bounds of the oracle: lower, upper, mean of both, ``error`` = |accuracy - mean|, two thresholds on confidence.
 
     ``lower_threshold``: answers at or below it are taken for wrong. ``upper_threshold``: answers at or above it are
@@ -32,10 +33,6 @@ class OracleBounds:
     error: Interval
     lower_threshold: float
     upper_threshold: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def max_prob_oracle(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +19,14 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, clopper_pearson
 from ..predictions import Predictions
-from ..results import Kind, plain
+from ..results import Kind
+from ..results.values import Record
 from .aline import agreement_counts
 from .base import Sums
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Record):
     """An interval that is proved: ``lower <= accuracy <= upper``.
 
     Parameters
@@ -48,13 +48,9 @@ class Bound:
     proof: str
     kind: Kind = "exact"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class PairBound:
+class PairBound(Record):
     """Two models i and j: err_i + err_j >= ``errors_at_least`` and |err_i - err_j| <= ``gap_at_most``.
 
     ``disagreement`` is that of the counted rows, for which both hold with it in place; ``errors_at_least`` and
@@ -69,13 +65,9 @@ class PairBound:
     level: float
     kind: Kind = "exact"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class MemberBounds:
+class MemberBounds(Record):
     """All that the counts prove: the mean accuracy, the judged model's (given another's), and every pair.
 
     Model 0 is the judged one, model i the i-th of its members.
@@ -84,15 +76,6 @@ class MemberBounds:
     mean_accuracy: Bound
     judged: Bound | None
     pairs: tuple[PairBound, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        judged = None if self.judged is None else self.judged.to_dict()
-        return {
-            "mean_accuracy": self.mean_accuracy.to_dict(),
-            "judged": judged,
-            "pairs": [p.to_dict() for p in self.pairs],
-        }
 
 
 def plurality_votes(codes: Array) -> Array:

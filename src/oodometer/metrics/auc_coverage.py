@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, final
 
 import numpy as np
@@ -75,16 +76,28 @@ def area_variance(groups: Groups) -> float:
     return variance
 
 
-def area_rounding(groups: Groups) -> dict[str, float]:
-    """What the area may have lost to a histogram of very many rows, as an extra; nothing where every row was kept."""
-    if groups.widths is None:
-        return {}
-    return {"rounding": float((groups.disorder * groups.harmonic).sum()) / groups.rows}
+class AreaMetric(RankMetric[Measure]):
+    """An area with a linearised interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
+
+    @abstractmethod
+    def _area(self, groups: Groups) -> tuple[float, float]:
+        """The area and its variance."""
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        groups = state.groups
+        value, variance = self._area(groups)
+        ends = from_influence(value, variance, groups.rows, groups.rarer, level)
+        return measure(value, ends, level, "asymptotic", **self._rounding(groups))
+
+    def _rounding(self, groups: Groups) -> dict[str, float]:
+        if groups.widths is None:  # every row was kept
+            return {}
+        return {"rounding": float((groups.disorder * groups.harmonic).sum()) / groups.rows}
 
 
 @final
 @register("metric")
-class AccuracyCoverageArea(RankMetric[Measure]):
+class AccuracyCoverageArea(AreaMetric):
     """Area under the accuracy-coverage curve, 1 - AURC; larger is better. The interval is linearised (asymptotic).
 
     >>> from oodometer import Predictions
@@ -97,13 +110,8 @@ class AccuracyCoverageArea(RankMetric[Measure]):
     bigger_is_better = True
     citation = "kamath2020"
 
-    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
-        groups = state.groups
-        value = auc_of(groups)
-        variance = area_variance(groups)
-        ends = from_influence(value, variance, groups.rows, groups.rarer, level)
-        return measure(value, ends, level, "asymptotic", **area_rounding(groups))
+    def _area(self, groups: Groups) -> tuple[float, float]:
+        return auc_of(groups), area_variance(groups)
 
 
 def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
@@ -120,7 +128,7 @@ def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
 
 @final
 @register("metric")
-class RiskCoverageArea(RankMetric[Measure]):
+class RiskCoverageArea(AreaMetric):
     """Area under the risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
 
     >>> from oodometer import Predictions
@@ -133,13 +141,8 @@ class RiskCoverageArea(RankMetric[Measure]):
     bigger_is_better = False
     citation = "geifman2019"
 
-    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
-        groups = state.groups
-        area = auc_of(groups)
-        variance = area_variance(groups)
-        ends = from_influence(1 - area, variance, groups.rows, groups.rarer, level)
-        return measure(1 - area, ends, level, "asymptotic", **area_rounding(groups))
+    def _area(self, groups: Groups) -> tuple[float, float]:
+        return 1 - auc_of(groups), area_variance(groups)
 
 
 def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
@@ -155,27 +158,19 @@ def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     return _excess(Ranks.of(*checked_pair(confidence, correct)).groups)
 
 
-def perfect_area(rows: int, hits: int) -> float:
-    """AURC when all hits come before all errors: mean over k of max(0, k - hits) / k.
-
-    >>> round(perfect_area(3, 2), 4)
-    0.1111
-    """
+def _excess(groups: Groups) -> float:
     from scipy.special import digamma
 
-    if not hits:
-        return 1.0
-    harmonic = float(digamma(rows + 1) - digamma(hits + 1))
-    return (rows - hits - hits * harmonic) / rows
-
-
-def _excess(groups: Groups) -> float:
-    return max(0.0, 1 - auc_of(groups) - perfect_area(groups.rows, groups.hits))
+    rows, hits, perfect = groups.rows, groups.hits, 1.0
+    if hits:  # AURC when all hits come before all errors: mean over k of max(0, k - hits) / k
+        harmonic = float(digamma(rows + 1) - digamma(hits + 1))
+        perfect = (rows - hits - hits * harmonic) / rows
+    return max(0.0, 1 - auc_of(groups) - perfect)
 
 
 @final
 @register("metric")
-class ExcessRiskCoverageArea(RankMetric[Measure]):
+class ExcessRiskCoverageArea(AreaMetric):
     """AURC in excess of the perfect order's; smaller is better. The interval is linearised (asymptotic).
 
     >>> from oodometer import Predictions
@@ -188,19 +183,14 @@ class ExcessRiskCoverageArea(RankMetric[Measure]):
     bigger_is_better = False
     citation = "geifman2019"
 
-    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Excess area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
-        groups = state.groups
-        value = _excess(groups)
+    def _area(self, groups: Groups) -> tuple[float, float]:
         coarse = groups.coarse
         influences = -influence(coarse, auc_of(groups))
         share = groups.hits / groups.rows
         if 0 < share < 1:  # the perfect order's area moves with the error rate e by -ln(1 - e)
             wrong = np.array([[1.0], [0.0]])
             influences = influences + math.log(share) * (wrong - (1 - share))
-        variance = influence_variance(coarse, influences)
-        ends = from_influence(value, variance, groups.rows, groups.rarer, level)
-        return measure(value, ends, level, "asymptotic", **area_rounding(groups))
+        return _excess(groups), influence_variance(coarse, influences)
 
 
 def area_under_generalized_risk_coverage(confidence: Any, correct: Any) -> float:
@@ -222,7 +212,7 @@ def _generalized_area(groups: Groups) -> float:
 
 @final
 @register("metric")
-class GeneralizedRiskCoverageArea(RankMetric[Measure]):
+class GeneralizedRiskCoverageArea(AreaMetric):
     """Area under the generalised risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
 
     >>> from oodometer import Predictions
@@ -235,9 +225,7 @@ class GeneralizedRiskCoverageArea(RankMetric[Measure]):
     bigger_is_better = False
     citation = "traub2024"
 
-    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Area and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""
-        groups = state.groups
+    def _area(self, groups: Groups) -> tuple[float, float]:
         n, coarse = groups.rows, groups.coarse
         value, size = _generalized_area(groups), coarse.sizes
         wrong = size - coarse.correct
@@ -245,9 +233,9 @@ class GeneralizedRiskCoverageArea(RankMetric[Measure]):
         as_error = (n - coarse.before - (size - 1) / 2) / n
         as_place = (coarse.before - coarse.hits_before + wrong * (size + 1) / (2 * size)) / n
         base = as_place - 2 * value
-        variance = influence_variance(coarse, np.stack([base + as_error, base]))
-        ends = from_influence(value, variance, n, groups.rarer, level)
-        extras: dict[str, Any] = {}
-        if groups.widths is not None:
-            extras["rounding"] = float((groups.disorder * groups.sizes).sum()) / n**2
-        return measure(value, ends, level, "asymptotic", **extras)
+        return value, influence_variance(coarse, np.stack([base + as_error, base]))
+
+    def _rounding(self, groups: Groups) -> dict[str, float]:
+        if groups.widths is None:
+            return {}
+        return {"rounding": float((groups.disorder * groups.sizes).sum()) / groups.rows**2}

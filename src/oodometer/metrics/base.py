@@ -70,6 +70,7 @@ class Metric(Method[S, R]):
     gives : "number", "curve" or "table": what `finish` returns.
     bounds : lowest and highest possible value of a number.
     quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
+    state : name of the kind of state where several metrics share one.
 
     `summarize` reads only rows whose truth is known (see `Predictions.known`). Metrics with the same `state_key` share
     one state.
@@ -80,11 +81,12 @@ class Metric(Method[S, R]):
     gives: ClassVar[Literal["number", "curve", "table"]] = "number"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quiet: ClassVar[bool] = False
+    state: ClassVar[str] = ""
 
     @property
     def state_key(self) -> str:
         """Name of the kind of state; whoever runs several metrics makes each kind once."""
-        return self.name
+        return self.state or self.name
 
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
         """The number with its interval at ``level`` (or the curve, or the table) from a state.

@@ -192,28 +192,27 @@ class BrierState:
         return cls(rows, total, float((scores * scores).sum()), first, second, third, squares, joint, False)
 
     @classmethod
-    def of_confidence(cls, confidence: Array, verdict: Array, bins: int = BINS) -> BrierState:
+    def of_confidence(cls, confidence: Array, verdict: Array) -> BrierState:
         """State of the binary score (confidence - correct)^2."""
         exact = confidence.astype(np.float64, copy=False)
-        at, hit = bin_number(confidence, bins), verdict > 0
-        scores = (exact - verdict) ** 2
-        counts = np.bincount(at, minlength=bins)[None]
-        forecasts = np.bincount(at, weights=exact, minlength=bins)[None]
-        outcomes = np.bincount(at[hit], minlength=bins)[None]
-        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), float(exact[hit].sum())
-        by_bin = (counts, forecasts, outcomes)
-        return cls(len(exact), total, squares, *by_bin, float((exact * exact).sum()), joint, True)
+        return cls._of_one((exact - verdict) ** 2, confidence, confidence[verdict > 0], True)
 
     @classmethod
-    def of_candidates(cls, probabilities: Ragged, label: Array, bins: int = BINS) -> BrierState:
+    def of_candidates(cls, probabilities: Ragged, label: Array) -> BrierState:
         """State of the score over the candidates of each row; all of them are one event."""
         own, p = own_probability(probabilities, label), probabilities.values
         scores = np.maximum(np.add.reduceat(p * p, probabilities.offsets[:-1]) - own * own, 0) + (1 - own) ** 2
-        at = bin_number(p, bins)
-        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), float(own.sum())
-        counts, outcomes = (np.bincount(place, minlength=bins)[None] for place in (at, bin_number(own, bins)))
-        forecasts = np.bincount(at, weights=p, minlength=bins)[None]
-        return cls(len(label), total, squares, counts, forecasts, outcomes, float((p * p).sum()), joint, False)
+        return cls._of_one(scores, p, own, False)
+
+    @classmethod
+    def _of_one(cls, scores: Array, p: Array, own: Array, binary: bool) -> BrierState:
+        """State of one event: forecasts of it, and those where it came."""
+        exact, at = p.astype(np.float64, copy=False), bin_number(p, BINS)
+        counts, outcomes = (np.bincount(place, minlength=BINS)[None] for place in (at, bin_number(own, BINS)))
+        forecasts = np.bincount(at, weights=exact, minlength=BINS)[None]
+        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), own.sum(dtype=np.float64)
+        by_bin = (counts, forecasts, outcomes, float((exact * exact).sum()), float(joint))
+        return cls(len(scores), total, squares, *by_bin, binary)
 
     @property
     def form(self) -> str:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..registry import register
-from ..results import Curve
-from .base import Measure, checked_pair
-from .spread import clopper_pearson_many, generator, poisson_counts
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from ..errors import UsageError
 from ..kernels import quantiles
 from ..predictions import Predictions
-from .base import CONFIDENCE, Metric, R, confidence_and_verdict, measure
+from ..registry import register
+from ..results import Curve
+from .base import CONFIDENCE, Measure, Metric, R, checked_pair, confidence_and_verdict, measure
 from .ranks import Groups, RankMetric, Ranks
-from .spread import from_bootstrap
+from .spread import clopper_pearson_many, from_bootstrap, generator, poisson_counts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -161,15 +153,19 @@ class CalibrationBins:
         return np.where(self.counts > 0, means - np.array([0.0, 1.0]), 0.0)
 
 
+def _checked_bins(bins: int) -> int:
+    if bins < 1:
+        raise UsageError(f"expected at least one bin, got {bins}; 15 is usual")
+    return bins
+
+
 class BinnedMetric(Metric[CalibrationBins, R]):
     """A metric over `CalibrationBins`; ``bins`` is the number of bins that is reported."""
 
     needs = CONFIDENCE
 
     def __init__(self, bins: int = BINS) -> None:
-        if bins < 1:
-            raise UsageError(f"expected at least one bin, got {bins}; 15 is usual")
-        self.bins = bins
+        self.bins = _checked_bins(bins)
 
     @property
     def fine_bins(self) -> int:
@@ -353,9 +349,7 @@ class EqualMassCalibrationError(RankMetric[Measure]):
     selective = False
 
     def __init__(self, bins: int = BINS) -> None:
-        if bins < 1:
-            raise UsageError(f"expected at least one bin, got {bins}; 15 is usual")
-        self.bins = bins
+        self.bins = _checked_bins(bins)
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         """Error and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""

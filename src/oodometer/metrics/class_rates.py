@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -105,18 +106,19 @@ class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
     bigger_is_better = True
     citation = "sokolova2009"
     macro: ClassVar[str]
+    among: ClassVar[str]  # the counts that hits are a share of
 
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """The rate of the class at a position, with its exact interval."""
-        raise NotImplementedError
+        hits, trials = int(state.hits[at]), int(getattr(state, self.among)[at])
+        return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         if len(state.classes) != 2:
-            mean = create("metric", self.macro).finish(state, level, seed)
-            return measure(mean.value, (mean.lower, mean.upper), level, mean.kind, average="macro")
+            mean: Measure = create("metric", self.macro).finish(state, level, seed)
+            return replace(mean, extras={"average": "macro"})
         at = self.position(state.classes)
-        made = self.binary(state, at, level)
-        return measure(made.value, (made.lower, made.upper), level, made.kind, positive=state.classes[at])
+        return replace(self.binary(state, at, level), extras={"positive": state.classes[at]})
 
 
 @final
@@ -230,11 +232,7 @@ class Precision(PositiveClassMetric):
     name = "precision"
     quiet = True
     macro = "macro_precision"
-
-    def binary(self, state: Confusion, at: int, level: float) -> Measure:
-        """Hits among the predicted."""
-        hits, trials = int(state.hits[at]), int(state.predicted[at])
-        return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
+    among = "predicted"
 
 
 @final
@@ -253,11 +251,7 @@ class Recall(PositiveClassMetric):
     name = "recall"
     quiet = True
     macro = "macro_recall"
-
-    def binary(self, state: Confusion, at: int, level: float) -> Measure:
-        """Hits among those of the class."""
-        hits, trials = int(state.hits[at]), int(state.support[at])
-        return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
+    among = "support"
 
 
 @final

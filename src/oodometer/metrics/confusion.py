@@ -125,11 +125,7 @@ class ConfusionMetric(Metric[Confusion, R]):
     """A metric over `Confusion`; all of them share one state."""
 
     needs = CLASSES
-
-    @property
-    def state_key(self) -> str:
-        """One state for all."""
-        return "confusion"
+    state = "confusion"
 
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""

@@ -227,11 +227,7 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
     """A metric over `OneVsRest`; all of them share one state, put in order once."""
 
     needs = CLASSES
-
-    @property
-    def state_key(self) -> str:
-        """One state for all."""
-        return "one_vs_rest"
+    state = "one_vs_rest"
 
     def summarize(self, batch: Predictions) -> OneVsRest:
         """Scores and labels of one batch."""

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from ..arrays import Array
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
-
-from dataclasses import dataclass
-from typing import Any, final
-
 from ..errors import UsageError
 from ..intervals import clopper_pearson
 from ..registry import register
@@ -23,6 +17,9 @@ from ..results.values import percent
 from .base import checked_pair
 from .ranks import Groups, RankMetric, Ranks
 from .spread import generator
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
 
 STARTS = 5
 _FEWEST, _MOST = 5, 100  # rows whose confidences become thresholds

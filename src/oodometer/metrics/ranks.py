@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array
-
-if TYPE_CHECKING:
-    pass
-
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import find
 from ..scores import Score
 from .base import CONFIDENCE, VERDICT, Metric, R, clean_confidence, confidence_and_verdict
-
-__all__ = ["LIMIT", "Groups", "RankMetric", "Ranks", "ordered_by", "ordering_named"]
-
 
 MOST_GROUPS = 2048  # groups from which an interval is read; more are joined, which hardly moves a width
 _LONG = 1 << 22  # ranks whose reciprocals are summed one by one
@@ -407,9 +398,7 @@ class RankMetric(Metric[Ranks, R]):
 
     needs = CONFIDENCE
     score: str | None = None
-    selective: ClassVar[bool] = (
-        True  # about risk and coverage, where any ordering will do; calibration needs confidence
-    )
+    selective: ClassVar[bool] = True  # about risk and coverage, where any ordering will do, unlike calibration
 
     @property
     def state_key(self) -> str:

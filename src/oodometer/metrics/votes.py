@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from ..arrays import Array
 from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson, normal_quantile, wilson_from_variance
 from ..predictions import Predictions
+from ..registry import register
 from ..results import Interval
+from .base import VERDICT, Metric
 from .spread import clopper_pearson_many, generator
 
 if TYPE_CHECKING:
     from jaxtyping import Int
-
-
-from typing import final
-
-from ..registry import register
-from .base import VERDICT, Metric
 
 RULES = ("any-incorrect", "any-correct", "majority", "single")
 
