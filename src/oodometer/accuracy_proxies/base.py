@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from ..errors import NotApplicable
+from ..inference.method import Method
 from ..predictions import Predictions
 from ..scores.base import lacking
 
 State = dict[str, Any]
 
 
-class Ranker(ABC):
+class Ranker(Method[State, float]):
     """One number for a whole record, larger = more likely accurate: good for an order, not for an accuracy.
 
     A subclass is final: it sets ``name``, ``needs`` (fields of the record; ``"a|b"`` means either), ``citation`` and
@@ -24,9 +24,7 @@ class Ranker(ABC):
     record are never looked at.
     """
 
-    name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
-    citation: ClassVar[str]
     across_models: ClassVar[bool] = True
 
     def why_not(self, record: Predictions) -> str | None:
@@ -40,7 +38,7 @@ class Ranker(ABC):
             fitted._fit(reference)
         return fitted
 
-    def _fit(self, reference: Predictions) -> None:  # noqa: B027 - most rankers learn nothing
+    def _fit(self, reference: Predictions) -> None:
         """Learn from the reference; called on a fresh copy."""
 
     def merge(self, a: State, b: State) -> State:
@@ -58,10 +56,7 @@ class Ranker(ABC):
         why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
-        state: State | None = None
-        for batch in record.batches(batch_rows):
-            part = self.summarize(batch)
-            state = part if state is None else self.merge(state, part)
+        state = self.folded(record.batches(batch_rows))
         assert state is not None
         return state
 
@@ -70,11 +65,3 @@ class Ranker(ABC):
         rankers decide nothing.
         """
         return self, ()
-
-    @abstractmethod
-    def summarize(self, batch: Predictions) -> State:
-        """What the ranker needs to know of a batch; holds ``rows``."""
-
-    @abstractmethod
-    def finish(self, state: State) -> float:
-        """The number that a state amounts to."""

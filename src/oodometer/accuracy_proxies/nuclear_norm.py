@@ -14,23 +14,24 @@ from .base import Ranker, State
 _CHUNK_ROWS = 8192
 
 
-def gram_of(record: Predictions) -> Array:
-    """P^T P in float64, shape (class, class), worked out once a record.
+class GramRanker(Ranker):
+    """What rankers share that read P^T P."""
 
-    >>> gram_of(Predictions.from_probabilities([[1.0, 0.0], [0.5, 0.5]])).tolist()
-    [[1.25, 0.25], [0.25, 0.25]]
-    """
-    assert record.probabilities is not None
-    probabilities = record.probabilities
+    needs = ("probabilities",)
 
-    def make() -> Array:
-        total = np.zeros((probabilities.shape[1],) * 2)
-        for start in range(0, len(probabilities), _CHUNK_ROWS):
-            part = probabilities[start : start + _CHUNK_ROWS].astype(np.float64)
-            total += part.T @ part
-        return total
+    def summarize(self, batch: Predictions) -> State:
+        """Rows and P^T P in float64, shape (class, class), worked out once a record."""
+        assert batch.probabilities is not None
+        probabilities = batch.probabilities
 
-    return record.derived("gram", make)
+        def make() -> Array:
+            total = np.zeros((probabilities.shape[1],) * 2)
+            for start in range(0, len(probabilities), _CHUNK_ROWS):
+                part = probabilities[start : start + _CHUNK_ROWS].astype(np.float64)
+                total += part.T @ part
+            return total
+
+        return {"rows": len(batch), "gram": batch.derived("gram", make)}
 
 
 def nuclear_norm(gram: Array, rows: int) -> float:
@@ -49,7 +50,7 @@ def nuclear_norm(gram: Array, rows: int) -> float:
 
 @final
 @register("ranker")
-class NuclearNorm(Ranker):
+class NuclearNorm(GramRanker):
     """||P||_* / sqrt(min(N, K) N): 1 where every row is certain and all classes are predicted equally often.
 
     P holds the class probabilities, shape (sample, class). With fewer rows than classes it rises with the rows; compare
@@ -61,12 +62,7 @@ class NuclearNorm(Ranker):
     """
 
     name = "nuclear-norm"
-    needs = ("probabilities",)
     citation = "deng2023"
-
-    def summarize(self, batch: Predictions) -> State:
-        """Rows and P^T P."""
-        return {"rows": len(batch), "gram": gram_of(batch)}
 
     def finish(self, state: State) -> float:
         """The norm, divided by the largest that it can be."""
@@ -87,7 +83,7 @@ def softmax_correlation(gram: Array, prior: Array) -> float:
 
 @final
 @register("ranker")
-class SoftmaxCorrelation(Ranker):
+class SoftmaxCorrelation(GramRanker):
     """cos(P^T P / N, diag(prior)): 1 where every row is certain and the predicted classes come as often as expected.
 
     The prior is that of the reference's labels where the ranker was fitted on some, else even. (The paper takes it from
@@ -98,7 +94,6 @@ class SoftmaxCorrelation(Ranker):
     """
 
     name = "softmax-correlation"
-    needs = ("probabilities",)
     citation = "tu2024"
 
     def __init__(self) -> None:
@@ -115,10 +110,6 @@ class SoftmaxCorrelation(Ranker):
         if why is None and self._prior is not None and record.num_classes != len(self._prior):
             return f"needs the {len(self._prior)} classes of the reference, got {record.num_classes}"
         return why
-
-    def summarize(self, batch: Predictions) -> State:
-        """Rows and P^T P."""
-        return {"rows": len(batch), "gram": gram_of(batch)}
 
     def finish(self, state: State) -> float:
         """The cosine."""

@@ -93,8 +93,8 @@ def rank_models(
     made, decided = answer(made, partial(made.settled, states))
     for i, name in enumerate(names):
         with _named(name):
-            work = partial(_score_and_moves, made, states[name], records[name])
-            scores[i], moves[i] = answer(made, work, _check)
+            work = partial(lambda m, state, record: (m.finish(state), _jackknife(m, record)), made, states[name])
+            scores[i], moves[i] = answer(made, partial(work, records[name]), _check)
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
     noise = rng.standard_normal((1 if paired else len(names), _BLOCKS, _DRAWS))
@@ -133,10 +133,6 @@ def _check(found: tuple[float, Array]) -> None:
     """`ValueError` where a ranker of someone else gives no number."""
     if not (np.isfinite(found[0]) and np.isfinite(found[1]).all()):
         raise ValueError(f"gave {found[0]}")
-
-
-def _score_and_moves(ranker: Ranker, state: State, record: Predictions) -> tuple[float, Array]:
-    return ranker.finish(state), _jackknife(ranker, record)
 
 
 @contextmanager

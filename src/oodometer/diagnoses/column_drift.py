@@ -197,19 +197,25 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         here, there = (np.split(side["counts"], ends) for side in (self._here, state))
         found: dict[str, list[tuple[float, int]]] = {}
         for i, figure in enumerate(self._figures):
-            p_value = homogeneity(here[i], there[i])
-            found.setdefault(figure.column.name, []).append((p_value, i))
+            found.setdefault(figure.column.name, []).append((homogeneity(here[i], there[i]), i))
         best = {name: min(some) for name, some in found.items()}
         adjusted = holm({name: min(1.0, p * len(found[name])) for name, (p, _) in best.items()})
         changes = [
             self._change(i, here[i], there[i], adjusted[name], (self._here["sums"][i], state["sums"][i]))
             for name, (_, i) in best.items()
         ]
-        return tuple(sorted(changes, key=_rank))
+
+        def rank(change: ColumnChange) -> tuple[bool, float, bool, float]:
+            size = abs(change.explains.value) if change.matters and change.explains is not None else 0.0
+            return not change.matters, -size, not change.moved, -change.distance
+
+        return tuple(sorted(changes, key=rank))
 
     def _change(self, i: int, here: Array, there: Array, p_value: float, sums: tuple[float, float]) -> ColumnChange:
         figure, user = self._figures[i], self._figures[i].column
         p, q = here / here.sum(), there / there.sum()
+        full = (here + there) > 0  # the stability index adds half a row to cells that hold any
+        a, b = ((side[full] + 0.5) / (side[full] + 0.5).sum() for side in (here, there))
         missing = (float(p[-1]), float(q[-1])) if user.encoded else (0.0, 0.0)
         unseen = (float(p[-2]), float(q[-2]))
         if figure.edges is not None:
@@ -218,7 +224,7 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             user.name,
             user.kind,
             distance=_distance(p, q),
-            psi=_stability(here, there),
+            psi=float((b - a) @ np.log(b / a)),
             p_value=p_value,
             moved=bool(p_value < _LEVEL),
             explains=self._explained(i, here, there),
@@ -274,11 +280,6 @@ def _figures_of(user: UserColumn, features: Array) -> list[_Figure]:
     return out
 
 
-def _rank(change: ColumnChange) -> tuple[bool, float, bool, float]:
-    size = abs(change.explains.value) if change.matters and change.explains is not None else 0.0
-    return not change.matters, -size, not change.moved, -change.distance
-
-
 def _distance(p: Array, q: Array) -> float:
     """Jensen-Shannon distance in base 2.
 
@@ -292,13 +293,6 @@ def _distance(p: Array, q: Array) -> float:
         return float(a[full] @ np.log2(a[full] / middle[full]))
 
     return float(max((divergence(p) + divergence(q)) / 2, 0.0) ** 0.5)
-
-
-def _stability(here: Array, there: Array) -> float:
-    """Population stability index, half a row added to cells that hold any row."""
-    full = (here + there) > 0
-    p, q = ((side[full] + 0.5) / (side[full] + 0.5).sum() for side in (here, there))
-    return float((q - p) @ np.log(q / p))
 
 
 def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float]) -> str:
@@ -330,9 +324,7 @@ def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides
         plain = value * user.scale[k] + user.center[k]
         return _number(float(np.expm1(plain)) if what in ("characters: ", "words: ") else plain)
 
-    spread = (
-        float(edges[-2] - edges[1]) / 2.5
-    )  # eight tenths of the rows lie between, 2.5 deviations if they are normal
+    spread = float(edges[-2] - edges[1]) / 2.5  # eight tenths of the rows lie between: 2.5 deviations if normal
     shares = [counts[1:-2] / max(counts.sum(), 1) for counts in sides]
     most = int(np.argmax(np.abs(shares[1] - shares[0])))
     change = float(shares[1][most] - shares[0][most])

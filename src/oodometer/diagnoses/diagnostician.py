@@ -14,7 +14,6 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..estimators import Sums
 from ..estimators.target_prior import (
-    POOLED_BELOW,
     LabelCounts,
     conditionals,
     fit_prior,
@@ -23,6 +22,7 @@ from ..estimators.target_prior import (
     label_shift_test,
     no_shift_test,
     pooled_statistic,
+    recall_of,
 )
 from ..inference.domain_classifier import DomainComparison, compare_samples, domain_sample
 from ..inference.method import Method
@@ -86,15 +86,10 @@ class ShiftStatistics:
         given = conditionals(label_counts)
         prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
         left = float(g_statistic(there, m * given.mix(prior)[0]))
-        recall = np.where(
-            label_counts.rows_by_label > 0,
-            label_counts.hits_by_label / np.maximum(label_counts.rows_by_label, 1),
-            label_counts.hits.sum() / label_counts.total,
-        )
         return {
             "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),
             "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
-            "label_shift": float(prior[0] @ recall),
+            "label_shift": float(prior[0] @ recall_of(label_counts)),
         }
 
     def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
@@ -167,13 +162,10 @@ def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed
     drawn = rng.multinomial(rows, harder, size=_DRAWS)
     given = conditionals(label_counts)
     # the statistic of the null distribution itself: sparse cells one by one would look like a misfit of their own
-    pools = np.unique(
-        np.where(label_counts.rows >= POOLED_BELOW, np.arange(len(label_counts)), -1), return_inverse=True
-    )[1]
     fitted = np.empty(_DRAWS)
     for i, counts in enumerate(drawn.astype(np.float64)):
         prior = fit_prior(given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40)
-        fitted[i] = pooled_statistic(counts[None], rows * given.mix(prior), pools)[0]
+        fitted[i] = pooled_statistic(label_counts, counts[None], rows * given.mix(prior))[0]
     return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
 
 

@@ -251,7 +251,7 @@ _PSEUDO_ROWS = 1.0  # what smoothing adds to each class
 _DENSE = 4_000  # pairs of (cell, class) up to which a dense table is faster than a sparse one
 _FEW_COLUMNS = 32
 _FEWEST_COLUMNS = 4  # column by column is quickest
-POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
+_POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
 _IN_CACHE = 16_000  # numbers, draws times cells, that stay in the cache as they are
 _TINY = 1e-300
 _LEVEL = 0.05
@@ -524,8 +524,7 @@ def g_statistic(counts: Array, expected: Array) -> Array:
     0.0
     """
     ratio = np.where(counts > 0, counts, 1.0) / np.where(counts > 0, np.maximum(expected, _TINY), 1.0)
-    out: Array = 2 * np.sum(counts * np.log(ratio), axis=-1)
-    return np.asarray(np.maximum(out, 0.0))
+    return np.asarray(np.maximum(2 * np.sum(counts * np.log(ratio), axis=-1), 0.0))
 
 
 def label_shift_test(
@@ -555,21 +554,21 @@ def label_shift_test(
     given = conditionals(label_counts)
     prior = fit_prior(given, counts[None], start)
     mixed = given.mix(prior)[0]
-    pools = np.where(label_counts.rows >= POOLED_BELOW, np.arange(len(label_counts)), -1)
-    pools = np.unique(pools, return_inverse=True)[1]
-    statistic = float(pooled_statistic(counts[None], total * mixed[None], pools)[0])
+    statistic = float(pooled_statistic(label_counts, counts[None], total * mixed[None])[0])
 
     redrawn, recalls = redraw_reference(label_counts, draws, rng)
     target = rng.multinomial(total, mixed / mixed.sum(), size=draws)
     again = conditionals(label_counts, redrawn)
     begin = np.repeat(0.9 * prior + 0.1 * start, draws, axis=0)
     priors = fit_prior(again, target, begin, tolerance=1e-5, most_cycles=60)
-    null = pooled_statistic(target, total * again.mix(priors), pools)
+    null = pooled_statistic(label_counts, target, total * again.mix(priors))
     return LabelShiftFit(statistic, null, prior[0], recall_of(label_counts), priors, recalls)
 
 
-def pooled_statistic(counts: Array, expected: Array, pools: Array) -> Array:
-    """`g_statistic` of counts and expectations, shape (draw, cell), added up by pool."""
+def pooled_statistic(label_counts: LabelCounts, counts: Array, expected: Array) -> Array:
+    """`g_statistic` of counts and expectations, shape (draw, cell), cells of few reference rows taken together."""
+    pools = np.where(label_counts.rows >= _POOLED_BELOW, np.arange(len(label_counts)), -1)
+    pools = np.unique(pools, return_inverse=True)[1]
     size = int(pools.max()) + 1
     both = [np.stack([np.bincount(pools, row, size) for row in rows]) for rows in (counts, expected)]
     return g_statistic(both[0], both[1])
@@ -598,10 +597,8 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
     classes, label = label_counts.classes, label_counts.pair_label
     rows_of = np.stack([np.bincount(label, r, classes) for r in hits + misses])
     lost = rows_of[:, label] == 0  # a class of one or two rows that no draw may lose
-    hits, misses = (
-        np.where(lost, label_counts.pair_hits, hits),
-        np.where(lost, label_counts.pair_rows - label_counts.pair_hits, misses),
-    )
+    hits = np.where(lost, label_counts.pair_hits, hits)
+    misses = np.where(lost, label_counts.pair_rows - label_counts.pair_hits, misses)
     rows_of = np.stack([np.bincount(label, r, classes) for r in hits + misses])
     hits_of = np.stack([np.bincount(label, r, classes) for r in hits])
     recall = (hits_of + 0.5 * (rows_of > 0)) / np.maximum(rows_of + 1 * (rows_of > 0), 1)
@@ -623,14 +620,10 @@ def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int 
 
     def statistic(a: Array, b: Array) -> Array:
         pooled = (a + b) / (a + b).sum(axis=-1, keepdims=True)
-        return g_statistic(a, a.sum(axis=-1, keepdims=True) * pooled) + g_statistic(
-            b, b.sum(axis=-1, keepdims=True) * pooled
-        )
+        one, other = (g_statistic(n, n.sum(axis=-1, keepdims=True) * pooled) for n in (a, b))
+        return np.asarray(one + other)
 
     first, second = reference[None].astype(np.float64), target[None].astype(np.float64)
     pooled = (first + second)[0] / (first + second).sum()
-    null = statistic(
-        rng.multinomial(int(first.sum()), pooled, size=draws).astype(np.float64),
-        rng.multinomial(int(second.sum()), pooled, size=draws).astype(np.float64),
-    )
-    return ShiftTest(float(statistic(first, second)[0]), null)
+    again = [rng.multinomial(int(one.sum()), pooled, size=draws).astype(np.float64) for one in (first, second)]
+    return ShiftTest(float(statistic(first, second)[0]), statistic(*again))

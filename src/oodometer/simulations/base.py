@@ -103,3 +103,8 @@ def coordinates(pool: Predictions) -> Array | None:
             values, vectors = np.linalg.eigh(points.T @ points)
         points = points @ vectors[:, np.argsort(-values)[:_MOST_COLUMNS]]
     return np.asarray(points / np.maximum(points.std(axis=0), 1e-12))
+
+
+def points_of(pool: Predictions) -> Array | None:
+    """`coordinates`, worked out once a record."""
+    return pool.derived("simulation:coordinates", lambda: coordinates(pool))

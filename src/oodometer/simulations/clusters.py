@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..kernels import one_thread
 from ..predictions import Predictions
 from ..registry import register
-from .base import LEAST_ROWS, Simulation, coordinates, draw_by_shares
+from .base import LEAST_ROWS, Simulation, draw_by_shares, points_of
 
 _PERIODS = 5
 
@@ -127,7 +127,6 @@ def k_means(points: Array, count: int) -> Array:
             left = np.minimum(nearest, _squared(points[drawn], points, norms))
             best = int(left.sum(axis=1).argmin())
             centres[k], nearest = points[drawn[best]], left[best]
-        centres = centres
         settled = _CLOSE * float(points.var(axis=0).mean())
         part: Array = np.full(len(points), -1)
         for _ in range(_MOST_STEPS):
@@ -199,7 +198,7 @@ class Clusters(Simulation):
         """Rows of each cluster by the drawn shares."""
 
         def make() -> Array | None:
-            points, count = _points(pool), _count(pool)
+            points, count = points_of(pool), _count(pool)
             return None if points is None or count < 2 else k_means(points, count)
 
         part: Array | None = pool.derived("simulation:clusters", make)
@@ -208,13 +207,9 @@ class Clusters(Simulation):
 
 def _count(pool: Predictions) -> int:
     """How many clusters there will be; fewer than two where rows cannot be told apart."""
-    points = _points(pool)
+    points = points_of(pool)
     most = min(_MOST_CLUSTERS, len(pool) // _ROWS_A_CLUSTER)
     if points is None or most < 2:
         return 0
     few = len(np.unique(points[:_FIRST_ROWS], axis=0))  # sorting rows takes long, and a few mostly suffice
     return min(most, few if few >= most else len(np.unique(points, axis=0)))
-
-
-def _points(pool: Predictions) -> Array | None:
-    return pool.derived("simulation:coordinates", lambda: coordinates(pool))

@@ -11,7 +11,7 @@ from ..checks import NO_CLASSES
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import register
-from .base import LEAST_ROWS, Simulation, coordinates, draw_by_shares, draw_by_weight
+from .base import LEAST_ROWS, Simulation, draw_by_shares, draw_by_weight, points_of
 
 
 @final
@@ -143,12 +143,11 @@ class Tilt(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Something to tilt is needed."""
-        points = pool.derived("simulation:coordinates", lambda: coordinates(pool))
-        return None if points is not None else "needs `features`, `probabilities` or `confidence` that vary"
+        return None if points_of(pool) is not None else "needs `features`, `probabilities` or `confidence` that vary"
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """Rows by exponential weights along a random direction."""
-        points = pool.derived("simulation:coordinates", lambda: coordinates(pool))
+        points = points_of(pool)
         if points is None:
             return None
         direction = rng.standard_normal(points.shape[1])
