@@ -18,7 +18,6 @@ from ..scores import Score, natural_confidence
 from .base import Estimator, Sums, Traits
 from .expected_classes import (
     Expectation,
-    class_rates,
     confusion_of,
     count_classes,
     counts_of_truth,
@@ -28,6 +27,7 @@ from .expected_classes import (
 from .expected_confusion import (
     ClassRates,
     class_order,
+    class_rates,
     confusion_counts,
     count_off_diagonal,
     expected_metrics,

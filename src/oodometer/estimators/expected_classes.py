@@ -11,7 +11,7 @@ import numpy as np
 
 from ..aliases import canonical
 from ..arrays import Array
-from ..calibrators.binned_map import bin_numbers, bins_for, count_bins, fit_block_rates
+from ..calibrators.binned_map import bin_numbers, bins_for, count_bins
 from ..classes import ClassNames
 from ..errors import NotApplicable, UsageError
 from ..inference import decision_metrics as of
@@ -23,7 +23,9 @@ from ..predictions import Predictions
 from .expected_confusion import (
     ClassRates,
     ConfusionCounts,
+    class_rates,
     confusion_counts,
+    count_misses,
     count_off_diagonal,
     drawn_positives,
     expected_confusion,
@@ -36,21 +38,6 @@ from .expected_confusion import (
 def score_bins(record: Predictions) -> int:
     """Bins of each class's probability; a single one without probabilities."""
     return bins_for(record.num_classes) if record.has("probabilities") else 1
-
-
-def class_bins(probabilities: Array) -> Array:
-    """Bin of the probability of each class, shape (sample, class), intp.
-
-    Of two classes the second's are the mirror image of the first's, as `mirrored` counts have them.
-
-    >>> int(class_bins(np.array([[0.9, 0.1]])).sum())
-    959
-    """
-    classes = probabilities.shape[1]
-    if classes == 2:
-        first = log_odds_bin(probabilities[:, 0])
-        return np.stack([first, bins_for(2) - 1 - first], axis=1)
-    return bin_numbers(probabilities, classes).reshape(probabilities.shape)
 
 
 def count_classes(batch: Predictions) -> Sums:
@@ -69,7 +56,6 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         known = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        # counts of rows whose class is known
         assert known.label is not None
         classes, label, predicted = known.num_classes, known.label, known.predicted
         out: dict[str, Array] = _counted(known, "known_top", "known_others", "known_mass")
@@ -82,12 +68,7 @@ def count_classes(batch: Predictions) -> Sums:
         table = tally(own, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
         out["hits"] = table[:, :, 1]
         if width > 1 and classes > 2:
-            wrong = np.flatnonzero(~right)
-            assert known.probabilities is not None
-            bins = bin_numbers(known.probabilities[wrong, label[wrong]], classes)
-            if known.is_argmax:  # as `count_off_diagonal` does: one half is the lower one
-                np.minimum(bins, width // 2 - 1, out=bins)
-            out["misses"] = count_bins(label[wrong], bins, classes)
+            out["misses"] = count_misses(known, predicted, is_argmax=known.is_argmax)
         counts |= out
     return Sums(counts)
 
@@ -204,20 +185,6 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         ]
         confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
     return ExpectedClasses(margins, positives, negatives, confusion)
-
-
-def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
-    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts.
-
-    ``hits`` and ``misses`` (class, bin) may be weighted, as may the counts.
-    """
-    coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
-    return ClassRates(
-        fit_block_rates(counts.top, hits),
-        fit_block_rates(counts.off_diagonal, misses, 2),
-        fit_block_rates(coarse[0], coarse[1]),
-        fit_block_rates(coarse[2], coarse[3], 2),
-    )
 
 
 def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
@@ -345,7 +312,12 @@ def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabi
         raise NotApplicable("needs the true class of every reference row whose correctness is known")
     if record.num_classes > MOST_CLASSES:
         raise NotApplicable(f"tells the accuracy alone where there are more than {MOST_CLASSES} classes")
-    bins = None if probabilities is None else class_bins(probabilities).astype(np.int32)
+    bins: Array | None = None
+    if probabilities is not None:
+        bins = bin_numbers(probabilities, record.num_classes).reshape(probabilities.shape).astype(np.int32)
+        if record.num_classes == 2:  # the second's are the mirror image of the first's, as `mirrored` counts have them
+            bins[:, 0] = log_odds_bin(probabilities[:, 0])
+            bins[:, 1] = bins_for(2) - 1 - bins[:, 0]
     return LabelledRows(
         predicted.astype(np.int64), label.astype(np.int64), bins, record.num_classes, score_bins(record),
         np.ones(len(label)),

@@ -146,29 +146,40 @@ class ClassRates(NamedTuple):
     order: ClassOrder | None = None
 
 
+def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
+    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts.
+
+    ``hits`` and ``misses`` (class, bin) may be weighted, as may the counts.
+    """
+    coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
+    return ClassRates(
+        fit_block_rates(counts.top, hits),
+        fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS),
+        fit_block_rates(coarse[0], coarse[1]),
+        fit_block_rates(coarse[2], coarse[3], _LEAST_HITS),
+    )
+
+
+def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> Array:
+    """Rows whose class was not the predicted one, by (class, bin of its probability)."""
+    assert record.probabilities is not None
+    assert record.label is not None
+    missed = np.flatnonzero((record.label != predicted) & (record.label >= 0))
+    label, classes = record.label[missed], record.num_classes
+    bins = bin_numbers(record.probabilities[missed, label], classes)
+    if is_argmax:  # as `count_off_diagonal` does: one half is the lower one
+        np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
+    return count_bins(label, bins, classes)
+
+
 def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True) -> ClassRates:
     """Rates of each class from a labelled reference; ``hits`` are counts by (predicted class, bin, verdict)."""
     assert reference.probabilities is not None
-    assert reference.label is not None
-    classes = reference.num_classes
     counted = count_off_diagonal(reference.probabilities, predicted, is_argmax=is_argmax)
-    top = hits.sum(axis=2)
-    missed = np.flatnonzero((reference.label != predicted) & (reference.label >= 0))
-    label = reference.label[missed]
-    bins = bin_numbers(reference.probabilities[missed, label], classes)
-    if is_argmax:  # as `count_off_diagonal` does: one half is the lower one
-        np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
-    rows = confusion_counts(top, counted["others"], counted["mass"]).off_diagonal
-    found = mirrored(hits[:, :, 0]) if classes == 2 else count_bins(label, bins, classes)
-    right = hits[:, :, 1]
-    coarse = [merge_bins(counts) for counts in (top, right, rows, found)]
-    return ClassRates(
-        fit_block_rates(top, right),
-        fit_block_rates(rows, found, _LEAST_HITS),
-        fit_block_rates(coarse[0], coarse[1]),
-        fit_block_rates(coarse[2], coarse[3], _LEAST_HITS),
-        class_order(reference),
-    )
+    counts = confusion_counts(hits.sum(axis=2), counted["others"], counted["mass"])
+    two = reference.num_classes == 2
+    misses = mirrored(hits[:, :, 0]) if two else count_misses(reference, predicted, is_argmax=is_argmax)
+    return class_rates(counts, hits[:, :, 1], misses)._replace(order=class_order(reference))
 
 
 def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:

@@ -134,12 +134,8 @@ class Mandoline(Estimator):
         effective = effective_rows(weights)
         warnings += check_overlap(effective)
         ends = weighted_accuracy(weights, verdicts, rows, self.level)
-        details = {
-            "effective_rows": effective,
-            "slices": list(self._values),
-            "share_unseen": unseen,
-            "mismatch": mismatch,
-        }
+        details = {"effective_rows": effective, "slices": list(self._values), "share_unseen": unseen}
+        details["mismatch"] = mismatch
         return self._estimate(state, *ends, details=details, warnings=tuple(warnings))
 
 
@@ -219,10 +215,11 @@ class _DensityRatio(Estimator):
         """A copy that keeps the classes of the sampled reference rows."""
         return self._with(_labelled=rows_like(self._sample, own.known()))
 
-    def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...]]:
-        """Reference and target rows told apart, and what is to be said of their overlap."""
+    def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...], dict[str, Any]]:
+        """Reference and target rows told apart, what is to be said of their overlap, and details."""
         found = compare_samples(self._sample, state["sample"])
-        return found, check_overlap(found.effective_rows, found.auc, found.covered)
+        details = {name: getattr(found, name) for name in ("effective_rows", "covered", "auc", "p_value", "learner")}
+        return found, check_overlap(found.effective_rows, found.auc, found.covered), details
 
 
 @final
@@ -271,7 +268,7 @@ class PAPE(_DensityRatio):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The target's counts at the rates of the re-weighted reference."""
-        found, warnings = self._compared(state)
+        found, warnings, _ = self._compared(state)
         rates = rates_of_rows(self._labelled, found.weights)
         expected = expected_by_rates(counts, rates)
         drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
@@ -279,14 +276,21 @@ class PAPE(_DensityRatio):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the refitted map over the target."""
-        found, warnings = self._compared(state)
+        found, warnings, details = self._compared(state)
         rows, w, right = state["rows"], found.weights, self._sample["verdicts"]
         confidence = self._sample["confidence" if "predicted" not in self._sample.arrays else "probabilities"]
         if "predicted" in self._sample.arrays:  # that of the predicted class, in the order of the weights
             confidence = np.take_along_axis(confidence, self._sample["predicted"][:, None], axis=1)[:, 0]
         confidence = confidence.astype(np.float64)
         bins = log_odds_bin(confidence)
-        scores = weighted_brier(bins, confidence, right, w)
+        # weighted five-fold mean of (c - correct)^2 of the confidence itself, and of its isotonic map
+        fold, mapped = np.arange(len(bins)) % _FOLDS, np.empty(len(bins))
+        for f in range(_FOLDS):
+            train = fold != f
+            mapped[~train] = weighted_isotonic(bins[train], right[train], w[train])[0][bins[~train]]
+        total = float(w.sum())
+        both = (("raw", confidence), ("pooled", mapped))
+        scores = {name: float(w @ np.square(c - right)) / total for name, c in both}
         form = min(scores, key=lambda name: scores[name])
         if form == "raw":
             value = state["confidence"] / rows
@@ -303,15 +307,7 @@ class PAPE(_DensityRatio):
             hits = np.bincount(block[bins], weights=w * right, minlength=len(shares)) / size
             smooth = (hits * effective + 0.5) / (effective + 1)  # a block without errors is not a certain one
             variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
-        details = {
-            "calibration": form,
-            "cross_validated_brier": scores,
-            "effective_rows": found.effective_rows,
-            "covered": found.covered,
-            "auc": found.auc,
-            "p_value": found.p_value,
-            "learner": found.learner,
-        }
+        details = {"calibration": form, "cross_validated_brier": scores, **details}
         more: dict[str, Any] = {"score": self._score.name, "details": details, "warnings": warnings}
         return self._from_variance(state, value, variance, found.effective_rows, **more)
 
@@ -333,19 +329,6 @@ def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Arr
     owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(full))))
     block = owner[np.maximum(np.searchsorted(full, every, "right") - 1, 0)]
     return np.interp(every, full, (right / weight)[owner]), block
-
-
-def weighted_brier(bins: Array, confidence: Array, verdicts: Array, weights: Array) -> dict[str, float]:
-    """Weighted five-fold mean of (c - correct)^2: of the confidence ("raw") and of its isotonic map ("pooled")."""
-    fold = np.arange(len(bins)) % _FOLDS
-    made = np.empty(len(bins))
-    for f in range(_FOLDS):
-        train = fold != f
-        made[~train] = weighted_isotonic(bins[train], verdicts[train], weights[train])[0][bins[~train]]
-    total = float(weights.sum())
-    return {
-        name: float(weights @ np.square(c - verdicts)) / total for name, c in (("raw", confidence), ("pooled", made))
-    }
 
 
 @final
@@ -383,20 +366,13 @@ class ImportanceWeighting(_DensityRatio):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows under the density ratio."""
-        found, warnings = self._compared(state)
+        found, warnings, _ = self._compared(state)
         made = reweighted(self._labelled, found.weights, state["rows"], draws, [self.seed, 0x1A9])
         return made._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""
-        found, warnings = self._compared(state)
+        found, warnings, details = self._compared(state)
         ends = weighted_accuracy(found.weights, self._sample["verdicts"], state["rows"], self.level)
-        details = {
-            "effective_rows": found.effective_rows,
-            "covered": found.covered,
-            "auc": found.auc,
-            "auc_error": found.auc_error,
-            "p_value": found.p_value,
-            "learner": found.learner,
-        }
+        details["auc_error"] = found.auc_error
         return self._estimate(state, *ends, details=details, warnings=warnings)

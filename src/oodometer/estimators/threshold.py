@@ -75,23 +75,6 @@ def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float
     return ScoreThreshold(float(grid[np.argmin(np.abs(reached - count))]), 1.0)
 
 
-def thresholds_with_band(
-    sorted_scores: Array, correct: float, mismatch: float, level: float, *, within_gap: bool = False
-) -> tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold]:
-    """The fitted threshold and those at the ends of the interval of its rank (Woodruff's method: no density needed).
-
-    The number of correct samples and the rank of the threshold move together with the reference; their difference has
-    variance n * mismatch, where mismatch = mean_S (correct - [s >= t])^2.
-    """
-    total = len(sorted_scores)
-    half = normal_quantile(level) * np.sqrt(total * mismatch)
-    return (
-        find_threshold(sorted_scores, correct, within_gap=within_gap),
-        find_threshold(sorted_scores, correct - half),
-        find_threshold(sorted_scores, min(correct + half, total)),
-    )
-
-
 def credit(scores: Array, fitted: ScoreThreshold) -> Array:
     """What each sample counts: 1 above the threshold, the share of ties on it, 0 below; shape (sample,)."""
     return np.asarray((scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold))
@@ -108,16 +91,22 @@ def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
 def fit_threshold(
     scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
-    """The three thresholds and the mismatch (add-one smoothed, so that a reference without errors keeps its doubt)."""
-    ordered = np.sort(scores)
-    correct = float(verdicts.sum())
+    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch.
+
+    By Woodruff's method, which needs no density: the number of correct samples and the rank of the threshold move
+    together with the reference; their difference has variance n * mismatch, where mismatch = mean_S (correct -
+    [s >= t])^2, add-one smoothed, so that a reference without errors keeps its doubt.
+    """
+    ordered, total, correct = np.sort(scores), len(scores), float(verdicts.sum())
     fitted = find_threshold(ordered, correct)
     if fitted.share_of_ties == 1.0:
         wrong = float(np.count_nonzero((scores >= fitted.threshold) != (verdicts == 1)))
     else:
         wrong = float(np.square(verdicts - credit(scores, fitted)).sum())
-    mismatch = (wrong + 1) / (len(scores) + 1)
-    return thresholds_with_band(ordered, correct, mismatch, level, within_gap=within_gap), mismatch
+    mismatch = (wrong + 1) / (total + 1)
+    half = normal_quantile(level) * np.sqrt(total * mismatch)
+    ends = (find_threshold(ordered, correct - half), find_threshold(ordered, min(correct + half, total)))
+    return (find_threshold(ordered, correct, within_gap=within_gap), *ends), mismatch
 
 
 def fit_record_threshold(

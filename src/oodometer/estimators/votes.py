@@ -301,7 +301,7 @@ class VotingBounds(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """The two shares and their mean."""
-        from ..metrics.votes import check_agree
+        from ..metrics.votes import agreements, check_agree
 
         rows, judges = state["rows"], len(state["accepted"])
         agree = check_agree(self.agree, judges)
@@ -309,7 +309,18 @@ class VotingBounds(Estimator):
         low, high = reached[agree] / rows, reached[judges - agree + 1] / rows
         lower, upper = wilson(low, rows, self.level)[0], wilson(high, rows, self.level)[1]
         details: dict[str, Any] = {"lower_bound": float(low), "upper_bound": float(high), "agree": agree}
-        details |= {"judges": judges, **self._shares(reached, state["accepted"], rows)}
+
+        def share(count: int) -> dict[str, Any]:
+            ends = clopper_pearson(count, rows, self.level)
+            return {"value": count / rows, "lower": ends[0], "upper": ends[1], "level": self.level, "kind": "exact"}
+
+        each = [share(int(count)) for count in state["accepted"]]
+        details |= {"judges": judges, "single": each[0], "by_judge": each}
+        details["ladder"] = [{"at_least": j, **share(int(reached[j]))} for j in range(1, judges + 1)]
+        details["bounds"] = [
+            {"agree": k, "lower": float(reached[k] / rows), "upper": float(reached[judges - k + 1] / rows)}
+            for k in agreements(judges)
+        ]
         warnings = []
         if self._seen is not None:
             details["reference"] = plain(self._seen)
@@ -326,24 +337,3 @@ class VotingBounds(Estimator):
         return self._estimate(
             state, (low + high) / 2, lower, upper, score="vote_share", details=details, warnings=tuple(warnings)
         )
-
-    def _shares(self, reached: Array, accepted: Array, rows: int) -> dict[str, Any]:
-        """The ladder, the bounds of every k, and each judge alone."""
-        from ..metrics.votes import agreements
-
-        judges = len(accepted)
-
-        def share(count: int) -> dict[str, Any]:
-            low, high = clopper_pearson(count, rows, self.level)
-            return {"value": count / rows, "lower": low, "upper": high, "level": self.level, "kind": "exact"}
-
-        each = [share(int(count)) for count in accepted]
-        return {
-            "single": each[0],
-            "by_judge": each,
-            "ladder": [{"at_least": j, **share(int(reached[j]))} for j in range(1, judges + 1)],
-            "bounds": [
-                {"agree": k, "lower": float(reached[k] / rows), "upper": float(reached[judges - k + 1] / rows)}
-                for k in agreements(judges)
-            ],
-        }
