@@ -103,24 +103,10 @@ class RiskCoverage(Method[Sums, Curve]):
         index = np.searchsorted(below, coverage * below[-1] - 1e-9)
         thresholds: Array = centres(1)[::-1][np.minimum(index, len(counts) - 1)]
         answers = answers_for(self.target_accuracies, {"": accuracy, "safe_": lower}, coverage, thresholds)
-        return Curve(
-            name="risk_coverage",
-            x=coverage,
-            y=accuracy,
-            lower=lower,
-            upper=upper,
-            x_name="coverage",
-            y_name="estimated accuracy",
-            level=self.level,
-            kind="conditional",
-            assumes=self.assumes,
-            extra={
-                "thresholds": thresholds,
-                "answers": answers,
-                "score": self._score.name,
-                "calibration": self._map.form,
-            },
-        )
+        extra = {"thresholds": thresholds, "answers": answers, "score": self._score.name}
+        extra["calibration"] = self._map.form
+        axes = ("coverage", "estimated accuracy")
+        return Curve(self.name, coverage, accuracy, lower, upper, *axes, self.level, "conditional", self.assumes, extra)
 
 
 def _along(counts: Array, rate: Array, coverage: Array) -> Array:

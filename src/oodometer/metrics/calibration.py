@@ -601,17 +601,8 @@ class ReliabilityDiagram(BinnedMetric[Curve]):
         used = np.flatnonzero(counts)
         hits, trials = bins.counts[used, 1], counts[used]
         lower, upper = clopper_pearson_many(hits, trials, level)
-        share = hits / trials
-        return Curve(
-            name=self.name,
-            x=bins.sums[used].sum(axis=1) / trials,
-            y=share,
-            lower=np.minimum(lower, share),
-            upper=np.maximum(upper, share),
-            x_name="confidence",
-            y_name="accuracy",
-            level=level,
-            kind="exact",
-            assumes="each bin on its own",
-            extra={"rows": trials, "bin_lower": used / self.bins, "bin_upper": (used + 1) / self.bins},
-        )
+        share, where = hits / trials, bins.sums[used].sum(axis=1) / trials
+        band = (np.minimum(lower, share), np.maximum(upper, share))
+        extra = {"rows": trials, "bin_lower": used / self.bins, "bin_upper": (used + 1) / self.bins}
+        axes, assumes = ("confidence", "accuracy"), "each bin on its own"
+        return Curve(self.name, where, share, *band, *axes, level, "exact", assumes, extra)

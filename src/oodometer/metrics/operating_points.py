@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -162,48 +161,31 @@ def _checked(accuracy: float) -> float:
     return float(accuracy)
 
 
-@dataclass(frozen=True)
-class _Tests:
-    """Thresholds, strict to lenient and the last answers all; what each answers; the samples among it that test it."""
-
-    values: Array
-    wanted: Array
-    at: Array  # the last group that each answers
-    hits: Array
-    trials: Array
-    set_aside: int
-
-    @classmethod
-    def of(cls, groups: Groups, between: bool, seed: int) -> _Tests:
-        """Rows set aside at random, whatever the order or the batches of the file, and ``between`` two the middle."""
-        ranks = generator(seed, "operating_points").choice(groups.rows, rows_set_aside(groups.rows), replace=False)
-        gave = np.searchsorted(groups.answered, ranks, side="right")
-        right = ranks - groups.before[gave] < groups.correct[gave]  # a random place in its group, the right ones first
-        lowest = groups.lowest.astype(np.float64)
-        values = np.sort(lowest[gave])
-        if between:  # by chance two may lie far from each other
-            values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))
-        values, wanted = np.unique(np.append(-values[::-1], np.inf), return_inverse=True)
-        at = len(lowest) - 1 - np.searchsorted(lowest[::-1], -values)
-        gone = np.searchsorted(np.sort(gave), at, side="right")
-        gone_right = np.searchsorted(np.sort(gave[right]), at, side="right")
-        values = np.append(-values[:-1], min(0.0, float(lowest[-1])))
-        return cls(values, wanted, at, groups.right[at] - gone_right, groups.answered[at] - gone, len(gave))
-
-
 def _points(
     groups: Groups, accuracies: Sequence[float], level: float, between: bool = True, seed: int = 0
 ) -> list[dict[str, Any]]:
     required, n = sorted(set(accuracies)), groups.rows
-    tests = _Tests.of(groups, between, seed)
-    tested = n - tests.set_aside
-    parts, starts = parts_of(required, tested, 1 - level), np.zeros((len(required), len(tests.at)))
+    # rows set aside at random, whatever the order or the batches of the file, and between two of them the middle, are
+    # thresholds, strict to lenient, the last answers all; ``at`` is the last group that each answers
+    set_aside, lowest = rows_set_aside(n), groups.lowest.astype(np.float64)
+    ranks = generator(seed, "operating_points").choice(n, set_aside, replace=False)
+    gave = np.searchsorted(groups.answered, ranks, side="right")
+    gave_right = gave[ranks - groups.before[gave] < groups.correct[gave]]  # random places, in a group the right first
+    values = np.sort(lowest[gave])
+    if between:  # by chance two may lie far from each other
+        values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))
+    values, wanted = np.unique(np.append(-values[::-1], np.inf), return_inverse=True)
+    at = len(lowest) - 1 - np.searchsorted(lowest[::-1], -values)
+    values = np.append(-values[:-1], min(0.0, float(lowest[-1])))
+    tested, answered, right = n - set_aside, groups.answered[at], groups.right[at]
+    trials = answered - np.searchsorted(np.sort(gave), at, side="right")  # the rows that test
+    hits = right - np.searchsorted(np.sort(gave_right), at, side="right")
+    parts, starts = parts_of(required, tested, 1 - level), np.zeros((len(required), len(at)))
     for row, accuracy, part in zip(starts, required, parts, strict=True):
-        np.add.at(row, tests.wanted, starts_of(accuracy, len(tests.wanted), tested, part or 1 - level))
-    answered, right = groups.answered[tests.at], groups.right[tests.at]
+        np.add.at(row, wanted, starts_of(accuracy, len(wanted), tested, part or 1 - level))
     # what is proved must also be seen on all rows, those set aside included
     short = right < np.array(required)[:, None] * answered
-    proved = rejected(np.where(short, 1.0, binomial_tails(tests.hits, tests.trials, required)), starts, parts)
+    proved = rejected(np.where(short, 1.0, binomial_tails(hits, trials, required)), starts, parts)
     out = []
     for accuracy in accuracies:
         found = np.flatnonzero(proved[required.index(accuracy)])
@@ -211,8 +193,8 @@ def _points(
         seen: dict[str, float | None] = {"coverage": 0.0, "threshold": None}
         if len(reached):
             seen = {"coverage": float(groups.answered[reached[-1]]) / n, "threshold": float(groups.lowest[reached[-1]])}
-        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(tests.at)}
-        told |= {"set_aside": tests.set_aside, "observed": seen}
+        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(at)}
+        told |= {"set_aside": set_aside, "observed": seen}
         if not len(found):
             told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
             if n < (least := fewest_rows(accuracy, 1 - level)):
@@ -230,7 +212,7 @@ def _points(
         ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
         told |= {
             "coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common},
-            "threshold": float(tests.values[found[-1]]),
+            "threshold": float(values[found[-1]]),
             "answered": int(m),
             "selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common},
             "why": None,

@@ -223,20 +223,10 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
         bins = rank_bins(groups)
         points = bins.at_coverages(coverages)
         accuracy = points.accuracy[0]
-        lower, upper = accuracy_band(bins, resampled(groups, seed), coverages, level)
-        return Curve(
-            name=self.name,
-            x=coverages,
-            y=accuracy,
-            lower=lower,
-            upper=upper,
-            x_name="coverage",
-            y_name="accuracy of the answered",
-            level=level,
-            kind="asymptotic",
-            assumes="each coverage on its own",
-            extra={"thresholds": points.confidence[0].astype(np.float64)},
-        )
+        band = accuracy_band(bins, resampled(groups, seed), coverages, level)
+        extra = {"thresholds": points.confidence[0].astype(np.float64)}
+        axes, assumes = ("coverage", "accuracy of the answered"), "each coverage on its own"
+        return Curve(self.name, coverages, accuracy, *band, *axes, level, "asymptotic", assumes, extra)
 
 
 @final
@@ -279,17 +269,7 @@ class RiskCoverageCurve(RankMetric[Curve]):
         lower, upper = clopper_pearson_many(hits, trials, level)
         threshold = groups.lowest[at].astype(np.float64)
         ends = {"": share, "safe_": lower}
-        answers = answers_for(self.target_accuracies, ends, trials / groups.rows, threshold)
-        return Curve(
-            name=self.name,
-            x=trials / groups.rows,
-            y=share,
-            lower=np.minimum(lower, share),
-            upper=np.maximum(upper, share),
-            x_name="coverage",
-            y_name="accuracy of the answered",
-            level=level,
-            kind="exact",
-            assumes="each threshold on its own",
-            extra={"thresholds": threshold, "answers": answers},
-        )
+        coverage, band = trials / groups.rows, (np.minimum(lower, share), np.maximum(upper, share))
+        extra = {"thresholds": threshold, "answers": answers_for(self.target_accuracies, ends, coverage, threshold)}
+        axes, assumes = ("coverage", "accuracy of the answered"), "each threshold on its own"
+        return Curve(self.name, coverage, share, *band, *axes, level, "exact", assumes, extra)
