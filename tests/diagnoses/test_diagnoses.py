@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from oodometer import Predictions
 from oodometer.arrays import softmax
 from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, ShiftStatistics
-from oodometer.diagnoses.base import holm, reading_confidence
-from oodometer.diagnoses.column_drift import columns_finding
+from oodometer.diagnoses.column_drift import columns_finding, holm
 from oodometer.diagnoses.diagnostician import (
     alarm_finding,
     change_of_counts,
@@ -25,6 +24,7 @@ from oodometer.diagnoses.diagnostician import (
     label_shift_finding,
     overlap_finding,
     power_against_harder,
+    reading_confidence,
 )
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators.target_prior import count_labels

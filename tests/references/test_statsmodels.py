@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from oodometer.diagnoses.base import holm
+from oodometer.diagnoses.column_drift import holm
 from oodometer.intervals import clopper_pearson, wilson
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Diagnosis, Finding
+from ..results.diagnosis import Diagnosis, Finding
 from .diagnostician import Diagnostician, ShiftStatistics
 
 __all__ = ["Diagnosis", "Diagnostician", "Finding", "ShiftStatistics"]

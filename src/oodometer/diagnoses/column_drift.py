@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Self
@@ -17,7 +17,24 @@ from ..inference.row_sample import seeded_sample
 from ..predictions import Predictions
 from ..results import Interval, percent
 from ..results.columns import ColumnChange, UserColumn, shares_text
-from .base import Finding, holm
+from ..results.diagnosis import Finding
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Holm's adjusted p-values: the chance of any false alarm among all tests stays below the level.
+
+    Source: Holm (1979).
+
+    >>> holm({"a": 0.01, "b": 0.04})
+    {'a': 0.02, 'b': 0.04}
+    """
+    out: dict[str, float] = {}
+    highest = 0.0
+    for i, name in enumerate(sorted(p_values, key=lambda n: p_values[n])):
+        highest = max(highest, min(1.0, (len(p_values) - i) * p_values[name]))
+        out[name] = highest
+    return {name: out[name] for name in p_values}
+
 
 _FAR = 0.5  # share of rows outside the reference's whole range
 

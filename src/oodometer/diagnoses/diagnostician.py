@@ -29,13 +29,28 @@ from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..kernels.incomplete_beta import quantiles
 from ..predictions import Predictions
+from ..registry import those
 from ..results import percent
 from ..results.columns import UserColumn
+from ..results.diagnosis import Diagnosis, Finding, ShiftKind
 from ..scores import ModelAgreement, Score, natural_confidence
-from .base import Diagnosis, Finding, ShiftKind, asking_for, holm, reading_confidence
-from .column_drift import ColumnDrift, columns_finding
+from .column_drift import ColumnDrift, columns_finding, holm
 
 _LEAST_EXPECTED = 5  # target rows in a cell of a test
+
+
+def reading_confidence() -> tuple[str, ...]:
+    """Methods that read the confidence, which an alarm about it speaks against."""
+    return those("estimator", lambda cls: cls.traits.reads == "confidence")
+
+
+def asking_for(stable: str) -> tuple[str, ...]:
+    """Methods that ask this to be unchanged under the shift: "P(x | y)", as label shift has it, or "P(y | x)".
+
+    >>> asking_for("P(x | y)")
+    ('label-shift', 'bbse', 'sld', 'leap', 's-leap')
+    """
+    return those("estimator", lambda cls: cls.traits.stable == stable)
 
 
 class ShiftStatistics:

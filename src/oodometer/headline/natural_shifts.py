@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..diagnoses.base import holm
+from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
 from ..results import Interval, percent
 from ..results.fall import Fall, FallVerdict

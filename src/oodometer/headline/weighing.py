@@ -11,9 +11,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..backtests.trials import Trial
-from ..diagnoses.base import ShiftKind
 from ..registry import known, those
 from ..results import percent
+from ..results.diagnosis import ShiftKind
 
 _LEAST = 4
 _TRIMMED = 2
