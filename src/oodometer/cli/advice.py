@@ -8,39 +8,48 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..options import Declared, spelt
 from ..store.columns import WIDE, as_options, likely_columns
+from ..verbs.options import parse_mapping
 
 _TRUTH = ("label", "correct")
 _OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
 _PLACEHOLDER = "TRUTH"
+_SOURCES = ("reference", "target", "predictions", "models")
 
 
 def better_command(
-    name: str,
-    offered: Sequence[Declared],
-    given: Mapping[str, Any],
-    error: OodometerError,
+    name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
+    from ..store.source import open_table
+    from ..verbs.opening import renamings as both
+
     if not {"mapping", "positive"} <= given.keys():
         return None
-    read = {name for name, _, about in offered if about.path == "read"}
+
+    def opened(*options: str) -> list[tuple[str, tuple[str, ...]]]:
+        """The files of these options that are read, in this order: path and columns."""
+        read = [given[one] for one, _, about in offered if one in options and about.path == "read" and given[one]]
+        paths = [path for one in read for path in ([one] if isinstance(one, str) else one)]
+        return [(path, tuple(open_table(path).columns)) for path in paths]
+
     try:
-        files = _files(given, read, ("reference", "target", "predictions", "models"))
-        labels = _files(given, read, ("labels",))
+        files = [one for option in _SOURCES for one in opened(option)]
+        labels = opened("labels")
     except (OodometerError, OSError, ValueError):
         return None  # the error that was raised says enough
     if not files or "-" in (path for path, _ in files):
         return None
-    before = _as_mapping(given)
+    before = both(parse_mapping(given["mapping"] or []), given["positive"]) or {}
     changes = dict(given)
-    if _is_turned(before, files, given):
-        changes |= {"reference": given["target"], "target": given["reference"]}
-        files = files[::-1]
+    if len(files) == 2 and isinstance(given.get("reference"), str) and isinstance(given.get("target"), str):
+        first, second = (any(before.get(c, c) in _TRUTH for c in columns) for _, columns in files)
+        if second and not first:  # the truth is in the target, not in the reference
+            changes |= {"reference": given["target"], "target": given["reference"]}
+            files = files[::-1]
     renamings = _mended(before, [*files, *labels])
     # Where there is no reference, the truth of the predictions may stand in a file of its own.
     apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
@@ -51,43 +60,23 @@ def better_command(
     renamings = _with_classes(renamings, [*files, *labels])
     if renamings == before and changes == given:
         return None
-    if not _complete(renamings, files):
-        return None
-    command = _typed(name, offered, {**changes, "mapping": None, "positive": None}, as_options(renamings))
+    for _, columns in files:  # each would hold outputs of a model
+        ours = [renamings.get(c, c) for c in columns]
+        if not any(c in _OUTPUTS or c.startswith(tuple(WIDE)) for c in ours):
+            return None
+    words, options = ["oodometer", name], []
+    for option, field, about in offered:  # without options that say what they say by default
+        value = changes.get(option)
+        several = value if isinstance(value, (list, tuple)) else [value]
+        if about.positional:
+            words += [str(one) for one in several]
+        elif option not in ("mapping", "positive") and value not in (None, [], False, field.default):
+            flag = spelt(option, about)[0]
+            options += [word for one in several for word in ([flag] if one is True else [flag, str(one)])]
+    command = " ".join(one for one in (shlex.join(words), as_options(renamings), shlex.join(options)) if one)
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
-
-
-def _files(given: Mapping[str, Any], read: set[str], parameters: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """The files of these parameters that are read, in this order: path and columns."""
-    from ..store.source import open_table
-
-    out = []
-    for parameter in parameters:
-        value = given.get(parameter)
-        if value is None or parameter not in read:
-            continue
-        out += [(path, tuple(open_table(path).columns)) for path in ([value] if isinstance(value, str) else value)]
-    return out
-
-
-def _as_mapping(given: Mapping[str, Any]) -> dict[str, str]:
-    """All renamings that were asked for, theirs -> ours."""
-    from ..verbs.opening import renamings
-    from ..verbs.options import parse_mapping
-
-    return renamings(parse_mapping(given["mapping"] or []), given["positive"]) or {}
-
-
-def _is_turned(
-    mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]], given: Mapping[str, Any]
-) -> bool:
-    """Whether the truth is in the target, not in the reference."""
-    if len(files) != 2 or not isinstance(given.get("reference"), str) or not isinstance(given.get("target"), str):
-        return False
-    first, second = (any(mapping.get(c, c) in _TRUTH for c in columns) for _, columns in files)
-    return second and not first
 
 
 def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
@@ -136,13 +125,23 @@ def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequenc
     A lone column is of the class of two whose rows it is higher in; counted ones are of the classes in the order of
     their names, as scikit-learn has them, if that order gives rows of a class more than chance.
     """
+    from ..store.source import open_table
+
     for path, columns in files:
         truth = next((c for c in columns if mapping.get(c, c) == "label"), None)
         ours = {c: mapping.get(c, c) for c in columns}
         wide = {theirs: name.removeprefix("prob_") for theirs, name in ours.items() if name.startswith("prob_")}
         if truth is None or not wide:
             continue
-        labels, probabilities = _read(path, truth, tuple(wide))
+        # of the first rows whose label is known: labels as texts, and numbers of the columns beside them
+        kinds: dict[str, Any] = dict.fromkeys((truth, *wide), "any")
+        batch = next(iter(open_table(path).batches(kinds, 10_000)), None)
+        rows = [row for row in (batch.to_pylist() if batch is not None else []) if row[truth] not in (None, "")]
+        try:
+            labels = np.array([str(row[truth]) for row in rows])
+            probabilities = np.array([[float(row[c]) for c in wide] for row in rows])
+        except (TypeError, ValueError):
+            break
         classes, at = np.unique(labels, return_inverse=True)
         if set(wide.values()) <= set(classes.tolist()) or not len(labels):
             break
@@ -155,42 +154,3 @@ def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequenc
             if own.mean() > 1 / len(classes):
                 return {**mapping, **{c: f"prob_{classes[k]}" for c, k in zip(wide, order, strict=True)}}
     return dict(mapping)
-
-
-def _read(path: str, truth: str, wide: Sequence[str]) -> tuple[Array, Array]:
-    """Labels that are known, as texts, and numbers of the columns beside them, of the first rows of a file."""
-    from ..store.source import open_table
-
-    kinds: dict[str, Any] = dict.fromkeys((truth, *wide), "any")
-    for batch in open_table(path).batches(kinds, 10_000):
-        rows = [row for row in batch.to_pylist() if row[truth] not in (None, "")]
-        try:
-            return np.array([str(row[truth]) for row in rows]), np.array(
-                [[float(row[c]) for c in wide] for row in rows]
-            )
-        except (TypeError, ValueError):
-            break
-    return np.empty(0, str), np.empty((0, len(wide)))
-
-
-def _complete(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> bool:
-    """Whether every file would hold outputs of a model."""
-    for _, columns in files:
-        ours = [mapping.get(c, c) for c in columns]
-        if not any(c in _OUTPUTS or c.startswith(tuple(WIDE)) for c in ours):
-            return False
-    return True
-
-
-def _typed(command: str, offered: Sequence[Declared], given: Mapping[str, Any], renamings: str) -> str:
-    """The command as it would be typed, without options that say what they say by default."""
-    words, options = ["oodometer", command], []
-    for name, field, about in offered:
-        value = given.get(name)
-        several = value if isinstance(value, (list, tuple)) else [value]
-        if about.positional:
-            words += [str(one) for one in several]
-        elif value not in (None, [], False, field.default):
-            flag = spelt(name, about)[0]
-            options += [word for one in several for word in ([flag] if one is True else [flag, str(one)])]
-    return " ".join(part for part in (shlex.join(words), renamings, shlex.join(options)) if part)

@@ -92,9 +92,7 @@ class Training(Options):
         doc="The texts that the model was trained on, in a file of the same forms (also one with turns).",
     )
     training_column: str | None = option(default=None, flag="", help="Where the text or the turns stand in it.")
-    training_where: str | Sequence[str] = option(
-        default=(), group=_KNOWN, help="Only training rows with COLUMN=VALUE."
-    )
+    training_where: str | Sequence[str] = option(default=(), group=_KNOWN, help="Only training rows with COLUMN=VALUE.")
     wordnet: str | Path | None = option(
         default=None, group=_KNOWN, path="read", metavar="PATH",
         help="Folder or archive of the WordNet database.",
@@ -186,7 +184,6 @@ class Models(Device):
     classes: Sequence[int | str] | None = option(
         default=None, group=_MODEL, many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.",
-        doc="Class names in the order of the model's outputs.",
     )
 
 
@@ -217,8 +214,7 @@ class PredictOptions(Models, Tasks):
         doc="The predictions file to write; None keeps the record in memory (``found.record``).",
     )
     inputs: str | Sequence[str] | None = option(
-        default=None, flag="--input",
-        help="Column that the model reads; twice for pairs of texts, again for a table.",
+        default=None, flag="--input", help="Column that the model reads; twice for pairs of texts, again for a table."
     )
     label: str | None = option(default=None, help="Column of the truth; by default label.")
     id: str | None = option(default=None, help="Column that names the rows; by default id.")
@@ -248,9 +244,7 @@ class PredictOptions(Models, Tasks):
         default="refuse", check=one_of("refuse", "skip"), rare=True,
         help="Images that do not decode: refuse, or skip and count them.",
     )
-    batch_rows: int = option(
-        default=4096, flag="", help="Rows that are read and asked at once; they bound the memory."
-    )
+    batch_rows: int = option(default=4096, flag="", help="Rows that are read and asked at once; they bound the memory.")
     candidates: int = option(
         default=10, flag="", help="Of a ranker: how many candidates a response without any gets, drawn by the seed."
     )
@@ -307,9 +301,7 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         "labelled ``reference`` is needed.",
     )
     column: str | None = option(default=None, rare=True, help="Where the text or the turns stand.")
-    where: str | Sequence[str] = option(
-        default=(), rare=True, help="Only rows with COLUMN=VALUE; may be repeated."
-    )
+    where: str | Sequence[str] = option(default=(), rare=True, help="Only rows with COLUMN=VALUE; may be repeated.")
     reference: str | Path | None = option(
         default=None, path="read", metavar="FILE",
         help="Labelled rows that the estimates rest on; by default a half of DATA.",
@@ -330,14 +322,10 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         "intervals.",
     )
     max_length: int | None = option(default=None, flag="", help="Tokens of a text that are read, at most.")
-    dropout: int = option(
-        default=0, flag="", help="Passes with dropout left on; probabilities are their mean."
-    )
+    dropout: int = option(default=0, flag="", help="Passes with dropout left on; probabilities are their mean.")
     device: str | None = option(default=None, flag="", help='"cpu" or "cuda"; by default a GPU where one is there.')
     level: float = option(default=0.95, rare=True, help="Nominal coverage of the intervals.")
-    seed: int = option(
-        default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
-    )
+    seed: int = option(default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps.")
 
 
 class RankOptions(Models, Tasks, Typed):
@@ -393,8 +381,7 @@ class RankOptions(Models, Tasks, Typed):
     )
     suggest: int = option(default=0, help="Name so many rows of the pool that are best labelled next.")
     inputs: str | Sequence[str] | None = option(
-        default=None, flag="--input",
-        help="Column that the models read; twice for pairs of texts, again for a table.",
+        default=None, flag="--input", help="Column that the models read; twice for pairs of texts, again for a table."
     )
     label: str | None = option(default=None, rare=True, help="Column of the truth; by default label.")
     id: str | None = option(
@@ -426,12 +413,8 @@ class RankOptions(Models, Tasks, Typed):
         "or without the folder. Of live models, and files, that have a path. What is kept counts as long as files and "
         "options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.",
     )
-    level: float = option(
-        default=0.95, rare=True, help='Nominal coverage of the intervals, and of "settled".'
-    )
-    seed: int = option(
-        default=0, rare=True, help="Seed of draws, attributions and bootstraps."
-    )
+    level: float = option(default=0.95, rare=True, help='Nominal coverage of the intervals, and of "settled".')
+    seed: int = option(default=0, rare=True, help="Seed of draws, attributions and bootstraps.")
 
 
 class TrainOptions(Renaming, Device, Tasks):
@@ -487,17 +470,9 @@ class TrainOptions(Renaming, Device, Tasks):
     epochs: int | None = option(default=None, help="Passes over the pairs.")
     batch_size: int | None = option(default=None, rare=True, help="Pairs a step.")
     learning_rate: float | None = option(default=None, flag="", help="Of the training; None for what suits the model.")
-    max_length: int = option(
-        default=512, rare=True,
-        help="Tokens of a pair that are read; longer ones are cut.",
-        doc="Tokens of a pair that are read; longer ones lose the end of their longer side and are counted.",
-    )
+    max_length: int = option(default=512, rare=True, help="Tokens of a pair that are read; longer ones are cut.")
     balance: float = option(default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all.")
-    metric: str = option(
-        default="exact",
-        help="exact (right or wrong), or a metric to predict: token-f1 or bleu.",
-        doc='"exact", or a metric that the judges learn to predict: "token-f1" or "bleu", against ``gold``.',
-    )
+    metric: str = option(default="exact", help="exact (right or wrong), or a metric to predict: token-f1 or bleu.")
     all_judges: bool = option(
         default=False, flag="",
         help="Whether to train the others where the first judge is no better than a coin on the held-out pairs; by "
@@ -528,11 +503,7 @@ class JudgeOptions(Renaming, Device, Level, Watched):
         doc="File for the rows with their votes and P(Correct) by each judge, all other columns kept: .jsonl, .csv, "
         ".parquet, .arrow or .npz. Interrupted, the answers of the judges that are done are kept beside it.",
     )
-    agree: int | None = option(
-        default=None,
-        help="Judges that must accept, a majority; all by default.",
-        doc="How many judges must accept for the lower bound, a majority; all by default.",
-    )
+    agree: int | None = option(default=None, help="Judges that must accept, a majority; all by default.")
     calibrate: Any = option(
         default=None, path="read", metavar="FILE",
         help="Labelled outputs of the same model (gold or correct): each judge accepts as often as they are right.",

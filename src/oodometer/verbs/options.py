@@ -141,7 +141,6 @@ class Reading(Renaming):
     classes: Sequence[int | str] | None = option(
         default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.",
-        doc="Names of the classes in the order of the probabilities.",
     )
     positive: str | None = option(
         default=None, group=_ROWS, place="read", metavar="COLUMN",
@@ -189,8 +188,7 @@ class Running(Watched):
         "colon, or an `Engine`.",
     )
     workers: int | None = option(
-        default=None, group=_RUN, rare=True,
-        help="Number of workers; by default one for each core.",
+        default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core."
     )
     run_folder: str | Path | None = option(
         default=None, group=_RUN, path="folder", metavar="FOLDER", rare=True,
@@ -207,8 +205,7 @@ class Level(Options):
     """How wide intervals are."""
 
     level: float = option(
-        default=0.95, group=_WHAT, place="fit", rare=True, noted=True,
-        help="Nominal coverage of the intervals.",
+        default=0.95, group=_WHAT, place="fit", rare=True, noted=True, help="Nominal coverage of the intervals."
     )
 
 
@@ -242,7 +239,6 @@ class Key(Options):
         default=None, group=_ROWS, metavar="COLUMN", rare=True,
         help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
         "they call it differently.",
-        doc='Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.',
     )
 
 
@@ -274,8 +270,7 @@ class IntervalSeed(Options):
     """Seed of what is drawn for intervals."""
 
     seed: int = option(
-        default=0, group=_RUN, place="fit", rare=True, noted=True,
-        help="Seed of the bootstrap in some intervals.",
+        default=0, group=_RUN, place="fit", rare=True, noted=True, help="Seed of the bootstrap in some intervals."
     )
 
 
@@ -323,10 +318,7 @@ class Learnt(Methods, Level, Reading, Features, Cluster, Payoff, IntervalSeed):
 class TargetOptions(Target, Where, Key, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
-    by: str | None = option(
-        default=None, group=_ROWS, noted=True,
-        help="Slice the target by this column.",
-    )
+    by: str | None = option(default=None, group=_ROWS, noted=True, help="Slice the target by this column.")
     every: str | None = option(
         default=None, group=_ROWS, noted=True,
         help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows.",
@@ -352,8 +344,6 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     margin: float = option(
         default=0.01, group=_ALARMS, rare=True, noted=True,
         help="Say whether the accuracy fell by at least this much: target, slices and chunks.",
-        doc='"Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk '
-        "(`Fall`).",
     )
     fail_below: float | Mapping[str, float] | None = option(
         default=None, group=_ALARMS, metavar="BOUND", many=True, noted=True,
@@ -425,10 +415,7 @@ class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running)
         "target row (null where unknown). Unless a suggestion wrote the rows, they must have been sampled at random "
         "from the target. By default the target's own labels.",
     )
-    suggest: int = option(
-        default=0, group=_WHAT,
-        help="Draw so many unlabelled rows to label next.",
-    )
+    suggest: int = option(default=0, group=_WHAT, help="Draw so many unlabelled rows to label next.")
     suggest_by: str = option(
         default="random", group=_WHAT, rare=True,
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
@@ -447,13 +434,9 @@ class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running)
         help="Say whether the accuracy is believed to have fallen by at least this much.",
     )
     methods: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--method", rare=True,
-        help="Label-free methods to hear; may be repeated.",
+        default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated."
     )
-    seed: int = option(
-        default=0, group=_RUN, rare=True,
-        help="Seed of the suggestion and of the order of bets.",
-    )
+    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the suggestion and of the order of bets.")
     expected_widths: bool = option(
         default=False, flag="",
         help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.",
@@ -469,9 +452,7 @@ class EvaluateOptions(Where, Truth, Cluster, Level, Reading, Payoff, IntervalSee
         doc="Names of metrics, curves and tables; by default all that apply.",
     )
     score: str | None = option(
-        default=None, group=_WHAT, rare=True,
-        help="Order rows by this score in metrics of risk and coverage.",
-        doc="Name of the registered score that orders rows in metrics of risk and coverage; by default the confidence.",
+        default=None, group=_WHAT, rare=True, help="Order rows by this score in metrics of risk and coverage."
     )
     by: str | None = option(
         default=None, group=_ROWS,
@@ -500,45 +481,30 @@ class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
         "first file would lead one to expect.",
     )
     names: Sequence[str] = option(
-        default=(), group=_WHAT, flag="--name",
-        help="Name of a model; once for each, by default the file's.",
+        default=(), group=_WHAT, flag="--name", help="Name of a model; once for each, by default the file's."
     )
-    tolerance: float = option(
-        default=0.95, flag="",
-        help="Accuracy at which DiSCA reads b, 1.0 to 0.5.",
-    )
+    tolerance: float = option(default=0.95, flag="", help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")
     weights: Sequence[float] = option(
-        default=(1 / 3, 1 / 3, 1 / 3), flag="",
-        help="Weights x,y,z of DiSCA; by default a third each.",
+        default=(1 / 3, 1 / 3, 1 / 3), flag="", help="Weights x,y,z of DiSCA; by default a third each."
     )
     require: Sequence[float] = option(
         default=(0.9, 0.95, 0.99), group=_WHAT,
         help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
     )
     score: str | None = option(
-        default=None, group=_WHAT, rare=True,
-        help="Order rows by this score, not the confidence.",
+        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence."
     )
     energy: Sequence[float] = option(
-        default=(), group=_WHAT, rare=True,
-        help="Energy of a model in joules; once for each, for DiDMA.",
+        default=(), group=_WHAT, rare=True, help="Energy of a model in joules; once for each, for DiDMA."
     )
     energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
     parameters: Sequence[float] = option(
-        default=(), flag="",
-        help="Number of parameters; once for each model, for DiDMA.",
+        default=(), flag="", help="Number of parameters; once for each model, for DiDMA."
     )
-    optimal_parameters: float | None = option(
-        default=None, flag="",
-        help="As many parameters as the device runs well.",
-    )
-    steps: int = option(
-        default=100, flag="",
-        help="Steps of the grid on which DiSCA reads the curve.",
-    )
+    optimal_parameters: float | None = option(default=None, flag="", help="As many parameters as the device runs well.")
+    steps: int = option(default=100, flag="", help="Steps of the grid on which DiSCA reads the curve.")
     grid: str = option(
-        default="coverage", flag="",
-        help="What the steps divide: coverage, thresholds, or samples (every one).",
+        default="coverage", flag="", help="What the steps divide: coverage, thresholds, or samples (every one)."
     )
     didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
     nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
@@ -549,8 +515,7 @@ class BacktestOptions(Reference, Where, Methods, Level, Truth, Reading, Features
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--family",
-        help="Only this family of shifts; may be repeated.",
+        default=None, group=_WHAT, flag="--family", help="Only this family of shifts; may be repeated."
     )
     repeats: int | None = option(
         default=None, group=_WHAT,
@@ -568,9 +533,7 @@ class HistoryOptions(Options):
     """What `history` is asked."""
 
     store: Any = argument(
-        kw_only=False, path="read",
-        help="A file, or postgresql://user@host/database; estimate --store fills it.",
-        doc='Path of the file (SQLite), or ``"postgresql://user@host/database"``.',
+        kw_only=False, path="read", help="A file, or postgresql://user@host/database; estimate --store fills it."
     )
     job: str | None = option(default=None, metavar="NAME", help="Only the runs of this job.")
     last: int | None = option(default=None, metavar="N", help="Only the newest so many runs of each job.")
@@ -579,10 +542,7 @@ class HistoryOptions(Options):
 class DiagnoseOptions(Pair, Where, Reading, Features, Running):
     """What `diagnose` is asked."""
 
-    seed: int = option(
-        default=0, group=_RUN, rare=True,
-        help="Seed of the bootstraps and of the classifier's folds.",
-    )
+    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstraps and of the classifier's folds.")
 
 
 class ReproduceOptions(Options):
@@ -592,13 +552,9 @@ class ReproduceOptions(Options):
     scale: str = option(
         default="small",
         help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models).",
-        doc='"small" (two cores, under half an hour a paper or a task) or "paper" (the paper\'s models and data, on a '
-        "GPU).",
     )
     out: str | Path | None = option(
-        default=None, path="folder", metavar="FOLDER",
-        help="Folder for all files; by default reproduce/PAPER-SCALE.",
-        doc="Folder for all files, by default ``reproduce/<paper>-<scale>``.",
+        default=None, path="folder", metavar="FOLDER", help="Folder for all files; by default reproduce/PAPER-SCALE."
     )
     only: Sequence[str] = option(
         default=(), help="Only this model; may be repeated.", doc="Names of the models to work on, by default all."
