@@ -22,9 +22,10 @@ from oodometer.reports import render, write_report
 from oodometer.reports.charts.models import colors, curve_rows, drawn, names, thin
 from oodometer.reports.comparison import JUDGES, badges, choices
 from oodometer.reports.failures import matrix, pairs
-from oodometer.reports.numbers import cutoff, percent
+from oodometer.reports.numbers import percent
 from oodometer.reports.rankings import against, disca_table, notes
 from oodometer.results.comparison import comparison_view, elsewhere, leader, may_answer, on_target
+from oodometer.results.values import rounded_up
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -482,7 +483,7 @@ def test_a_metric_without_references_is_still_told(two: dict[str, Any]) -> None:
 
 def test_a_threshold_is_never_rounded_down() -> None:
     for value in (0.66811, 0.66819999, 0.99995311, 0.9999999, 0.5, 0.123456789, 1 - 1e-12):
-        shown = float(cutoff(value))
+        shown = float(rounded_up(value))
         assert value - 1e-12 <= shown <= 1
         assert shown - value <= max(1e-4, 0.01 * (1 - value))
 
