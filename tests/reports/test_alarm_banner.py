@@ -53,35 +53,23 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
     assert {one["name"] for one in failing} == {"c"}
     said = banner(result)
     assert said is not None
-    assert said.startswith("Alarm in 1 of 3 slices The rules were:")
-    assert "accuracy below 80 % or accuracy more than 5 points below the reference&#39;s ." in said
-    assert "An alarm is raised where the number lies below the bound, by more than chance." in said
+    assert said.startswith(
+        "Alarm raised by 1 of 3 slices: accuracy below 80 % or accuracy more than 5 points below the reference&#39;s. "
+        "An alarm is raised where the number lies below the bound, by more than chance."
+    )
     for one in failing:
-        assert f"c accuracy {100 * one['value']:.1f} %" in said
-        assert f"{100 * one['bound']:.1f} %" in said
-        assert f"{100 * one['truth']['value']:.1f} %" in said
-
-
-def test_what_labels_decide_is_called_the_truth(files: tuple[str, str]) -> None:
-    """All rows are labelled, so that what lies below the bound is the truth; without labels it is an estimate."""
-    result = estimated(files, by="part", fail_below=0.8)
-    (failing,) = result["alarms"]["where"]
-    assert failing["by_labels"]
-    assert failing["value"] == failing["truth"]["value"]
-    said = str(banner(result))
-    assert "slice metric truth by labels interval bound likely below c accuracy" in said
-    assert "estimate" not in said
+        assert f"ALARM c: accuracy {100 * one['value']:.1f} % [{100 * one['lower']:.1f} %" in said
+    assert said.count(" by labels, ") == 2  # all rows are labelled, so that what lies below the bound is the truth
     unlabelled = Path(files[1]).with_name("unlabelled.csv")
     unlabelled.write_text(re.sub(r",[01],", ",", Path(files[1]).read_text()).replace(",label", ""))
     result = estimated((files[0], str(unlabelled)), by="part", fail_below=0.8)
     assert [one["by_labels"] for one in result["alarms"]["where"]] == [False]
-    assert "slice metric estimate interval bound likely below c accuracy" in str(banner(result))
+    assert " by labels, " not in str(banner(result))
 
 
 def test_rules_that_nothing_broke_are_told_too(files: tuple[str, str]) -> None:
     assert banner(estimated(files, fail_below=0.3)) == (
-        "No alarm The rule was: accuracy below 30 % . An alarm is raised where the number lies below the bound, by "
-        "more than chance."
+        "No alarm: accuracy below 30 %. An alarm is raised where the number lies below the bound, by more than chance."
     )
     assert str(banner(estimated(files, by="part", fail_below=0.3))).startswith("No alarm in 3 slices")
 
@@ -100,13 +88,13 @@ def test_names_of_parts_are_escaped_and_many_are_cut(files: tuple[str, str]) -> 
     result["alarms"]["where"] = [{**where[0], "name": f"part {i}"} for i in range(20)]
     result["alarms"]["by_chance"] = [{**where[0], "name": f"other {i}"} for i in range(6)]
     said = str(banner(result))
-    assert said.count("part ") == 12
+    assert said.count("ALARM part ") == 12
     assert "8 more are in the JSON of this result." in said
-    assert "Below the bound, but by no more than chance: other 0, other 1, other 2, other 3 and 2 more." in said
+    assert "below it, but by no more than chance: other 0, other 1, other 2, other 3 and 2 more" in said
 
 
 def test_the_page_of_the_command_has_it(files: tuple[str, str], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     words = ["--method", "ac", "--backtest", "none", "--fail-below", "0.999", "--fail-when", "upper"]
     assert main(["estimate", *files, *words, "--out", str(page)]) == 3
-    assert "<h2>Alarm</h2>" in page.read_text()
+    assert "<h2>Alarm raised: accuracy below 99.9" in page.read_text()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..audits.result import audit_view
+from ..results.alarms import WHEN
 from ..results.backtest import backtest_view
 from ..results.comparison import comparison_view
 from ..results.diagnosis import diagnosis_view
@@ -19,7 +20,6 @@ from ..results.shifting import shifting_view
 from ..results.stressing import stress_view
 from ..results.view import View
 from ..verbs.discriminate.judged import judged_view, trained_view
-from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot, rankings
@@ -28,11 +28,10 @@ from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
 from .numbers import best, finite
 from .references import reference
-from .words import assumed, fall_text
 
 FEW_MODELS = 3  # as many have their bands in the large chart
-MOST_ROWS = 200  # of the table of slices and of that of chunks, parts or runs
 MOST_JOBS = 20
+MOST_ROWS = 200  # of a table of past parts or runs
 ESTIMATE_CHARTS = (
     by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
     over_time.chunks, by_category.slices,
@@ -88,13 +87,9 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     small = over_time.metric_chunks(result)
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
-        "alarm": alarms.banner(result),
-        "fall_text": fall_text,
-        "assumed": assumed(result),
+        "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
         "estimates": found,
         "votes": judges(result),
-        "chunk_rows": over_time.shown_chunks(result)[-MOST_ROWS:],
-        "slice_rows": by_category.worst_slices(result)[:MOST_ROWS],
     }
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..results.estimation import ASSUMPTIONS
 from ..results.fall import points_or_more
 from .numbers import finite, percent, points
 
@@ -73,17 +72,6 @@ def apart(value: float, other: float) -> str:
     '−0.5 points'
     """
     return signed_points(round(value, 3) - round(other, 3))
-
-
-def assumed(result: Result) -> list[dict[str, Any]]:
-    """Rows of the table of assumptions: what one would believe under each, and what the data say."""
-    rows = []
-    for name, one in (result.get("assumptions") or {}).items():
-        against = one.get("refuted") or one.get("why")
-        rows.append(
-            {**one, "name": ASSUMPTIONS.get(name, name), "against": against, "chosen": name == result.get("assume")}
-        )
-    return rows
 
 
 def measured(result: Result) -> str:

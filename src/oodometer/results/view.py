@@ -172,7 +172,7 @@ def cells_of(one: Any, *, share: bool = True) -> list[str]:
     """
     ends = ("value", "lower", "upper")
     cells = [one.get(name) if isinstance(one, Mapping) else getattr(one, name, None) for name in ends]
-    return ["" if cell is None else percent(cell) if share else f"{cell:.4f}" for cell in cells]
+    return ["" if cell is None or cell != cell else percent(cell) if share else f"{cell:.4f}" for cell in cells]
 
 
 def with_ends(one: Any) -> str:
