@@ -12,8 +12,8 @@ import pytest
 
 import oodometer
 from oodometer.accuracy_proxies import rank_models
-from oodometer.arguments import CHECKS, check_seed
 from oodometer.errors import OodometerError
+from oodometer.options import CHECKS, check_seed
 from oodometer.recipes import reproduce
 from oodometer.testing import example_record
 from oodometer.verbs.demo import demo

@@ -14,9 +14,9 @@ import pytest
 
 import oodometer as o
 from oodometer import Oodometer, Predictions
-from oodometer.arguments import in_python, typed
 from oodometer.cli import main
 from oodometer.errors import OodometerError
+from oodometer.options import in_python, typed
 from oodometer.verbs.discriminate import judge_outputs
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `ver
    of its own: ``level: float = option(default=0.95, help="Level of the intervals.")``. Positional ones are
    ``reference: Any = argument(kw_only=False, help="...")``. All arguments of `option` are given by name.
 2. The check follows from the name (`seed` means one thing everywhere) or from the type (a text, a list of numbers, a
-   path: `arguments.check_of`); another one is ``check=``, a function of (name, value) that returns the value. What must
+   path: `check_of`); another one is ``check=``, a function of (name, value) that returns the value. What must
    hold of several options together is checked by the verb.
 3. ``help`` is the line of ``-h`` and the text in the docstring; a longer text for Python alone is ``doc=``. ``flag`` is
    how a shell spells the option where that is not its name (``"--map --mapping"``, ``"--method"`` for ``methods``);
@@ -15,7 +15,7 @@ How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `ver
    ``many``). ``path`` is "read", "written" or "folder"; ``rare`` shows the option with ``--help-all`` alone.
 4. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``, whose docstring has no
    Parameters block: it is made. Callers and editors see ``diagnose(reference, target, *, where=None, ...)``.
-5. The command is ``@command(app, DiagnoseOptions, written=("json", "out"))`` over a function of the arguments that were
+5. The command is ``@command(DiagnoseOptions, written=("json", "out"))`` over a function of the arguments that were
    typed, as the verb takes them, and of where the answer goes (`cli/commands.py`). Its docstring is the text of ``-h``.
 6. Delete the signature of the command, its call, the record of options, the Parameters block and checks that nothing
    else uses. A shared group gets no option that one of its verbs has no use for.
@@ -26,9 +26,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import json
+import math
+import numbers
+import os
 import re
+import secrets
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import (
     Any,
     ClassVar,
@@ -43,8 +49,7 @@ from typing import (
     overload,
 )
 
-from .arguments import Check, check_of, reword
-from .errors import OodometerError
+from .errors import OodometerError, UsageError
 
 P = ParamSpec("P")
 O = TypeVar("O")  # noqa: E741 - the record of options
@@ -239,3 +244,325 @@ def documented(text: str, record: type[Options]) -> str:
 _indented = functools.partial(
     textwrap.fill, width=112, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False
 )
+
+
+Check = Callable[[str, Any], Any]
+
+MOST_WORKERS = 4096
+_LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
+
+
+def _wrong(name: str, expected: str, value: Any) -> UsageError:
+    said = repr(value)
+    said = said if len(said) <= 80 else said[:77] + "..."
+    return UsageError(f"expected {name} to be {expected}, got {said} ({type(value).__name__})")
+
+
+def check_seed(value: Any, name: str = "seed") -> int:
+    """A seed as a whole number from 0 to 2^32 - 1, by scikit-learn's convention.
+
+    None draws one from the machine, a generator of numpy gives the next of its own; the result tells which it was.
+
+    >>> import numpy as np
+    >>> check_seed(np.random.default_rng(0)) == check_seed(np.random.default_rng(0))
+    True
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected seed to be a whole number from 0 to 4294967295, a generator of numpy or ...
+    """
+    import numpy as np  # here, as options are declared where `-h` must not load it
+
+    if value is None:
+        return secrets.randbits(32)
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(_LARGEST_SEED, endpoint=True))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31 - 1))
+    if _is_whole(value) and 0 <= int(value) <= _LARGEST_SEED:
+        return int(value)
+    raise _wrong(name, f"a whole number from 0 to {_LARGEST_SEED}, a generator of numpy or None", value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)  # a bool of numpy is no number
+    return real and not math.isnan(float(value))
+
+
+def _is_called(value: Any, method: str) -> bool:
+    return not isinstance(value, type) and callable(getattr(value, method, None))
+
+
+def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any] = lambda value: value) -> Check:
+    """A check that something holds of a value, which comes out as ``make`` has it.
+
+    >>> need("an even number", lambda value: value % 2 == 0)("rows", 3)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected rows to be an even number, got 3 (int)
+    """
+
+    def check(name: str, value: Any) -> Any:
+        if not holds(value):
+            raise _wrong(name, expected, value)
+        return make(value)
+
+    return check
+
+
+def one_of(*known: str) -> Check:
+    """A check that a text is one of those known.
+
+    >>> one_of("cpu", "cuda")("device", "cpu")
+    'cpu'
+    """
+    return need(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
+
+
+def anything(name: str, value: Any) -> Any:
+    """No check: of data whoever opens them says what they should be."""
+    return value
+
+
+_number = need("a number", _is_number, float)
+_text = need("a text", lambda value: isinstance(value, str))
+_mapping = need("a mapping", lambda value: isinstance(value, Mapping))
+_function = need("a function of (done, total)", callable)
+_place = need("a path", lambda value: isinstance(value, (str, os.PathLike)) and "\0" not in os.fsdecode(value))
+several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
+record = need(
+    "a Predictions record (oodometer.read gives one)",
+    lambda value: all(hasattr(value, one) for one in ("fields", "columns", "source")),
+)
+
+
+def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anything) -> list[Any]:
+    """The entries of a list, each of which passes a check; a text is none, and a set has no order."""
+    no_list = isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable)
+    if no_list or getattr(value, "ndim", 1) != 1:
+        raise _wrong(name, f"a list of {of}", value)
+    plain: Callable[[], list[Any]] | None = getattr(value, "tolist", None)
+    return [each(f"every entry of {name}", one) for one in (value if plain is None else plain())]
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A check that something is a list of texts."""
+    return _list(name, value, "texts", _text)
+
+
+def texts_or_one(name: str, value: Any) -> Any:
+    """A check that something is a text or several of them.
+
+    >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
+    ('age', ['age', 'year'])
+    """
+    return value if isinstance(value, str) else texts(name, value)
+
+
+def _names_of(kind: Literal["estimator", "metric"]) -> Check:
+    """A check of names of methods; names that others use become ours."""
+
+    def check(name: str, value: Any) -> list[str]:
+        from .registry import named
+
+        return [named(kind, one) for one in texts(name, value)]
+
+    return check
+
+
+def _classes(name: str, value: Any) -> list[Any]:
+    from .classes import named_classes
+
+    return list(named_classes(value))
+
+
+def _each(check: Check) -> Check:
+    """A check of every value of a mapping."""
+    return lambda name, value: {str(key): check(f"{name}[{key!r}]", one) for key, one in _mapping(name, value).items()}
+
+
+def judges_or_folder(name: str, value: Any) -> Any:
+    """A check that something is a panel of judges, the folder of one, or several folders."""
+    if isinstance(value, list | tuple) and value:
+        return [_place(name, one) for one in value]
+    return value if hasattr(value, "members") else _place(name, value)
+
+
+def _level(name: str, value: Any) -> float:
+    from .intervals import check_level
+
+    return check_level(value)
+
+
+CHECKS: dict[str, Check] = {
+    "level": _level,
+    "seed": lambda name, value: check_seed(value, name),
+    "workers": need(
+        f"a whole number from 1 (at least one worker) to {MOST_WORKERS}",
+        lambda value: _is_whole(value) and 1 <= int(value) <= MOST_WORKERS,
+        int,
+    ),
+    "threshold": need("a number between 0 and 1 such as 0.6", _is_number, float),
+    "backtest": need(
+        "auto, a folder, a result of backtest or None",
+        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "trials"),
+    ),
+    "methods": _names_of("estimator"),
+    "metrics": _names_of("metric"),
+    "axes": anything,
+}
+"""Name of an argument that means the same wherever it stands -> its check, which goes before that of its type."""
+
+_OF_TYPES: dict[str, Check] = {
+    "str": _text,
+    "int": need("a whole number", lambda value: _is_whole(value) and abs(int(value)) < 2**63, int),
+    "float": _number,
+    "bool": need("True or False", lambda value: type(value).__name__ in ("bool", "bool_"), bool),  # also of numpy
+    "Any": anything,
+    "Sequence[int | str]": _classes,
+    "Sequence[float]": lambda name, value: tuple(_list(name, value, "numbers", _number)),
+    "Sequence[Any]": lambda name, value: _list(
+        name, value, "files, frames, mappings of arrays or records, one for each model"
+    ),
+    "Mapping[str, str]": need(
+        "a mapping of their column names to ours, {theirs: ours}",
+        lambda value: isinstance(value, Mapping) and all(isinstance(x, str) for pair in value.items() for x in pair),
+        dict,
+    ),
+    "Mapping[str, Any]": _mapping,
+    "Mapping[str, Any] | Found": need(
+        "what a verb found, or the mapping that --json writes",
+        lambda value: isinstance(value, Mapping) or _is_called(value, "to_dict"),
+    ),
+    "Mapping[str, Predictions]": _each(record),
+    "Predictions": record,
+    "float | Mapping[str, float]": lambda name, value: (_each(_number) if isinstance(value, Mapping) else _number)(
+        name, value
+    ),
+    "str | Engine": need(
+        "local, processes, ray, spark or an Engine",
+        lambda value: isinstance(value, str) or callable(getattr(value, "fold", None)),
+    ),
+    "str | Ranker": need(
+        "the name of a ranker, or a ranker", lambda value: isinstance(value, str) or _is_called(value, "score")
+    ),
+    "str | Sequence[str]": texts_or_one,
+    **dict.fromkeys(("str | Path", "str | os.PathLike[str]", "PathLike"), _place),
+    **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
+    **dict.fromkeys(("Callable[[int, int], None]", "Progress", "Report"), _function),
+}
+
+
+def check_of(name: str, annotation: Any) -> Check:
+    """The check of an argument by its name, else by its type; `TypeError` where none is known, so none is forgotten."""
+    plain = str(annotation).removesuffix(" | None")
+    if name not in CHECKS and plain not in _OF_TYPES:
+        raise TypeError(f"{name}: no check is known for {annotation}; name one")
+    return CHECKS[name] if name in CHECKS else _OF_TYPES[plain]
+
+
+def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator of a public function: every argument passes its check (`check_of`) before anything is done.
+
+    ``special`` names checks of arguments that mean something else in this function. Seeds come out as whole numbers.
+
+    >>> @checked()
+    ... def double(level: float = 0.95, *, seed: int = 0): return 2 * seed
+    >>> double(seed=3)
+    6
+    >>> double("0.95")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected a level between 0 and 1 such as 0.95, got '0.95' ...
+    """
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        checks = {p.name: special.get(p.name) or check_of(p.name, p.annotation) for p in fixed}
+
+        @functools.wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                bound = signature.bind(*args, **kwargs)
+                given = bound.arguments
+                for name in filter(checks.__contains__, given):  # in the order of the signature
+                    value, parameter = given[name], signature.parameters[name]
+                    none = parameter.default is None or "None" in str(parameter.annotation)
+                    if name == "seed" or value is not None or not none:
+                        given[name] = checks[name](name, value)
+                return function(*bound.args, **bound.kwargs)
+            except OodometerError as error:
+                reword(error, checks)
+                raise
+
+        return guarded
+
+    return wrap
+
+
+_typed: list[None] = []  # not empty while a command line calls
+
+
+@contextmanager
+def typed() -> Iterator[None]:
+    """Inside, messages name options as a command line has them; elsewhere they name arguments of the function."""
+    _typed.append(None)
+    try:
+        yield
+    finally:
+        _typed.pop()
+
+
+_SIGN = r"(?:[^\s;:()`',]|:(?=[^\s;:()`',]))"
+_VALUE = (
+    rf"'[^']*'|\w+://{_SIGN}*|{_SIGN}*[=<>\d]{_SIGN}*(?:,{_SIGN}+)*|{_SIGN}+(?:,{_SIGN}+)+"
+    r"|[A-Z]+(?!\w)|(?!out\b)[a-z_]+(?=[;,)`]|$)"
+)
+_OPTION = rf"--([a-z][\w-]*)(?: ({_VALUE}))?"
+_OPTIONS = re.compile(
+    rf"oodometer [a-z][^;`]*|(?<![\w-]){_OPTION}(?: {_OPTION})*"
+    r"(?=(:| (?:is|are|was|needs|takes|makes|names|leaves|renames|finds|tell|wrote|drew|new|out)\b)?)"
+)
+_OTHER_NAMES = {"map": "mapping", "judge": "existing", "judge_label": "labels"}
+
+
+def reword(error: OodometerError, names: Collection[str]) -> None:
+    """The message of an error in the words of a function with these arguments, unless a command line calls."""
+    if not _typed:
+        error.args = (in_python(str(error), names),)
+
+
+def in_python(message: str, names: Collection[str]) -> str:
+    """A message whose options are arguments of a function with these names; what it has not, and commands, stay.
+
+    >>> in_python("rename with --map theirs=ours, or name all with --classes a,b", ["mapping", "classes"])
+    'rename with mapping={"theirs": "ours"}, or name all with classes=["a", "b"]'
+    >>> in_python("see --map p=confidence --map q=label --positive s; leave --by out", ["mapping", "positive", "by"])
+    'see mapping={"p": "confidence", "q": "label"}, positive="s"; leave by out'
+    """
+
+    def reworded(found: re.Match[str]) -> str:
+        given: dict[str, list[str]] = {}
+        for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
+            own = option.replace("-", "_")
+            name = next((one for one in (_OTHER_NAMES.get(own), own, f"{own}s") if one in names), None)
+            if name is None:
+                return found[0]
+            given.setdefault(name, []).extend([value] if value else [])
+        said = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
+        return said.rstrip("=") if found[found.re.groups] else said or found[0]
+
+    return re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
+
+
+def _as_code(name: str, values: list[str]) -> str:
+    """Values of an option as an argument of Python; numbers, and placeholders in capitals, stay."""
+    plain = [one.strip("'") for one in values]
+    if name == "mapping" and values:
+        return json.dumps(dict(one.rpartition("=")[::2] for one in plain), ensure_ascii=False)
+    if name == "classes" and values:
+        return json.dumps(plain[0].split(","), ensure_ascii=False)
+    code = [one if re.fullmatch(r"[A-Z]+|[\d.]+", one) else json.dumps(one, ensure_ascii=False) for one in plain]
+    return f"[{', '.join(code)}]" if len(code) > 1 or (code and name in ("methods", "metrics")) else "".join(code)

@@ -10,10 +10,10 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arguments import checked, record
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
+from ..options import checked, record
 from ..plugins import answer
 from ..predictions import Predictions
 from ..registry import create

@@ -72,13 +72,17 @@ def quiet() -> bool:
 
 
 @contextmanager
-def loudness(value: int) -> Iterator[None]:
-    """Inside, commands print all that they know (1), the usual (0), or nothing but errors (-1)."""
-    token = _loudness.set(value)
+def settings(loudness: int, defaults: str) -> Iterator[None]:
+    """Inside, commands print all that they know (1), the usual (0), or nothing but errors (-1).
+
+    The command as it was typed is followed by what a file of defaults added.
+    """
+    tokens = _loudness.set(loudness), _defaults.set(defaults)
     try:
         yield
     finally:
-        _loudness.reset(token)
+        _loudness.reset(tokens[0])
+        _defaults.reset(tokens[1])
 
 
 def _put(text: str, stream: TextIO) -> None:
@@ -227,13 +231,3 @@ def command_line() -> str:
     said = _defaults.get()
     words = [without_passwords(word, word=True) for word in sys.argv[1:]]
     return shlex.join(["oodometer", *words]) + (f"  # {said}" if said else "")
-
-
-@contextmanager
-def further_defaults(said: str) -> Iterator[None]:
-    """Inside, the command as it was typed is followed by what a file of defaults added."""
-    token = _defaults.set(said)
-    try:
-        yield
-    finally:
-        _defaults.reset(token)

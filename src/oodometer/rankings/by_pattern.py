@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_seed
 from ..arrays import Array
+from ..options import check_seed
 from .patterns import checked_classes
 from .posterior import Posterior, checked_truth
 

@@ -7,12 +7,12 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arguments import check_seed
 from ..arrays import Array
 from ..attributions.asking import is_whole
 from ..errors import InputError, UsageError
 from ..inference.clusters import Clusters
 from ..intervals import check_level
+from ..options import check_seed
 from .patterns import Patterns, checked_classes, disagreements, patterns_of
 
 PRIOR = 6.0  # imaginary rows for each pair of models; 2 are a uniform prior, too bold (benchmarks/rank_suites.py)

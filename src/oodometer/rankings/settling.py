@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_seed
 from ..arrays import Array
 from ..attributions.asking import is_whole
 from ..errors import UsageError
 from ..intervals import check_level
+from ..options import check_seed
 from ..results.ranking import Settling
 from .patterns import checked_classes
 from .posterior import Posterior

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from markupsafe import Markup, escape
 
-from ..arguments import checked
 from ..backtests.trials import cache_folder
 from ..errors import MissingExtraError, UsageError, WorkError
+from ..options import checked
 from ..results import Interval
 from ..results.view import View
 from ..store.atomic import refuse_clashes, write_atomic, write_result

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..arguments import checked
 from ..errors import InputError, UsageError
+from ..options import checked
 from ..results.shown import Shown
 from ..results.view import Maker, View
 from .sections import VIEWS

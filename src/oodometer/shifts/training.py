@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from ..arguments import check_seed
 from ..arrays import Array
 from ..datasets import Dataset
 from ..errors import InputError, UsageError
+from ..options import check_seed
 
 
 def check_number(name: str, value: Any, most: float = math.inf) -> float:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked
 from ..arrays import Array
 from ..classes import named_classes
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
+from ..options import checked
 from ..predictions import Predictions
 from .artifact_cache import content_of
 from .base import BATCH_ROWS, Axes, Source

@@ -15,11 +15,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..arguments import checked
 from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..fields import FIELDS
+from ..options import checked
 from ..predictions import Predictions
 from .atomic import refuse_clashes, write_atomic, write_result
 from .columns import AXES, offsets_of

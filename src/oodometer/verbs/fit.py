@@ -9,9 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from ..arguments import reword
 from ..errors import OodometerError, UsageError
-from ..options import declared, takes, verb
+from ..options import declared, reword, takes, verb
 from ..passes.folding import enter_phase
 from ..results import percent
 from ..results.estimation import Estimation

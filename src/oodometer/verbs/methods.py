@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..arguments import checked, one_of
+from ..options import checked, one_of
 from ..predictions import Predictions
 from ..registry import METHOD_KINDS, MethodKind, find, names
 from ..shifts import ImageShift, TextShift

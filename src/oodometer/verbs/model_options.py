@@ -7,8 +7,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import anything, judges_or_folder, one_of, several_or_none
-from ..options import Options, argument, option
+from ..options import Options, anything, argument, judges_or_folder, one_of, option, several_or_none
 from .options import Level, Renaming, Watched, parse_classes, parse_mapping
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import CHECKS, check_of, texts
 from ..errors import UsageError
-from ..options import Options, argument, option
+from ..options import CHECKS, Options, argument, check_of, option, texts
 
 if TYPE_CHECKING:
     from ..engines import Engine
