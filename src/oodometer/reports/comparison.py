@@ -4,11 +4,147 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import UsageError
+from ..registry import find
 from ..results.comparison import elsewhere, leader
 from ..results.values import listed
 from .charts.base import Result
-from .charts.models import DOMAINS, names, rankings
+from .charts.models import DOMAINS, METRICS, firm, names, order, part, rankings, score
+from .evaluation import meaning
 from .numbers import best, finite, given, percent, percent_range, rows_text
+from .references import reference
+
+SHARES = ("accuracy", "coverage_at_risk", "risk_at_coverage")
+COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
+AGAINST = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")
+NOTED = {
+    "operating_points": "the threshold of each required accuracy: exact tests in an order that is fixed before any "
+    "verdict is read, from strict to lenient, from several starts that share the level (Learn then Test)",
+    "failure_cases": "where a curve rises by more than chance explains, and plateaus of sure mistakes",
+    "accuracy_coverage": "the curves: accuracy of the surest part, ties in expectation over their order",
+}
+OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
+
+
+def places(result: Result, domain: str) -> dict[str, Any] | None:
+    """A row for each model and a cell for each metric: rank, value, interval, how often the rank holds."""
+    found = {name: rows for name, rows in rankings(result, domain).items() if name in COLUMNS}
+    if not found:
+        return None
+    called = names(result)
+    by_model: dict[str, dict[str, Any]] = {name: {} for name in order(result)}
+    for metric, rows in found.items():
+        for row in rows:
+            if str(row.get("model")) in by_model:
+                by_model[str(row["model"])][metric] = {**row, "firm": firm(row)}
+    columns = [name for name in COLUMNS if name in found]
+    return {
+        "columns": [{"name": COLUMNS[name], "key": name, "share": name in SHARES} for name in columns],
+        "rows": [
+            {"name": called[name], "cells": [cells.get(column) for column in columns]}
+            for name, cells in by_model.items()
+            if cells
+        ],
+        "replicated": any(finite(row.get("stable")) is not None for rows in found.values() for row in rows),
+    }
+
+
+def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
+    """DiSCA of each model at each tolerance, the best on top, in the form of the paper's Table 2.
+
+    A cell is ``edge`` where accuracy falls below its tolerance and not below the next lower one, ``below`` where it
+    falls below both, and plain where it never falls so far.
+    """
+    called, heads = names(result), list[Any]()
+    rows: list[dict[str, Any]] = []
+    chosen = finite((result.get("settings") or {}).get("tolerance"))
+    for model in result.get("models") or []:
+        found = score(model, domain, "disca")
+        cells = [one for each in found.get("by_tolerance") or [] if (one := best(each))]
+        if not cells:
+            continue
+        heads = heads or [one.get("tolerance") for one in cells]
+        for one, later in zip(cells, [*cells[1:], {}], strict=True):
+            spared = later.get("never_below", True)
+            one["style"] = "" if one.get("never_below") else "edge" if spared else "below"
+        rows.append({"name": called[str(model.get("name"))], "cells": cells, "disca": found})
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -row["disca"]["value"])
+    for at in range(len(heads)):
+        column = [row["cells"][at] for row in rows if len(row["cells"]) > at]
+        top = max(one["value"] for one in column)
+        for one in column:
+            one["top"] = one["value"] == top
+    grids = list(rows[0]["disca"].get("by_grid") or {})
+    return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
+
+
+def against(result: Result) -> dict[str, Any] | None:
+    """Differences of the leader from each other model, with how often it is the better one in replicates."""
+    led = leader(result)
+    if led is None:
+        return None
+    mine, called = str(led[0].get("name")), names(result)
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for pair in result.get("pairs") or []:
+        metric, gap = str(pair.get("metric")), best(pair.get("difference"))
+        if pair.get("domain") != "in_domain" or metric not in AGAINST or not gap:
+            continue
+        better = finite(pair.get("p_a_better"))
+        if str(pair.get("a")) == mine:
+            found.setdefault(str(pair.get("b")), {})[metric] = {**gap, "better": better}
+        elif str(pair.get("b")) == mine:
+            low, high = finite(gap.get("lower")), finite(gap.get("upper"))
+            turned = {"lower": None if high is None else -high, "upper": None if low is None else -low}
+            found.setdefault(str(pair.get("a")), {})[metric] = {
+                **gap,
+                "value": -gap["value"],
+                **turned,
+                "better": None if better is None else 1 - better,
+            }
+    columns = [name for name in AGAINST if any(name in cells for cells in found.values())]
+    if not columns:
+        return None
+    rows = [
+        {"name": called[name], "cells": [found[name].get(column) for column in columns]}
+        for name in order(result)
+        if name in found and name in called
+    ]
+    return {"name": called[mine], "columns": [COLUMNS[name] for name in columns], "rows": rows}
+
+
+def skipped(result: Result) -> list[dict[str, Any]]:
+    """Metrics that could not answer, by model and domain."""
+    called = names(result)
+    return [
+        {"name": f"{one.get('metric')} of {called[str(model.get('name'))]}, {words}", "why": one.get("why")}
+        for model in result.get("models") or []
+        for domain, words in DOMAINS.items()
+        for one in part(model, domain).get("skipped") or []
+    ]
+
+
+def notes(result: Result) -> list[dict[str, Any]]:
+    """What each metric says and where it comes from; only metrics that this result has."""
+    settings = result.get("settings") or {}
+    ranked = [name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)]
+    out = [{"name": COLUMNS[name], "key": name, "text": meaning(name, settings)} for name in ranked]
+    for name, text in NOTED.items():
+        if any(part(one, domain).get(name) for one in result.get("models") or [] for domain in DOMAINS):
+            out.append({"name": name.replace("_", " "), "key": name, "text": text})
+    return [{**one, "reference": _reference(one["key"])} for one in out]
+
+
+def _reference(metric: str) -> Any:
+    """The entry of a metric; None for one that this installation does not know."""
+    if metric in OURS:
+        return reference(OURS[metric])
+    try:
+        return reference(str(find("metric", metric).citation))
+    except UsageError:
+        return None
+
 
 JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
 """Metrics whose choice stands beside that of the thresholds."""

@@ -22,7 +22,8 @@ from ..results.view import View
 from ..verbs.discriminate.judged import judged_view, trained_view
 from . import audit as audits
 from . import backtest as backtests
-from . import comparison, evaluation, failures, few_shot, rankings
+from . import comparison, evaluation, failures, few_shot
+from . import comparison as rankings
 from .charts import by_category, curves, models, over_time
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
