@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, UsageError
-from ..results import plain
+from ..results.values import Record, plain
 from .suite import ROUNDING, Method, scored
 
 _MOST_EXACT = 16  # suites up to which every flip of signs is tried
@@ -19,7 +19,7 @@ _FLIPS = 20_000
 
 @final
 @dataclass(frozen=True)
-class PairedTest:
+class PairedTest(Record):
     """Whether a first method ranks better than a second.
 
     Parameters
@@ -37,10 +37,6 @@ class PairedTest:
     over: Literal["draws", "suites"]
     test: str
     units: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: int = 0) -> PairedTest:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .shown import Shown
-from .values import Skipped, percent, plain, points
+from .values import Record, Skipped, percent, plain, points
 from .view import Grid, Maker, Table, View
 
 FAMILIES = {
@@ -41,7 +41,7 @@ def family_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(Record):
     """One simulated target: its true accuracy, and what every method said of it.
 
     Parameters
@@ -67,19 +67,6 @@ class Trial:
         """Family, severity and repeat."""
         return self.family, self.severity, self.repeat
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "family": self.family,
-            "severity": self.severity,
-            "repeat": self.repeat,
-            "rows": self.rows,
-            "truth": self.truth,
-            "source": self.source,
-            "estimates": {m: list(t) for m, t in self.estimates.items()},
-            "signs": dict(self.signs),
-        }
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
@@ -102,7 +89,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class BacktestRow:
+class BacktestRow(Record):
     """One method on one family at one severity: errors in accuracy (fractions), over ``cases`` trials.
 
     error : mean absolute error; bias : mean error; coverage : share of trials whose truth its interval held;
@@ -117,10 +104,6 @@ class BacktestRow:
     coverage: float
     width: float
     cases: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {k: plain(getattr(self, k)) for k in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .values import Interval, percent, plain, signed_points
+from .values import Interval, Record, percent, plain, signed_points
 
 ColumnKind = Literal["number", "category", "text"]
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class UserColumn:
+class UserColumn(Record):
     """A column of a file, and where it stands among the columns of `features`.
 
     Parameters
@@ -58,18 +58,6 @@ class UserColumn:
             return (*(f"{name}={label}" for label in self.labels[1:]), f"{name}: other", f"{name}: missing")
         own = tuple(f"{name}: {label}" for label in self.labels) if self.kind == "text" else (name,)
         return (*own, f"{name}: missing") if self.encoded else own
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "first": self.first,
-            "labels": list(self.labels),
-            "center": list(self.center),
-            "scale": list(self.scale),
-            "encoded": self.encoded,
-        }
 
 
 @dataclass(frozen=True)

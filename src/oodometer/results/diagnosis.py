@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .columns import ColumnChange, explained_text, most_moved
 from .shown import Shown
-from .values import percent, plain
+from .values import Record, percent, plain
 from .view import INTERVAL, Grid, Maker, Table, View, ends, p_text
 
 _SHOWN = 8
@@ -16,7 +16,7 @@ ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """One look at the shift.
 
     Parameters
@@ -37,20 +37,6 @@ class Finding:
     refutes: tuple[str, ...] = ()
     strength: Literal["strong", "weak", "none"] = "none"
     details: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name,
-            "says": self.says,
-            "statistic": plain(self.statistic),
-            "p_value": plain(self.p_value),
-            "power": plain(self.power),
-            "supports": list(self.supports),
-            "refutes": list(self.refutes),
-            "strength": self.strength,
-            "details": plain(self.details),
-        }
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 from ..aliases import canonical
 from ..errors import UsageError
 from .shown import Shown
-from .values import Curve, Interval, Skipped, counted, listed, percent, plain, points, rounded_up
+from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
 from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
@@ -23,17 +23,13 @@ _IN_SLICES = ("accuracy", "f1", "precision", "recall", "roc_auc")
 
 
 @dataclass(frozen=True)
-class Slice:
+class Slice(Record):
     """The rows with one value of a column, and their metrics."""
 
     by: str
     value: Any
     rows: int
     metrics: Mapping[str, Interval]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"by": self.by, "value": plain(self.value), "rows": self.rows, "metrics": plain(self.metrics)}
 
 
 @dataclass(frozen=True, repr=False)

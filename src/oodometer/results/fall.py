@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from .values import percent, plain
+from .values import Record, percent
 
 FallVerdict = Literal["fell", "holds", "cannot say"]
 
 
 @dataclass(frozen=True)
-class Fall:
+class Fall(Record):
     """Whether the accuracy fell by at least a margin below that of the reference.
 
     Parameters
@@ -35,17 +35,6 @@ class Fall:
     changed: float | None
     alarm: bool
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "by_at_least": self.by_at_least,
-            "p": plain(self.p),
-            "verdict": self.verdict,
-            "changed": plain(self.changed),
-            "alarm": self.alarm,
-            "why": self.why,
-        }
 
     def sentence(self) -> str:
         """The question and its answer in a line.

@@ -249,7 +249,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Record):
     """A method that could not answer, and why.
 
     >>> Skipped("gde", "needs members").to_dict()
@@ -258,10 +258,6 @@ class Skipped:
 
     method: str
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"method": self.method, "why": self.why}
 
 
 @dataclass(frozen=True)
