@@ -143,18 +143,32 @@ def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progre
     old = read_judged(workspace.folder / home, name)
     learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
-    found = {"set": name, "pool": len(learn), **_purity(accepted), "sets": []}
+    plain = accepted.to_dict()
+    found = {
+        "set": name,
+        "pool": len(learn),
+        **{key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")},
+        "sets": [],
+    }
     if len(accepted):
         new = _trained(data, accepted, workspace, f"{home}/self_trained", progress)
         for one in data.task.tests:
             rows = judge if one.name == name else None
-            found["sets"].append(_compared(data, new, workspace, home, one.name, rows))
+            before = read_judged(workspace.folder / home, one.name)
+            given = data.test(one.name)
+            places = np.arange(len(given)) if rows is None else rows
+            part = given.take(places.tolist())
+            record = new.predict(part.inputs, gold=part.targets, beams=data.task.config.beams, clean=data.clean)
+            right = {"old": before.verdicts[places] > 0, "new": record.verdicts > 0}
+            out: dict[str, Any] = {"name": one.name, "rows": len(places)}
+            for key, verdicts in right.items():
+                accuracy = share(int(verdicts.sum()), len(verdicts), LEVEL)
+                assert accuracy is not None
+                out[key] = accuracy.to_dict()
+            gap = right["new"].astype(float) - right["old"]
+            out["new_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
+            found["sets"].append(out)
     workspace.write_json(f"{home}/self_training.json", rounded(found))
-
-
-def _purity(accepted: PseudoLabels) -> dict[str, Any]:
-    plain = accepted.to_dict()
-    return {key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")}
 
 
 def _trained(
@@ -174,23 +188,3 @@ def _trained(
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
     (folder / "finished").write_text("")
     return parser
-
-
-def _compared(
-    data: TaskData, parser: EncoderDecoder, workspace: Workspace, home: str, name: str, rows: Array | None
-) -> dict[str, Any]:
-    """Exact match of the old parser and of the new one on the same rows, and the difference with its interval."""
-    before = read_judged(workspace.folder / home, name)
-    given = data.test(name)
-    places = np.arange(len(given)) if rows is None else rows
-    part = given.take(places.tolist())
-    record = parser.predict(part.inputs, gold=part.targets, beams=data.task.config.beams, clean=data.clean)
-    right = {"old": before.verdicts[places] > 0, "new": record.verdicts > 0}
-    out: dict[str, Any] = {"name": name, "rows": len(places)}
-    for key, verdicts in right.items():
-        accuracy = share(int(verdicts.sum()), len(verdicts), LEVEL)
-        assert accuracy is not None
-        out[key] = accuracy.to_dict()
-    gap = right["new"].astype(float) - right["old"]
-    out["new_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
-    return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, final
@@ -15,7 +15,6 @@ from ...discriminators import HALF, AcceptanceThresholds, fit_thresholds
 from ...errors import InputError
 from ...metrics.votes import VoteCounts, bounds_by_agreement, share
 from ...predictions import Predictions
-from ...results import Interval
 from ...scores import natural_confidence
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ...verbs.discriminate.vote_study import VoteStudy, vote_study
@@ -68,14 +67,27 @@ class JudgeThresholds:
         accept ("half", "thresholds", or "slack": the strict thresholds for the lower bound and the lenient ones for the
         upper), and how many must agree, from all down to just more than half.
         """
-        right = float(record.verdicts.mean())
+        said, right = said_of(record), float(record.verdicts.mean())
+        half = said >= HALF
+        accepted = [("judges", "half", half, half)]
+        if self.thresholds is not None:
+            both, cut, judges = _of_all(record), self.thresholds, len(said)
+            middle, strict, lenient = (both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient))
+            every = np.arange(len(both))
+            voters = {"judges": every[:judges], "judges and confidence": np.delete(every, every[judges:-1])}
+            if len(said_of_parsers(record)):
+                voters["parsers of halves and confidence"] = every[judges:]
+                voters["judges, parsers of halves and confidence"] = every
+            for name, who in voters.items():
+                accepted.append((name, "thresholds", middle[who], middle[who]))
+                accepted.append((name, "slack", strict[who], lenient[who]))
         out = []
-        for voters, accept, strict, lenient in self._accepted(record):
-            members = len(strict)
+        for name, accept, firm, lax in accepted:
+            members = len(firm)
             for agree in range(members, members // 2, -1):
-                lower = float((strict.sum(axis=0) >= agree).mean())
-                upper = float((lenient.sum(axis=0) > members - agree).mean())
-                row = {"voters": voters, "accept": accept, "agree": agree, "of": members}
+                lower = float((firm.sum(axis=0) >= agree).mean())
+                upper = float((lax.sum(axis=0) > members - agree).mean())
+                row = {"voters": name, "accept": accept, "agree": agree, "of": members}
                 row |= {"lower": round(lower, 6), "upper": round(upper, 6), "inside": lower <= right <= upper}
                 out.append({**row, "error": round(abs((lower + upper) / 2 - right), 6)})
         return out
@@ -83,24 +95,6 @@ class JudgeThresholds:
     def to_dict(self, record: Predictions) -> dict[str, Any] | None:
         """A plain mapping, ready for JSON; the record names the voters."""
         return None if self.thresholds is None else self.thresholds.to_dict(voters_of(record))
-
-    def _accepted(self, record: Predictions) -> Iterator[tuple[str, str, Array, Array]]:
-        """For every choice its names, and what each voter accepts for the lower bound and for the upper one."""
-        said, parsers = said_of(record), len(said_of_parsers(record))
-        half = said >= HALF
-        yield "judges", "half", half, half
-        if self.thresholds is None:
-            return
-        both, cut, judges = _of_all(record), self.thresholds, len(said)
-        middle, strict, lenient = (both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient))
-        every = np.arange(len(both))
-        choices = {"judges": every[:judges], "judges and confidence": np.delete(every, every[judges:-1])}
-        if parsers:
-            choices["parsers of halves and confidence"] = every[judges:]
-            choices["judges, parsers of halves and confidence"] = every
-        for voters, who in choices.items():
-            yield voters, "thresholds", middle[who], middle[who]
-            yield voters, "slack", strict[who], lenient[who]
 
 
 def voters_of(record: Predictions) -> tuple[str, ...]:
@@ -110,12 +104,12 @@ def voters_of(record: Predictions) -> tuple[str, ...]:
 
 def said_of(record: Predictions) -> Array:
     """P(Correct) of the judges that vote, float64, axes (judge, sample)."""
-    return np.array([_said(record, name) for name in record.names["judge"]])
+    return _said(record, record.names["judge"])
 
 
 def said_of_parsers(record: Predictions) -> Array:
     """What the parsers of halves say, float64, axes (parser, sample); none where there are none."""
-    return np.array([_said(record, name) for name in _parsers(record)])
+    return _said(record, _parsers(record))
 
 
 def _parsers(record: Predictions) -> list[str]:
@@ -124,8 +118,8 @@ def _parsers(record: Predictions) -> list[str]:
     return [name for name in known if name not in record.names["judge"]]
 
 
-def _said(record: Predictions, name: str) -> Array:
-    return np.asarray(record.columns[f"{PROBABILITY}{name}"], dtype=np.float64)
+def _said(record: Predictions, names: Sequence[str]) -> Array:
+    return np.array([np.asarray(record.columns[f"{PROBABILITY}{name}"], dtype=np.float64) for name in names])
 
 
 def _of_all(record: Predictions) -> Array:
@@ -152,30 +146,29 @@ def study_task(
     ``steps`` are those whose times are told, ``more`` names further parts of the result with the files that hold them
     (pseudo-labels, another metric).
     """
-    task = data.task
-    reference = read_judged(workspace.folder / home, "dev")
+    task, folder = data.task, workspace.folder / home
+    reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
-    sets = {}
+    given: dict[str, Any] = {"reference": reference, "draws": task.config.draws, "level": LEVEL}
+    given["seed"] = task.config.data_seed
     for done, test in enumerate(task.tests, 1):
-        record = read_judged(workspace.folder / home, test.name)
-        given: dict[str, Any] = {"reference": reference, "draws": task.config.draws, "level": LEVEL}
-        given["seed"] = task.config.data_seed
+        record = read_judged(folder, test.name)
         voted = points.voted(record)
-        found = _short(vote_study(voted, **given))
+        kinds = np.asarray(voted.columns["type"]).astype(str)
         sets[test.name] = {
-            "title": test.title,
-            "domain": test.domain,
-            "paper": test.paper,
-            "resembles": test.resembles,
-            **found,
+            **{name: getattr(test, name) for name in ("title", "domain", "paper", "resembles")},
+            **_short(vote_study(voted, **given)),
             "at_half": _beside(_short(vote_study(record, **given)), len(said_of(record))),
             **_mixed(points, record, given),
             "choices": points.choices(record),
-            "types": _by_type(voted),
+            "types": [_of_type(str(name), voted.take(np.flatnonzero(kinds == name))) for name in np.unique(kinds)],
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }
         progress(done, len(task.tests))
     stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
+    known = reference.verdicts[reference.verdicts >= 0]
+    accuracy = share(int(known.sum()), len(known), LEVEL)
+    assert accuracy is not None
     result: dict[str, Any] = {
         "form": FORM,
         "task": task.name,
@@ -183,8 +176,7 @@ def study_task(
         "family": task.family,
         "version": __version__,
         "python": platform.python_version(),
-        "seconds": {name: round(one["seconds"], 1) for name, one in stamps.items()},
-        "cpu_seconds": {name: round(one["cpu_seconds"], 1) for name, one in stamps.items()},
+        **{what: {n: round(one[what], 1) for n, one in stamps.items()} for what in ("seconds", "cpu_seconds")},
         "sizes": asdict(task.config),
         "data": data.counts(),
         "parser": workspace.read_json(f"{home}/parser.json"),
@@ -193,11 +185,21 @@ def study_task(
         "replicate_of": task.replicate_of,
         "seed": task.config.seed,
         "thresholds": rounded(points.to_dict(reference)),
-        "dev_accuracy": rounded(_accuracy(reference).to_dict()),
+        "dev_accuracy": rounded(accuracy.to_dict()),
         "sets": sets,
         **{name: workspace.read_json(file) for name, file in more.items()},
     }
     workspace.write_json(f"{home}/result.json", result)
+
+
+def _of_type(name: str, part: Predictions) -> dict[str, Any]:
+    """Truth and bounds of a type (a generalisation, a genre), all judges agreeing."""
+    counts = VoteCounts.of(part)
+    widest, right = bounds_by_agreement(counts, LEVEL)[0], share(int(counts.of_verdict[1]), counts.rows, LEVEL)
+    assert right is not None
+    row = {"type": name, "rows": counts.rows, "gold": right.to_dict(), "inside": widest["inside"]}
+    found: dict[str, Any] = rounded(row | {key: widest[key].to_dict() for key in ("lower", "upper", "mean")})
+    return found
 
 
 def _mixed(points: JudgeThresholds, record: Predictions, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,13 +211,6 @@ def _mixed(points: JudgeThresholds, record: Predictions, given: Mapping[str, Any
     agree = max(voters - 1, voters // 2 + 1)
     found = _short(vote_study(voted, agree=agree, **{**given, "reference": reference}))
     return {"mixed": {"agree": agree, **_beside(found, agree)}}
-
-
-def _accuracy(record: Predictions) -> Interval:
-    known = record.verdicts[record.verdicts >= 0]
-    found = share(int(known.sum()), len(known), LEVEL)
-    assert found is not None
-    return found
 
 
 def _short(study: VoteStudy) -> dict[str, Any]:
@@ -235,27 +230,6 @@ def _beside(found: Mapping[str, Any], agree: int) -> dict[str, Any]:
     ]
     kept = {name: found[name] for name in ("judges", "inside", "width")}
     return {**kept, "methods": rows, "bounds": bounds, "subsets": samples}
-
-
-def _by_type(record: Predictions) -> list[dict[str, Any]]:
-    """Truth and bounds of every type (a generalisation, a genre), all judges agreeing; alphabetical."""
-    types = np.asarray(record.columns["type"]).astype(str)
-    out = []
-    for name in np.unique(types):
-        part = record.take(np.flatnonzero(types == name))
-        counts = VoteCounts.of(part)
-        widest = bounds_by_agreement(counts, LEVEL)[0]
-        right = share(int(counts.of_verdict[1]), counts.rows, LEVEL)
-        assert right is not None
-        row = {
-            "type": str(name),
-            "rows": counts.rows,
-            "gold": right.to_dict(),
-            "inside": widest["inside"],
-            **{key: widest[key].to_dict() for key in ("lower", "upper", "mean")},
-        }
-        out.append(rounded(row))
-    return out
 
 
 _OF_SET = ("title", "domain", "rows", "judges", "gold", "methods", "inside", "width", "bounds", "choices")

@@ -150,7 +150,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     ['cogs', 'amr', 'pos-cogs', 'pos-ud', 'pos-wsj', 'syn-gum']
     """
     if scale == "small":
-        return _SMALL_TASKS
+        return _small()
     if scale == "paper":
         return _paper()
     raise UsageError(f"unknown scale {scale!r}; expected small or paper")
@@ -175,29 +175,16 @@ def replicates_of(task: Task) -> tuple[Task, ...]:
     )
 
 
-# ------------------------------------------------------------------ small: data at hand, models from scratch
-
+# Small: data at hand, models from scratch.
 _TINY_T5 = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
 # Without dropout a model of this size learns faster, and no data set here is so small that it would matter.
-_TINY_BART = {
-    "model_type": "bart",
-    "d_model": 128,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_ffn_dim": 512,
-    "decoder_ffn_dim": 512,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-    "activation_dropout": 0.0,
-    "max_position_embeddings": 512,
-    "init_std": 0.1,
-}
+_TINY_BART: dict[str, Any] = {"model_type": "bart", "d_model": 128}
+for _what, _many in (("layers", 2), ("ffn_dim", 512), ("attention_heads", 4)):
+    _TINY_BART |= {f"{_side}_{_what}": _many for _side in ("encoder", "decoder")}
+_TINY_BART |= {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
+_TINY_BART |= {"max_position_embeddings": 512, "init_std": 0.1}
 _TINY_ENCODER = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
-
 _STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01}
-
 _SMALL = RunConfig(
     example_rows=8000,
     per_checkpoint=3000,
@@ -207,138 +194,7 @@ _SMALL = RunConfig(
     parser_plan={"batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05},
     judge={"kind": "classifier", "config": _TINY_ENCODER, "head": "tokens"},
     metric_judge={"config": _TINY_ENCODER},
-    judge_plan={**_STEADY, "epochs": 6},
 )
-
-
-def _sized(epochs: int, every: int, *, pretraining: int, judge_epochs: int = 6, **others: Any) -> RunConfig:
-    """The run config of the small scale with other values replaced."""
-    plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
-    return replace(
-        _SMALL,
-        parser_plan=plan,
-        every=every,
-        pretraining={**_STEADY, "epochs": pretraining},
-        judge_plan={**_STEADY, "epochs": judge_epochs},
-        **others,
-    )
-
-
-_SMALL_TASKS: tuple[Task, ...] = (
-    Task(
-        "cogs",
-        "COGS",
-        "semantic",
-        partial(sequences.cogs, "train"),
-        partial(sequences.cogs, "dev"),
-        (
-            TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
-            TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
-        ),
-        _sized(
-            8,
-            200,
-            pretraining=6,
-            judge_epochs=2,
-            parser={"config": _TINY_T5},
-            plan={"batch_size": 64},
-            example_rows=None,
-            per_input=2,
-            dev_rows=1000,
-            test_rows=4200,
-            longest_output=160,
-        ),
-        brackets=True,
-        pseudo_labels="gen",
-        weight=40,
-    ),
-    Task(
-        "amr",
-        "AMR",
-        "semantic",
-        partial(sequences.little_prince, "train"),
-        partial(sequences.little_prince, "dev"),
-        (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
-        _sized(
-            60,
-            200,
-            pretraining=60,
-            judge_epochs=10,
-            longest=60,
-            tokens="pieces",
-            example_rows=None,
-            per_checkpoint=None,
-            longest_output=200,
-        ),
-        brackets=True,
-        metric="token_f1",
-    ),
-    Task(
-        "pos-cogs",
-        "POS-COGS",
-        "tagging",
-        partial(sequences.pos_cogs, "train"),
-        partial(sequences.pos_cogs, "dev"),
-        (
-            TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
-            TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
-        ),
-        _sized(
-            4,
-            200,
-            pretraining=4,
-            judge_epochs=3,
-            aligned=True,
-            dev_rows=1000,
-            test_rows=4200,
-            example_rows=None,
-            longest_output=80,
-        ),
-    ),
-    Task(
-        "pos-ud",
-        "POS-UD",
-        "tagging",
-        partial(sequences.ud_tags, "ewt", ("train",)),
-        partial(sequences.ud_tags, "ewt", ("dev",)),
-        (
-            TestSet("gum", "POS-GUM", "out", partial(sequences.ud_tags, "gum")),
-            TestSet("gentle", "POS-GENTLE", "out", partial(sequences.ud_tags, "gentle")),
-            TestSet("ewt", "POS-EWT", "in", partial(sequences.ud_tags, "ewt", ("test",))),
-        ),
-        _sized(8, 400, pretraining=15, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
-    ),
-    Task(
-        "pos-wsj",
-        "POS-WSJ",
-        "tagging",
-        partial(sequences.wsj_tags, "train"),
-        partial(sequences.wsj_tags, "dev"),
-        (
-            TestSet("brown", "POS-Brown", "out", partial(sequences.wsj_tags, "brown"), resembles="POS-Brown"),
-            TestSet("masc", "POS-MASC", "out", partial(sequences.wsj_tags, "masc")),
-            TestSet("wsj", "POS-WSJ", "in", partial(sequences.wsj_tags, "test"), resembles="POS-WSJ"),
-        ),
-        _sized(16, 400, pretraining=24, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
-    ),
-    Task(
-        "syn-gum",
-        "Syn-GUM",
-        "parsing",
-        partial(sequences.wsj_trees, "train", words=False, clauses=True),
-        partial(sequences.wsj_trees, "dev", words=False),
-        (
-            TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
-            TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False), resembles="Syn-WSJ"),
-        ),
-        _sized(10, 500, pretraining=6, longest=50, test_rows=2000, longest_output=70),
-        brackets=True,
-    ),
-)
-
-
-# ------------------------------------------------------------------ paper: T5-base, the paper's data by path or hub
-
 _PAPER = RunConfig(
     parser={"source": "t5-base"},
     parser_plan={"epochs": 30, "batch_tokens": 4096, "learning_rate": 1e-4, "warmup": 0.05},
@@ -348,37 +204,125 @@ _PAPER = RunConfig(
 )
 
 
-def _paper() -> tuple[Task, ...]:
-    mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
-    cogs, amr = sequences.cogs, sequences.news_amr
-    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
+def _sized(epochs: int, every: int, pretraining: int, judge_epochs: int = 6, **others: Any) -> RunConfig:
+    """The run config of the small scale with other values replaced."""
+    plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
+    others |= {"pretraining": {**_STEADY, "epochs": pretraining}, "judge_plan": {**_STEADY, "epochs": judge_epochs}}
+    return replace(_SMALL, parser_plan=plan, every=every, **others)
+
+
+def _task(
+    names: str, family: str, read: Callable[..., Dataset], tests: tuple[TestSet, ...], config: RunConfig, **others: Any
+) -> Task:
+    """A task whose reader takes the part; ``names`` are its name and its title."""
+    name, _, title = names.partition(": ")
+    return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, config, **others)
+
+
+def _test(
+    read: Callable[..., Dataset], title: str, part: str = "test", domain: str = "out", paper: str | None = None
+) -> TestSet:
+    """A test set of which the paper has the same data, by default of its title; an empty name is none."""
+    return TestSet(part, title, domain, partial(read, part), title if paper is None else paper or None)
+
+
+def _small() -> tuple[Task, ...]:
+    cogs, pos, tags, trees = sequences.cogs, sequences.pos_cogs, sequences.ud_tags, sequences.wsj_trees
+    wsj, amr = sequences.wsj_tags, sequences.little_prince
+    generalising: dict[str, Any] = {"example_rows": None, "dev_rows": 1000, "test_rows": 4200}
+    short: dict[str, Any] = {"aligned": True, "longest": 20, "rare": 3, "test_rows": 2000, "longest_output": 40}
+    of_cogs = {"parser": {"config": _TINY_T5}, "plan": {"batch_size": 64}, "per_input": 2, "longest_output": 160}
+    of_amr = {"longest": 60, "tokens": "pieces", "example_rows": None, "per_checkpoint": None, "longest_output": 200}
+    read = partial(trees, words=False)
     return (
-        _of_paper("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),)),
-        _of_paper("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),)),
-        _of_paper("cogs", "COGS", "semantic", cogs, (_test(cogs, "COGS", "gen"),), brackets=True, pseudo_labels="gen"),
-        _of_paper("topv2", "TOPv2", "semantic", sequences.topv2, (_test(sequences.topv2, "TOP"),)),
-        _of_paper(
-            "amr-2.0", "AMR 2.0", "semantic", amr, (_test(amr, "AMR", domain="in"),), brackets=True, metric="token_f1"
+        _task(
+            "cogs: COGS",
+            "semantic",
+            cogs,
+            (_test(cogs, "COGS", "gen"), _test(cogs, "COGS in distribution", "test", "in", "")),
+            _sized(8, 200, 6, 2, **of_cogs, **generalising),
+            brackets=True,
+            pseudo_labels="gen",
+            weight=40,
         ),
-        _of_paper("pos-cogs", "POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),)),
-        _of_paper("ptb-pos", "PTB tags", "tagging", tags, _brown_and_wsj(tags, "POS")),
-        _of_paper("ptb-syn", "PTB trees", "parsing", trees, _brown_and_wsj(trees, "Syn"), brackets=True),
+        _task(
+            "amr: AMR",
+            "semantic",
+            amr,
+            (TestSet("test", "AMR Little Prince", "in", partial(amr, "test"), resembles="AMR"),),
+            _sized(60, 200, 60, 10, **of_amr),
+            brackets=True,
+            metric="token_f1",
+        ),
+        _task(
+            "pos-cogs: POS-COGS",
+            "tagging",
+            pos,
+            (_test(pos, "POS-COGS", "gen"), _test(pos, "POS-COGS in distribution", "test", "in", "")),
+            _sized(4, 200, 4, 3, aligned=True, longest_output=80, **generalising),
+        ),
+        Task(
+            "pos-ud",
+            "POS-UD",
+            "tagging",
+            partial(tags, "ewt", ("train",)),
+            partial(tags, "ewt", ("dev",)),
+            (
+                TestSet("gum", "POS-GUM", "out", partial(tags, "gum")),
+                TestSet("gentle", "POS-GENTLE", "out", partial(tags, "gentle")),
+                TestSet("ewt", "POS-EWT", "in", partial(tags, "ewt", ("test",))),
+            ),
+            _sized(8, 400, 15, **short),
+        ),
+        _task(
+            "pos-wsj: POS-WSJ",
+            "tagging",
+            wsj,
+            (
+                TestSet("brown", "POS-Brown", "out", partial(wsj, "brown"), resembles="POS-Brown"),
+                TestSet("masc", "POS-MASC", "out", partial(wsj, "masc")),
+                TestSet("wsj", "POS-WSJ", "in", partial(wsj, "test"), resembles="POS-WSJ"),
+            ),
+            _sized(16, 400, 24, **short),
+        ),
+        Task(
+            "syn-gum",
+            "Syn-GUM",
+            "parsing",
+            partial(read, "train", clauses=True),
+            partial(read, "dev"),
+            (
+                TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
+                TestSet("wsj", "Syn-WSJ", "in", partial(read, "test"), resembles="Syn-WSJ"),
+            ),
+            _sized(10, 500, 6, longest=50, test_rows=2000, longest_output=70),
+            brackets=True,
+        ),
     )
 
 
-def _of_paper(
-    name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...], **others: Any
-) -> Task:
-    return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, _PAPER, **others)
+def _paper() -> tuple[Task, ...]:
+    """T5-base, the paper's data by path or hub."""
+    mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
+    cogs, amr, top = sequences.cogs, sequences.news_amr, sequences.topv2
+    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
+    of_amr = (_test(amr, "AMR", domain="in"),)
 
+    def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, ...]:
+        near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
+        return _test(read, f"{title}-Brown", "brown"), near
 
-def _test(read: Callable[[str], Dataset], title: str, part: str = "test", domain: str = "out") -> TestSet:
-    return TestSet(part, title, domain, partial(read, part), paper=title)
-
-
-def _brown_and_wsj(read: Callable[[str], Dataset], title: str) -> tuple[TestSet, ...]:
-    near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
-    return _test(read, f"{title}-Brown", "brown"), near
+    gen = _test(cogs, "COGS", "gen")
+    return (
+        _task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),), _PAPER),
+        _task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),), _PAPER),
+        _task("cogs: COGS", "semantic", cogs, (gen,), _PAPER, brackets=True, pseudo_labels="gen"),
+        _task("topv2: TOPv2", "semantic", top, (_test(top, "TOP"),), _PAPER),
+        _task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, _PAPER, brackets=True, metric="token_f1"),
+        _task("pos-cogs: POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),), _PAPER),
+        _task("ptb-pos: PTB tags", "tagging", tags, brown_and_wsj(tags, "POS"), _PAPER),
+        _task("ptb-syn: PTB trees", "parsing", trees, brown_and_wsj(trees, "Syn"), _PAPER, brackets=True),
+    )
 
 
 def located(made: Mapping[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,19 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     """
     home = recipe.home if home is None else home
     path = run / "result.json" if run.is_dir() else run
-    result = _read(recipe, path)
+    # A result that has something in it
+    try:
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        why = "none" if not recipe.is_finished(result) else ""
+    except (OSError, ValueError) as error:
+        why = type(error).__name__
+    if why:
+        raise InputError(
+            "the result of a finished run",
+            got=why,
+            remedy=f"run oodometer reproduce {recipe.name} to its end",
+            file=str(path),
+        )
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
@@ -141,23 +153,6 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     results.mkdir(exist_ok=True)
     for file, text in files.items():
         write_atomic(file, text)
-
-
-def _read(recipe: Recipe, path: Path) -> dict[str, Any]:
-    """A result that has something in it."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        why = "none" if not recipe.is_finished(found) else ""
-    except (OSError, ValueError) as error:
-        why = type(error).__name__
-    if why:
-        raise InputError(
-            "the result of a finished run",
-            got=why,
-            remedy=f"run oodometer reproduce {recipe.name} to its end",
-            file=str(path),
-        )
-    return found
 
 
 def written(result: Any, row_key: str) -> str:

@@ -99,85 +99,50 @@ class Entry:
 
 
 def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
-    """The ten models in the paper's order of age and size; `UsageError` for an unknown scale."""
-    if scale == "small":
-        return (*_over_words(config, short=True), *_small_encoders(config))
-    if scale == "paper":
-        return (*_over_words(config, short=False), *_paper_encoders(config))
-    raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+    """The ten models in the paper's order of age and size; `UsageError` for an unknown scale.
 
-
-def _over_words(config: RunConfig, *, short: bool) -> list[Entry]:
-    """The seven models over words; the small scale reads and trains less."""
+    Seven are over words, of which the small scale reads and trains less; three are encoders.
+    """
+    if scale not in ("small", "paper"):
+        raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+    short = scale == "small"
     plan = TrainingConfig(epochs=2 if short else 8, learning_rate=1e-3, seed=config.seed)
     longest = 250 if short else 400
     bag = replace(plan, epochs=3 if short else 5, learning_rate=0.01)
     convolution = {"filters": 64 if short else 100, "max_length": longest}
     recurrent = {"units": 100 if short else 256, "max_length": 200 if short else 400}
     out = [Entry("BOW-SUM", "BOW-SUM", "bag-of-words", "words", training=bag, weight=15)]
-    for kind, options, its, weight in (
-        ("embedding-sum", {}, replace(plan, epochs=5 if short else 10, learning_rate=2e-3), 20.0),
-        ("convolution", convolution, plan, 70.0),
-        ("recurrent", recurrent, replace(plan, epochs=3 if short else 8, learning_rate=2e-3), 150.0),
+    for kind, ending, options, its, weight in (
+        ("embedding-sum", "SUM", {}, replace(plan, epochs=5 if short else 10, learning_rate=2e-3), 20.0),
+        ("convolution", "CNN", convolution, plan, 70.0),
+        ("recurrent", "LSTM", recurrent, replace(plan, epochs=3 if short else 8, learning_rate=2e-3), 150.0),
     ):
-        for short_name, vectors in (("W2V", "word2vec"), ("GLOVE", "glove")):
-            name = f"{short_name}-{_ENDING[kind]}"
+        for name, vectors in ((f"W2V-{ending}", "word2vec"), (f"GLOVE-{ending}", "glove")):
             out.append(Entry(name, name, kind, "words", options, vectors, its, weight=weight))
-    return out
-
-
-_ENDING = {"embedding-sum": "SUM", "convolution": "CNN", "recurrent": "LSTM"}
-
-
-def _small_encoders(config: RunConfig) -> list[Entry]:
-    shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
-    scratch = TrainingConfig(
-        epochs=config.scratch_epochs, batch_size=32, learning_rate=5e-4, warmup=0.1, seed=config.seed
-    )
-    tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=config.seed)
-    return [
-        Entry(
-            "ENCODER-SCRATCH",
-            "BERT-BASE",
-            "encoder",
-            "transformer",
-            {"config": shape, "max_length": 96, "vocab_size": 8_000},
-            training=scratch,
-            weight=220,
-        ),
-        Entry(
-            "MINILM-HEAD",
-            "BERT-LARGE",
-            "frozen-encoder",
-            "transformer",
-            {"source": "minilm", "max_length": 128},
-            rows=config.encoder_rows,
-            weight=280,
-        ),
-        Entry(
-            "MINILM-TUNED",
-            "ROBERTA-LARGE",
-            "encoder",
-            "transformer",
-            {"source": "minilm", "max_length": 128},
-            training=tuned,
-            rows=config.encoder_rows,
-            weight=500,
-        ),
-    ]
-
-
-def _paper_encoders(config: RunConfig) -> list[Entry]:
     plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=config.seed)
-    large = replace(plan, learning_rate=1e-5)
-    return [
-        Entry(name, name, "encoder", "transformer", {"source": source, "max_length": 512}, training=how, weight=weight)
-        for name, source, how, weight in (
-            ("BERT-BASE", "google-bert/bert-base-uncased", plan, 1500.0),
-            ("BERT-LARGE", "google-bert/bert-large-uncased", large, 4500.0),
-            ("ROBERTA-LARGE", "FacebookAI/roberta-large", large, 4500.0),
+    large, rows = replace(plan, learning_rate=1e-5), None
+    encoders: Sequence[tuple[str, str, str, dict[str, Any], TrainingConfig | None, float]] = (
+        ("BERT-BASE", "BERT-BASE", "encoder", {"source": "google-bert/bert-base-uncased"}, plan, 1500.0),
+        ("BERT-LARGE", "BERT-LARGE", "encoder", {"source": "google-bert/bert-large-uncased"}, large, 4500.0),
+        ("ROBERTA-LARGE", "ROBERTA-LARGE", "encoder", {"source": "FacebookAI/roberta-large"}, large, 4500.0),
+    )
+    usual: dict[str, Any] = {"max_length": 512}
+    if short:
+        shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+        fresh = {"config": shape, "max_length": 96, "vocab_size": 8_000}
+        how: dict[str, Any] = {"warmup": 0.1, "seed": config.seed}
+        scratch = TrainingConfig(epochs=config.scratch_epochs, batch_size=32, learning_rate=5e-4, **how)
+        tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, **how)
+        encoders = (
+            ("ENCODER-SCRATCH", "BERT-BASE", "encoder", fresh, scratch, 220),
+            ("MINILM-HEAD", "BERT-LARGE", "frozen-encoder", {"source": "minilm"}, None, 280),
+            ("MINILM-TUNED", "ROBERTA-LARGE", "encoder", {"source": "minilm"}, tuned, 500),
         )
-    ]
+        usual, rows = {"max_length": 128}, config.encoder_rows
+    for name, stands_for, kind, options, trained, weight in encoders:
+        read, of = ({**options, **usual}, rows) if "source" in options else (options, None)
+        out.append(Entry(name, stands_for, kind, "transformer", read, None, trained, of, weight))
+    return tuple(out)
 
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:

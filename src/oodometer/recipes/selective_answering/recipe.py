@@ -105,24 +105,12 @@ class SelectiveAnswering(Recipe):
             checkpoint = workspace / f"checkpoints/vectors-{kind}"
             if not config.trained_vectors:
                 found = read_vectors(vectors_source(kind), only=sorted({word for text in split for word in text}))
-            elif kind == "word2vec":
-                found = train_word2vec(
-                    split,
-                    dimensions=config.dimensions,
-                    epochs=config.word2vec_epochs,
-                    seed=config.seed,
-                    checkpoint=checkpoint,
-                    progress=progress,
-                )
             else:
-                found = train_glove(
-                    split,
-                    dimensions=config.dimensions,
-                    epochs=config.glove_epochs,
-                    seed=config.seed,
-                    checkpoint=checkpoint,
-                    progress=progress,
-                )
+                how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
+                of_word2vec = kind == "word2vec"
+                train = train_word2vec if of_word2vec else train_glove
+                epochs = config.word2vec_epochs if of_word2vec else config.glove_epochs
+                found = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
             found.save(workspace / f"vectors/{kind}.safetensors")
             shutil.rmtree(checkpoint, ignore_errors=True)
 

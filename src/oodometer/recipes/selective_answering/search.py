@@ -136,7 +136,21 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
     """
     rng = generator(seed, f"{case} {effect:g}")
     if case == "tail":
-        return _power_of_tail(rows, accuracy, effect, rng, samples)
+        # case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC
+        first = COVERAGES <= TAIL + 1e-9
+        worse, better = np.array(accuracy), np.array(accuracy)
+        worse[first] = np.clip(accuracy[first] - effect, 0, 1)
+        lost = float(_area(accuracy * rows, rows) - _area(worse * rows, rows)) + _LEAD
+        better[~first] -= lost / float(_area(np.where(first, 0.0, rows), rows))
+        better = np.clip(better, 0, 1)
+        seen = 0
+        for _ in range(samples):
+            drawn = [rng.binomial(rows.astype(np.int64), one) for one in (worse, better)]
+            a, b = (_resampled(rows, one, rng) for one in drawn)
+            share = float(((_early(*b, first) > _early(*a, first)) & (_area(*a) > _area(*b))).mean())
+            gap = float(_early(drawn[1], rows, first) - _early(drawn[0], rows, first))
+            seen += bool(gap >= _TAIL_LEAST and share >= SURE)
+        return seen / samples, float(_early(better * rows, rows, first) - _early(worse * rows, rows, first))
     truth = inverted(case, rows, accuracy, effect)
     expected = case_sizes((np.cumsum(truth * rows) / np.cumsum(rows))[None])[case]
     curves = _curves(rows, truth, samples, rng)
@@ -146,26 +160,6 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
         chance = case_sizes(_curves(rows, _falling(one, rows), REPLICATES, rng))[case]
         seen += bool(size > max(LEAST[case], float(chance.max())))
     return seen / samples, float(expected[0])
-
-
-def _power_of_tail(
-    rows: Array, accuracy: Array, effect: float, rng: np.random.Generator, samples: int
-) -> tuple[float, float]:
-    """Case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC."""
-    first = COVERAGES <= TAIL + 1e-9
-    worse, better = np.array(accuracy), np.array(accuracy)
-    worse[first] = np.clip(accuracy[first] - effect, 0, 1)
-    lost = float(_area(accuracy * rows, rows) - _area(worse * rows, rows)) + _LEAD
-    better[~first] -= lost / float(_area(np.where(first, 0.0, rows), rows))
-    better = np.clip(better, 0, 1)
-    seen = 0
-    for _ in range(samples):
-        drawn = [rng.binomial(rows.astype(np.int64), one) for one in (worse, better)]
-        a, b = (_resampled(rows, one, rng) for one in drawn)
-        share = float(((_early(*b, first) > _early(*a, first)) & (_area(*a) > _area(*b))).mean())
-        gap = float(_early(drawn[1], rows, first) - _early(drawn[0], rows, first))
-        seen += bool(gap >= _TAIL_LEAST and share >= SURE)
-    return seen / samples, float(_early(better * rows, rows, first) - _early(worse * rows, rows, first))
 
 
 def _resampled(rows: Array, right: Array, rng: np.random.Generator) -> tuple[Array, Array]:

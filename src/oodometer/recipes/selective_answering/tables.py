@@ -133,13 +133,28 @@ def tabulate(
     options = {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
     halves = {"didma_weights": [0.5, 0.5], "nidma_weights": [0.5, 0.5]}
     given = {k: v for k, v in about.items() if k != "models"}
+    out = []
+    for one in found["disagreements"]:
+        if set(one["metrics"]) <= set(RANKED):
+            name = _SETS[one["domain"]]
+            preferred = [pair["preferred"] for pair in one["pairs"]]
+            pairs = [{"preferred": each, **shares[name].of_pair(each)} for each in preferred]
+            out.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
+    names = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
+    names += [f"{what}-{entry.name}" for entry in entries for what in ("train", "predict")]
+    stamps = [workspace.stamp(name) for name in names]
     return {
         "form": FORM,
         "paper": "selective-answering",
         "scale": scale,
         "version": __version__,
         "python": platform.python_version(),
-        "work": _work(workspace, entries),
+        "work": {
+            "cores": os.cpu_count(),
+            "threads": max(workspace.read_json(f"costs/{entry.name}.json")["threads"] for entry in entries),
+            "seconds": round(sum(one["seconds"] for one in stamps)),
+            "cpu_seconds": round(sum(one["cpu_seconds"] for one in stamps)),
+        },
         "settings": {**given, **options, "optimal_parameters": OPTIMAL_PARAMETERS, **halves}
         | {"replicates": shares["imdb"].replicates},
         "models": models,
@@ -147,7 +162,7 @@ def tabulate(
             name: {metric: [row["model"] for row in found[key].get(metric, [])] for metric in RANKED}
             for name, key in (("imdb", "rankings"), ("sst2", "rankings_out_of_domain"))
         },
-        "disagreements": _disagreements(found, shares),
+        "disagreements": out,
         "pairs": [
             {"set": name, "a": one["a"], "b": one["b"], "p_a_better": shares[name].p_better(one["a"], one["b"])}
             for one in found["pairs"]
@@ -165,18 +180,6 @@ def _part(progress: Progress, part: int) -> Progress:
     return lambda done, of: progress(part * of + done, 4 * of)
 
 
-def _disagreements(found: Mapping[str, Any], shares: Mapping[str, Shares]) -> list[dict[str, Any]]:
-    """Each two rankings that part, with each pair's share of the many replicates."""
-    out = []
-    for one in found["disagreements"]:
-        if set(one["metrics"]) <= set(RANKED):
-            name = _SETS[one["domain"]]
-            preferred = [pair["preferred"] for pair in one["pairs"]]
-            pairs = [{"preferred": each, **shares[name].of_pair(each)} for each in preferred]
-            out.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
-    return out
-
-
 def _compared(workspace: Workspace, names: Sequence[str], seed: int, progress: Progress) -> dict[str, Any]:
     """The comparison of the models on both sets, as `compare` makes it of their predictions files."""
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2"))
@@ -186,19 +189,6 @@ def _compared(workspace: Workspace, names: Sequence[str], seed: int, progress: P
 _FINDING = ("name", "share", "contested", "sentence")
 _SETS = {"in_domain": "imdb", "out_of_domain": "sst2"}
 SETS = tuple(_SETS.values())
-
-
-def _work(workspace: Workspace, entries: Sequence[Entry]) -> dict[str, Any]:
-    """Seconds that vectors, training and prediction took in all, on this machine."""
-    names = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
-    names += [f"{what}-{entry.name}" for entry in entries for what in ("train", "predict")]
-    stamps = [workspace.stamp(name) for name in names]
-    return {
-        "cores": os.cpu_count(),
-        "threads": max(workspace.read_json(f"costs/{entry.name}.json")["threads"] for entry in entries),
-        "seconds": round(sum(one["seconds"] for one in stamps)),
-        "cpu_seconds": round(sum(one["cpu_seconds"] for one in stamps)),
-    }
 
 
 def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dict[str, Any]:
