@@ -39,7 +39,8 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
     from oodometer.recipes.kit import sources
-    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe, search
+    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
+    from oodometer.recipes.selective_answering import tables as search
     from oodometer.recipes.selective_answering import tables as shares
     from oodometer.recipes.selective_answering.lineup import RunConfig
 

@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
-from oodometer.recipes.correctness_discriminators.self_training import halves  # noqa: E402
+from oodometer.recipes.correctness_discriminators.study import halves  # noqa: E402
 
 PAPER = "correctness-discriminators"
 reproduce = partial(reproduce_beside, workers=1)  # another process would not see the tiny tasks
@@ -269,7 +269,7 @@ def test_results_hold_no_text_of_the_data(finished: Any) -> None:
 
 def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
-    from oodometer.recipes.correctness_discriminators import self_training
+    from oodometer.recipes.correctness_discriminators import study as self_training
     from oodometer.recipes.correctness_discriminators.data import TaskData, read_judged
     from oodometer.store import write_predictions
 
@@ -400,7 +400,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 
 def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.recipes.correctness_discriminators import work
+    from oodometer.recipes.correctness_discriminators import data as work
 
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
         raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")

@@ -39,7 +39,7 @@ from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
     Study,
     sums,
 )
-from oodometer.recipes.dialogue_shift.work import load_answers  # noqa: E402
+from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 
 PAPER = "dialogue-shift"
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

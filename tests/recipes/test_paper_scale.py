@@ -66,7 +66,8 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
     from oodometer.models.torch import library as torch_library
-    from oodometer.recipes.selective_answering import RECIPE, recipe, search
+    from oodometer.recipes.selective_answering import RECIPE, recipe
+    from oodometer.recipes.selective_answering import tables as search
     from oodometer.recipes.selective_answering import tables as shares
     from oodometer.recipes.selective_answering.lineup import RunConfig
 

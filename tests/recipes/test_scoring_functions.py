@@ -23,11 +23,11 @@ pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_images import write_images  # noqa: E402
 
+from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
 from oodometer.recipes.scoring_functions.data import RUN_CONFIGS, DominoesConfig  # noqa: E402
 from oodometer.recipes.scoring_functions.findings import claims_of  # noqa: E402
 from oodometer.recipes.scoring_functions.study import Errors, agreement_of_subsets, scores_of  # noqa: E402
-from oodometer.recipes.scoring_functions.work import load_answers  # noqa: E402
 
 PAPER = "scoring-functions"
 
@@ -99,7 +99,7 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any) -> None:
 
 def test_errors_are_those_of_the_library(finished: Any) -> None:
     from oodometer import estimate
-    from oodometer.recipes.scoring_functions.simplicity import record_of
+    from oodometer.recipes.scoring_functions.study import record_of
 
     folder = Workspace(finished[0].folder)
     validation, target = (load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3"))

@@ -13,7 +13,7 @@ import pytest
 from oodometer import Predictions
 from oodometer.metrics import FailureCases
 from oodometer.recipes import find_recipe
-from oodometer.recipes.selective_answering import search
+from oodometer.recipes.selective_answering import tables as search
 from oodometer.recipes.selective_answering.findings import case_claims, order_claims, partings, six_cases
 
 

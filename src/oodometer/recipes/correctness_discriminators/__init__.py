@@ -2,6 +2,184 @@
 
 from __future__ import annotations
 
-from .recipe import RECIPE, CorrectnessDiscriminators
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, final
+
+from ...errors import UsageError
+from ...models.torch.library import torch
+from ...verbs.discriminate.thresholding import PROBABILITY
+from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
+from ..kit.claims import judged
+from ..kit.publish import last_steps
+from .data import (
+    FOLDS,
+    PARTS,
+    SHARE,
+    TaskData,
+    ask,
+    collect_mistakes,
+    collect_unseen,
+    pretrain_judges,
+    train_half,
+    train_judge,
+    train_parser,
+)
+from .findings import claims_of
+from .markdown import FIGURES, markdown
+from .study import FORM, combine, joined_replicates, learn_metric, self_train, study_task
+from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
+
+_MODEL = ("oodometer_model.json", "weights.safetensors")
+_NETWORK = tuple(f"model/{one}" for one in _MODEL)
+
+
+def steps_of(task: Task) -> list[Step]:
+    """The steps of a task, whose files lie in its own folder; all trainings of a task share the pretraining."""
+    config, data, out = task.config, TaskData(task), list[Step]()
+    both = {part: data.fingerprint(part) for part in PARTS}
+
+    def home_of(step: str) -> str:
+        return task.first if step == "pretraining" else task.name
+
+    def add(
+        name: str,
+        about: str,
+        files: Sequence[str],
+        work: Callable[..., None],
+        needs: Sequence[str],
+        share: float,
+        **settings: Any,
+    ) -> str:
+        """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
+        home = home_of(name)
+
+        def run(workspace: Workspace, progress: Progress) -> None:
+            work(data, workspace=workspace, home=home, progress=progress)
+
+        left, before = tuple(f"{home}/{one}" for one in files), tuple(f"{home_of(one)}/{one}" for one in needs)
+        title, weight, checks = f"{task.title}: {about}", share * 60 * task.weight, pretrained_of(task, name)
+        out.append(Step(f"{home}/{name}", title, left, run, settings, before, weight, checks=checks))
+        return name
+
+    # The parser, and the mistakes of its first checkpoints
+    made: dict[str, Any] = {"parser": config.parser, "plan": config.parser_plan, "tokens": config.tokens}
+    made |= {"seed": config.seed, "longest_output": config.longest_output, "data": both["train"]}
+    kept = {"every": config.every, "checkpoints": config.checkpoints}
+    files = [*(f"parser/{one}" for one in _MODEL), "parser.json"]
+    add("parser", "training the parser", files, train_parser, [], 0.3, **made, **kept)
+    drawn: dict[str, Any] = {"balance": config.balance, "beams": config.beams, "brackets": task.brackets}
+    rows = {"rows": [config.example_rows, config.per_checkpoint], "per_input": config.per_input, "data": both}
+    files = [*(f"examples/{part}.parquet" for part in PARTS), "examples/statistics.json"]
+    about = "collecting mistakes of its first checkpoints"
+    add("examples", about, files, collect_mistakes, ["parser"], 0.15, **drawn, **rows)
+    # Parsers of two halves, and their mistakes on what they have not seen
+    halves = []
+    for fold in range(FOLDS) if config.halves else ():
+        files = [f"halves/fold-{fold}/{one}" for one in (_MODEL[0], *_NETWORK)]
+        about, work = f"training a parser without fold {fold}", partial(train_half, fold=fold)
+        halves.append(add(f"half-{fold}", about, files, work, [], 0.15, **made, folds=[FOLDS, config.data_seed]))
+    if halves:
+        files, drawn["balance"] = ["unseen/train.parquet", "unseen/statistics.json"], config.balance * SHARE
+        about = "collecting their mistakes on what they have not seen"
+        add("unseen", about, files, collect_unseen, halves, 0.1, **drawn, rows=config.example_rows)
+    # The judges, which may have learnt right outputs before
+    needs, same = ["examples", *(["unseen"] if halves else [])], {"judge": config.judge, "aligned": config.aligned}
+    if config.pretraining is not None:
+        first: dict[str, Any] = {"data": both["train"], "plan": config.pretraining, "seed": config.data_seed}
+        about, files = "its judges learn right outputs", ["pretrained/model.safetensors"]
+        needs.append(add("pretraining", about, files, pretrain_judges, [], 0.2, **same, **first))
+    how: dict[str, Any] = {"plan": config.judge_plan, **same, "seed": config.seed}
+    how |= {"unseen": SHARE} if halves else {}
+    judges = []
+    for place in range(config.judges):
+        files = [f"judges/judge-{place}.json", f"judges/judge-{place}/{_MODEL[0]}"]
+        about, work = f"training judge {place + 1} of {config.judges}", partial(train_judge, place=place)
+        judges.append(add(f"judge-{place}", about, files, work, needs, 0.3 / config.judges, **how))
+    # Outputs of every set with the votes of the judges
+    asked = []
+    for name in ("dev", *(test.name for test in task.tests)):
+        files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
+        how = {"data": data.fingerprint(name), "beams": config.beams, "columns": PROBABILITY, "brackets": task.brackets}
+        about, work, needs = f"parsing and judging {name}", partial(ask, name=name), ["parser", *judges, *halves]
+        asked.append(add(f"ask-{name}", about, files, work, needs, 0.15 / (len(task.tests) + 1), **how))
+    own = [step.name.removeprefix(f"{task.name}/") for step in out if step.name.startswith(f"{task.name}/")]
+    # Self-training and another metric where the task has them; what the votes say of each test set, beside the truth
+    more = {}
+    if task.pseudo_labels is not None:
+        about, files = "learning from accepted outputs", ["self_training.json"]
+        more["self_training"] = add("self-training", about, files, self_train, asked, 0.5, set=task.pseudo_labels)
+    if task.metric is not None:
+        how = {"metric": task.metric, "judge": config.metric_judge, "plan": config.judge_plan, "gold": "as on dev"}
+        about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
+        more["metric"] = add("metric", about, files, learn_metric, needs, 0.1, **how)
+    study = partial(study_task, steps=own, more={name: f"{task.name}/{name}.json" for name in more})
+    titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in task.tests]
+    how = {"form": FORM, "draws": config.draws, "titles": titles}
+    add("study", "judging the judges", ["result.json"], study, [*asked, *more.values()], 0.02, **how)
+    return out
+
+
+@final
+class CorrectnessDiscriminators(Recipe):
+    """The recipe; ``lineup`` gives the tasks of a scale, and other ones in tests."""
+
+    name = "correctness-discriminators"
+    title = "Between which bounds does a sequence model's accuracy lie?"
+    citation = "yao2024"
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
+    row_key = "form"
+    side_by_side = True
+
+    def __init__(self, lineup: Callable[[str], tuple[Task, ...]] = tasks_of) -> None:
+        self.lineup = lineup
+
+    def tasks(self, scale: str) -> tuple[str, ...]:
+        """Names of the tasks, and of their trainings from other seeds."""
+        return tuple(one.name for task in self.lineup(scale) for one in (task, *replicates_of(task)))
+
+    def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
+        """Every task by itself, then the tables over all that are finished; with ``only`` no other tasks.
+
+        Trainings from other seeds are done where they are named.
+        """
+        torch()  # a missing extra is said before anything is read
+        lineup = self.lineup(scale)
+        others = [one for task in lineup for one in replicates_of(task)]
+        chosen = [one for one in (*lineup, *others) if one.name in only] if only else [*lineup]
+        if not chosen:
+            raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
+        try:
+            found: dict[str, Step] = {}
+            for step in (step for task in chosen for step in steps_of(task)):
+                found.setdefault(step.name, step)  # trainings of one task share a step
+            out = [*found.values()]
+        except LACKS:
+            check_all(needs_of(chosen))  # not the first thing that is missing, but all
+            raise
+        names, replicates = (tuple(one.name for one in some) for some in (lineup, others))
+
+        return [
+            *out,
+            *last_steps(
+                self,
+                partial(combine, scale=scale, tasks=names, replicates=replicates),
+                FIGURES,
+                [f"{task.name}/study" for task in chosen],
+            ),
+        ]
+
+    def is_finished(self, result: Mapping[str, Any]) -> bool:
+        """Whether there is a finished task, or a training of one from another seed."""
+        return bool(result["tasks"] or result.get("replicates"))
+
+    def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+        """The new result with the tasks that it lacks."""
+        names = tuple(task.name for task in self.lineup(new["scale"]))
+        return super().joined(old, joined_replicates(old, new, names))
+
+
+RECIPE = CorrectnessDiscriminators()

@@ -1,20 +1,41 @@
-"""Data of a task: its sets as the run reads them, filtered, drawn and rewritten; read once, when first needed."""
+"""Data and work of a task: its sets as read, a parser, its mistakes, judges that learn from them, their votes."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
+from ...arrays import Array
 from ...datasets import Dataset, with_signatures
-from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, squeeze
+from ...discriminators import (
+    HALF,
+    ClassifierDiscriminator,
+    Discriminator,
+    Examples,
+    GenerativeDiscriminator,
+    LikelihoodDiscriminator,
+    Panel,
+    collect,
+    folds_of,
+    load_discriminator,
+    pretrain,
+)
+from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, snapshot_folders, squeeze
+from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...predictions import Predictions
-from ...store import as_source
-from ...verbs.discriminate.thresholding import PROBABILITY
-from .tasks import Task, located
+from ...store import as_source, write_predictions
+from ...verbs.discriminate.thresholding import PROBABILITY, with_probabilities
+from ...verbs.discriminate.worth import judge_names
+from ..base import Progress, Workspace
+from .tasks import RunConfig, Task, located
 
 COLUMNS = ("type", "gold")
 
@@ -136,3 +157,223 @@ def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
         made["tokens"] = config.tokens
     training = TrainingConfig(**{**config.parser_plan, "seed": seed})
     return EncoderDecoder(**made, max_output_length=config.longest_output, training=training)
+
+
+FOLDS = 2
+SHARE = 0.5  # of the negatives that come from sentences that a parser has not seen
+SEEDS = 11  # added to the seed of the parser, so that neither half begins from its weights
+
+
+def train_half(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, fold: int) -> None:
+    """Train a parser on all of the training set but a fold; it is written to ``<home>/halves/fold-<fold>``.
+
+    A sentence that stands in the training set twice is in one fold.
+    """
+    use_threads(1)
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/half-{fold}"
+    rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
+    judge = LikelihoodDiscriminator(new_parser(data, config.seed + SEEDS + fold))
+    judge.fit(
+        [data.train.inputs[row] for row in rows],
+        [data.train.targets[row] for row in rows],
+        [True] * len(rows),
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    judge.save(workspace / f"{home}/halves/fold-{fold}")
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def collect_unseen(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
+    """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
+    use_threads(1)
+    config = data.task.config
+    part = data.train.sample(config.example_rows, config.seed + 3)
+    found = collect(
+        [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}").model for fold in range(FOLDS)],
+        part.inputs,
+        part.targets,
+        folds=_folds(data, part.inputs),
+        beams=config.beams,
+        balance=SHARE * config.balance,
+        clean=data.clean,
+        seed=config.seed,
+        progress=progress,
+    )
+    write_predictions(found.record(), workspace / f"{home}/unseen/train.parquet")
+    workspace.write_json(f"{home}/unseen/statistics.json", found.statistics())
+
+
+def likelihood_judges(data: TaskData, workspace: Workspace, home: str) -> list[Discriminator]:
+    """The parsers of the halves as judges; none where the task has no halves."""
+    if not data.task.config.halves:
+        return []
+    return [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}") for fold in range(FOLDS)]
+
+
+def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
+    """The fold of each input, as drawn over the whole training set; the same for every seed of the task."""
+    every = data.train.inputs
+    fold_of = dict(zip(every, folds_of(every, FOLDS, data.task.config.data_seed).tolist(), strict=True))
+    return np.array([fold_of[one] for one in inputs])
+
+
+PARTS = ("train", "dev")
+
+
+def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discriminator:
+    """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
+    made = located(config.judge)
+    if start is not None:
+        del made["config"]
+        made["source"] = str(start.resolve())
+    training = TrainingConfig(**{**config.judge_plan, "seed": seed})
+    if made.pop("kind") == "generative":
+        return GenerativeDiscriminator(**made, training=training)
+    return ClassifierDiscriminator(**made, training=training)
+
+
+def train_parser(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
+    """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
+    use_threads(1)
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/parser"
+    parser = new_parser(data, config.seed)
+    parser.fit(
+        data.train.inputs,
+        data.train.targets,
+        checkpoint=checkpoint,
+        snapshots=workspace / f"{home}/snapshots",
+        every=config.every,
+        most=config.checkpoints,
+        progress=progress,
+    )
+    parser.save(workspace / f"{home}/parser")
+    workspace.write_json(f"{home}/parser.json", {"parameters": parser.parameters})
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def collect_mistakes(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
+    """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
+    use_threads(1)
+    config = data.task.config
+    folders = snapshot_folders(workspace.folder / home / "snapshots")[: config.checkpoints]
+    statistics: dict[str, Any] = {}
+    for done, name in enumerate(PARTS):
+        part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
+
+        def share(a: int, b: int, done: int = done) -> None:
+            progress(done * b + a, len(PARTS) * b)
+
+        found = collect(
+            folders,
+            part.inputs,
+            part.targets,
+            checkpoints=config.checkpoints,
+            beams=config.beams,
+            per_checkpoint=config.per_checkpoint,
+            per_input=config.per_input,
+            balance=config.balance,
+            clean=data.clean,
+            seed=config.seed,
+            checkpoint=workspace / f"{home}/checkpoints/examples",
+            progress=share,
+        )
+        write_predictions(found.record(), workspace / f"{home}/examples/{name}.parquet")
+        statistics[name] = found.statistics()
+    workspace.write_json(f"{home}/examples/statistics.json", statistics)
+    shutil.rmtree(workspace.folder / home / "checkpoints" / "examples", ignore_errors=True)
+
+
+def examples(workspace: Workspace, home: str, part: str, of: str = "examples") -> Examples:
+    """The pairs of a part, ``train`` or ``dev``."""
+    return Examples.from_record(read_pairs(workspace.folder / home, part, of))
+
+
+def pretrain_judges(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
+    """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``.
+
+    All seeds of a task share it, as the paper's judges share one pretrained model.
+    """
+    use_threads(1)
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/pretrained"
+    training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
+    pretrain(
+        *data.seen(data.train.inputs, data.train.targets),
+        workspace / f"{home}/pretrained",
+        config=config.judge["config"],
+        training=training,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def train_judge(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, place: int) -> None:
+    """Train a member of the panel and write it to ``<home>/judges/judge-<place>``; members differ by their seed."""
+    use_threads(1)
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/judge-{place}"
+    pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
+    if config.halves:
+        pairs = pairs.mixed(examples(workspace, home, "train", "unseen"), SHARE, config.seed)
+    start = None if config.pretraining is None else workspace.folder / data.task.first / "pretrained"
+    judge = make_judge(config, config.seed + place, start).fit(
+        *data.seen(pairs.inputs, pairs.outputs),
+        pairs.correct.tolist(),
+        dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()),
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    judge.save(workspace / f"{home}/judges/judge-{place}")
+    told = {"kind": judge.kind, "parameters": judge.parameters, **_counted(pairs)}
+    workspace.write_json(f"{home}/judges/judge-{place}.json", told)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _counted(pairs: Examples) -> dict[str, int]:
+    """Pairs that a judge learnt from: right, wrong, and of the wrong ones those on unseen sentences."""
+    right = int(pairs.correct.sum())
+    return {"correct": right, "incorrect": len(pairs) - right, "unseen": int(pairs.counts.get("mixed", 0))}
+
+
+def panel_of(data: TaskData, workspace: Workspace, home: str) -> Panel:
+    """The trained judges."""
+    places = range(data.task.config.judges)
+    return Panel([load_discriminator(workspace / f"{home}/judges/judge-{place}") for place in places])
+
+
+def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Progress) -> None:
+    """Parse a set, let the panel vote on the outputs, and write the predictions file.
+
+    The votes are those of the trained judges; what the parsers of halves say stands beside it.
+    """
+    use_threads(1)
+    parser, judges = EncoderDecoder.load(workspace / f"{home}/parser"), panel_of(data, workspace, home)
+    others = likelihood_judges(data, workspace, home)
+    rows: Dataset = data.dev if name == "dev" else data.test(name)
+    parts = 3 if others else 2
+    record = parser.predict(
+        rows.inputs,
+        gold=rows.targets,
+        beams=data.task.config.beams,
+        clean=data.clean,
+        ids=rows.ids,
+        columns={"type": list(rows.types)},
+        progress=lambda a, b: progress(a, parts * b),
+    )
+    assert record.input is not None
+    assert record.output is not None
+    given, found = record.input.tolist(), record.output.tolist()
+    inputs, outputs = data.seen(given, found)
+    # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
+    outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
+    said = judges.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, parts * b))
+    votes, names = (said >= HALF).astype(np.int8), judge_names([*judges.members, *others])
+    if others:  # parsers read inputs and write outputs as they are
+        more = Panel(others).probabilities(given, found, progress=lambda a, b: progress(a + 2 * b, parts * b))
+        said = np.vstack([said, more])
+    record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
+    write_predictions(with_probabilities(record, said, names), workspace / f"{home}/predictions/{name}.parquet")
+    workspace.write_json(
+        f"{home}/predictions/{name}.json",
+        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated},
+    )

@@ -17,9 +17,9 @@ from ...metrics.brier import brier_score
 from ...metrics.calibration import expected_calibration_error
 from ...version import __version__
 from ..base import Progress, Workspace
+from ..kit.sources import load_answers
 from ..kit.tables import mean_and_spread, rounded
 from .data import Condition, RunConfig, RunData, conditions_of
-from .work import load_answers
 
 METHODS = ("vanilla", "temperature", "dropout", "ensemble")
 METRICS = ("accuracy", "brier", "ece")

@@ -1,20 +1,35 @@
-"""Data of a run: in-domain and target data of each family, and the rows that a suite is judged on."""
+"""Data and work of a run: rows of each family, networks trained, asked, and explained on the rows of a suite."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib.util
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
+from ...arrays import Array
+from ...attributions.base import Attribution, WordAttributions
+from ...attributions.in_folder import explain_in
 from ...attributions.words import Words
 from ...datasets import Dataset
 from ...datasets.base import stratified
 from ...datasets.sentences import MSGS_SETS, binary_entailment, hans, mrpc, msgs, paws_qqp
-from ...errors import OodometerError, WorkError
+from ...errors import MissingExtraError, OodometerError, WorkError
+from ...models.artifacts import WEIGHTS
+from ...models.base import load_model
 from ...models.inoculation import batches_of, mixed
+from ...models.text.encoder import Encoder
+from ...models.torch.library import load_pretrained, use_threads
+from ...predictions import Predictions
+from ...registry import create
+from ...store.artifact_cache import checksum_of_files, content_of
+from ..base import Progress, Workspace
+from ..kit.sources import Place, load_answers, packaged_minilm, source_of, store_answers
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, training_of
 
 STAND_INS = {"nli": "SICK + RTE, binary, stands in for MNLI", "paraphrase": "MRPC stands in for QQP"}
@@ -168,3 +183,220 @@ def _place(text: Any, start: int | None) -> int | None:
     if start is None:
         return None
     return [begin for begin, _ in Words(text).spans].index(start)
+
+
+def labels_of(positive: Array) -> Array:
+    """The predicted class, 0 or 1, of probabilities of the positive one; a tie goes to the first, as everywhere.
+
+    >>> labels_of(np.array([0.5, 0.75])).tolist()
+    [0, 1]
+    """
+    return np.asarray((positive > 0.5).astype(np.int64))
+
+
+def record_of(positive: Array, label: Array | None) -> Predictions:
+    """Probabilities of the positive class, shape (row,), as a record of two classes.
+
+    >>> record_of(np.array([0.75]), np.array([1])).probabilities.tolist()
+    [[0.25, 0.75]]
+    """
+    fields = {} if label is None else {"label": label}
+    return Predictions.from_probabilities(np.stack([1 - positive, positive], axis=1), **fields)
+
+
+def accuracies(positive: Array, label: Array) -> Array:
+    """Accuracy of each model, shape (model,), from probabilities of the positive class, shape (model, row)."""
+    return np.asarray((labels_of(positive) == label).mean(axis=1))
+
+
+def balanced(positive: Array, label: Array) -> Array:
+    """Mean of the accuracies on both classes, shape (model,); on those that there are.
+
+    >>> balanced(np.array([[0.9, 0.9, 0.9, 0.1]]), np.array([1, 1, 1, 1])).tolist()
+    [0.75]
+    """
+    right = labels_of(positive) == label
+    return np.asarray(np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0))
+
+
+MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
+METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}
+"""The paper's name of a method of attribution -> the registered one."""
+_CUT = "minilm:"
+
+
+def check(config: RunConfig, data: RunData) -> None:
+    """Say all that is missing, library, data or pretrained network, in one line before anything is trained."""
+    if config.ig_seeds and importlib.util.find_spec("captum") is None:
+        raise MissingExtraError("token integrated gradients", "captum", extra="explain")
+    missing = data.check()
+    for name, network in config.networks.items():
+        if "source" not in network:
+            continue
+        try:
+            load_pretrained("AutoConfig", source_of(str(network["source"])))
+        except OodometerError as error:
+            missing.append(f"{name}: {error}")
+    if missing:
+        raise WorkError("this run lacks: " + "; ".join(missing))
+
+
+def cut(config: RunConfig, workspace: Workspace, progress: Progress) -> None:
+    """Write a copy of MiniLM for each number of its first layers that a network starts from."""
+    named = sorted({str(one["source"]) for one in config.networks.values() if is_cut(one)})
+    for done, source in enumerate(named, 1):
+        layers = int(source.removeprefix(_CUT))
+        folder = workspace / f"encoders/minilm-{layers}"
+        load_pretrained("AutoModel", packaged_minilm(), num_hidden_layers=layers).save_pretrained(folder)
+        load_pretrained("AutoTokenizer", packaged_minilm()).save_pretrained(folder)
+        progress(done, len(named))
+
+
+def is_cut(network: Mapping[str, Any]) -> bool:
+    """Whether a network is the first layers of MiniLM."""
+    return str(network.get("source", "")).startswith(_CUT)
+
+
+def cut_files(network: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files of its copy."""
+    folder = f"encoders/minilm-{str(network['source']).removeprefix(_CUT)}"
+    return tuple(f"{folder}/{one}" for one in ("config.json", "model.safetensors", "tokenizer.json"))
+
+
+def _options(network: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
+    """Arguments of `Encoder`."""
+    options = {name: value for name, value in network.items() if name not in ("ready", "learning_rate")}
+    if is_cut(network):
+        layers = str(network["source"]).removeprefix(_CUT)
+        options["source"] = str(workspace.folder / f"encoders/minilm-{layers}")
+    elif "source" in network:
+        options["source"] = source_of(str(network["source"]))
+    return options
+
+
+def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
+    """Train a model and save it, with what its classes mean; it goes on from its checkpoint."""
+    use_threads()
+    config, workspace = data.config, place.workspace
+    network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
+    checkpoint = workspace / f"checkpoints/{place.folder}"
+    if plan.start:
+        model = _loaded(workspace.folder, f"models/{seed}/{plan.start}")  # of its own: the training changes it
+        roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
+        rows = data.further(plan, seed)
+        named = [model.classes[roles["positive" if one else "negative"]] for one in rows.targets]
+        model.fit_further(
+            replace(rows, targets=tuple(named)), training=training,
+            checkpoint=checkpoint, progress=place.progress,
+        )  # fmt: skip
+    elif network.get("ready"):
+        options = _options(network, workspace)
+        model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
+        # Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as
+        near = data.in_domain(plan.family, seed)
+        names = [str(one).lower() for one in model.classes]
+        positive = next((i for i, one in enumerate(names) if one.startswith("entail")), None)
+        negative = next((i for i, one in enumerate(names) if one.startswith(("neutral", "not", "non"))), None)
+        if positive is None or negative is None:
+            p = model.ask(near.inputs).distribution
+            labels = np.array(near.targets)
+            apart = p[labels == 1].mean(0) - p[labels == 0].mean(0)
+            positive = int(apart.argmax()) if positive is None else positive
+            others = [i for i in range(len(names)) if i != positive]
+            negative = max(others, key=lambda i: float(p[labels == 0].mean(0)[i])) if negative is None else negative
+        roles = {"positive": positive, "negative": negative}
+    else:
+        model = Encoder(**_options(network, workspace), training=training)
+        rows = data.training(plan, seed)
+        model.fit(rows, classes=(0, 1), checkpoint=checkpoint, progress=place.progress)
+        roles = {"positive": 1, "negative": 0}
+    model.save(workspace / place.folder)
+    workspace.write_json(f"{place.folder}/classes.json", roles)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _opened(workspace: Workspace, folder: str) -> Encoder:
+    return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS))
+
+
+@lru_cache(maxsize=1)
+def _open(home: Path, folder: str, weights: str) -> Encoder:
+    """The model in a folder, kept for the next step, which often explains the same one by another method."""
+    return _loaded(home, folder)
+
+
+def _loaded(home: Path, folder: str) -> Encoder:
+    found = load_model(home / folder)
+    if not isinstance(found, Encoder):
+        raise WorkError(f"expected an encoder in {folder}, got {found.kind}; remove the folder and run again")
+    return found
+
+
+def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:
+    """Probabilities of the positive class, in-domain and on the rows of each suite; an NPZ file each."""
+    use_threads()
+    workspace = place.workspace
+    model = _opened(workspace, f"models/{seed}/{plan.name}")
+    positive = workspace.read_json(f"models/{seed}/{plan.name}/classes.json")["positive"]
+    asked = {"in-domain": data.in_domain(plan.family, seed)}
+    asked |= {suite.name: data.rows(suite, seed).data for suite in suites}
+    for done, (name, rows) in enumerate(asked.items(), 1):
+        p = model.ask(rows.inputs).distribution[:, positive]
+        arrays: dict[str, Any] = {"positive": np.asarray(p, dtype=np.float64)}
+        arrays |= {"label": np.array(rows.targets, dtype=np.int64), "ids": np.array(rows.ids, dtype=str)}
+        store_answers(place, name, {**arrays, "truncated": np.int64(model.truncated)})
+        place.progress(done, len(asked))
+
+
+def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, place: Place) -> None:
+    """What each word of the pool adds to the positive class of a model; one NPZ file.
+
+    Of two classes the attributions of one are those of the other with the opposite sign, so that the predicted class
+    needs no call of its own, and a model with three classes is explained as the two-class one that it is used as.
+    """
+    use_threads()
+    workspace = place.workspace
+    model = _opened(workspace, f"models/{seed}/{plan.name}")
+    positive = workspace.read_json(f"models/{seed}/{plan.name}/classes.json")["positive"]
+    words = data.rows(suite, seed).words()
+    parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
+    weights = checksum_of_files(workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"])
+    found = explain_in(
+        parts, _method(method, data.config, seed), model, words, name=f"{plan.name} {sorted(weights.items())}",
+        targets=[positive] * len(words), progress=place.progress,
+    ).attributions  # fmt: skip
+    arrays = {
+        "values": np.concatenate([one.values for one in found]),
+        "words": np.array([len(one.values) for one in found], dtype=np.int64),
+        **{name: np.array([getattr(one, name) for one in found], dtype=np.float64) for name in _NUMBERS},
+    }
+    store_answers(place, f"{plan.name}.{method}", arrays)
+    shutil.rmtree(parts, ignore_errors=True)
+
+
+_NUMBERS = ("separator", "probability", "base", "fit")
+
+
+def _method(method: str, config: RunConfig, seed: int) -> Attribution:
+    """A method of attribution, with the options of the run."""
+    options: dict[str, Any] = {"seed": seed, "samples": config.samples_of(seed)}
+    if method == "token-ig":
+        options = {"steps": config.ig_steps}
+    found: Attribution = create("attribution", METHODS[method], **options)
+    return found
+
+
+def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Words]) -> list[WordAttributions]:
+    """Attributions of a file, of the predicted class of each example."""
+    held = load_answers(workspace, folder, name)
+    values = np.split(held["values"], np.cumsum(held["words"])[:-1])
+    out = []
+    for i, one in enumerate(words):
+        if len(values[i]) != len(one.words):
+            raise WorkError(f"the attributions {folder}/{name} are of other texts; remove the file and run again")
+        separator, probability, base, fit = (float(held[name][i]) for name in _NUMBERS)
+        if labels_of(np.array(probability)):
+            out.append(WordAttributions(one, values[i], separator, 1, probability, base, fit))
+        else:
+            out.append(WordAttributions(one, -values[i], -separator, 0, 1 - probability, 1 - base, fit))
+    return out

@@ -9,9 +9,9 @@ from ...reports.drawings import Drawing, Panel
 from ..kit.claims import Claim, claims_table, on_all, positive
 from ..kit.publish import Figures
 from ..kit.tables import dash, paper_tables, section, tables_page
+from .data import METHODS
 from .lineup import SUITES
 from .study import POWERED
-from .work import METHODS
 
 STRONG = 0.8
 """Few-shot accuracy from which on ACC is called strong; the paper gives no bound, its own lowest is 81.6 %."""

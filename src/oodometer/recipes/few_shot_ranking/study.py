@@ -22,9 +22,8 @@ from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.sources import load_answers
 from ..kit.tables import mean_and_spread, rounded
-from .data import STAND_INS, RunData
+from .data import METHODS, STAND_INS, RunData, accuracies, balanced, explained, record_of
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of
-from .work import METHODS, accuracies, balanced, explained, record_of
 
 POWERED = "PPI++"
 LEARNT = "learnt"

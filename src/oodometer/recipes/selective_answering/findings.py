@@ -12,8 +12,7 @@ from ...metrics.resampling import REPLICATES
 from ...results import percent
 from ...verbs.compare.model_comparison import SURE as FIRM
 from ..kit.claims import LEVEL, Claim, Look, above, all_of, either, gap, on_all, on_most, share
-from .search import CASES, EFFECTS
-from .tables import SIDE
+from .tables import CASES, EFFECTS, SIDE
 
 SETS = ("imdb", "sst2")
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}

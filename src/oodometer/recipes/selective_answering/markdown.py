@@ -13,7 +13,7 @@ from ..kit.claims import claims_table
 from ..kit.publish import Figures
 from ..kit.tables import cells, paper_tables, section, tables_page
 from .findings import NAMES, SETS, case_claims, kendall_tau, partings, power_at
-from .search import EFFECTS
+from .tables import EFFECTS
 
 FORM = 3  # raise it where the figures change: then the step is done again
 _TOLERANCES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
