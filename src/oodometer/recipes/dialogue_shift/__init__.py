@@ -94,93 +94,58 @@ _ENCODER = "models/encoder"  # of the first member, for the importance of words
 _TRAIN, _ASK = 330.0, 12.0  # seconds at the small scale, the second a condition; only bar and order depend on them
 
 
-@final
-class Steps:
-    """All steps but the tables."""
-
-    def __init__(self, config: RunConfig, data: RunData) -> None:
-        self.config, self.data = config, data
-        self.conditions = conditions_of(config)
-        known = data.fingerprints()
-        self._data: dict[str, Any] = {name: one["fingerprint"] for name, one in known.items()}
-        self._data |= {"seed": config.seed, "candidates": config.candidates}
-        self._training = {"network": dict(config.network), "training": config.training, "rows": config.train_rows}
-        self._training |= {"candidates": config.train_candidates, "data": self._data["train"], "seed": config.seed}
-
-    def all(self) -> list[Step]:
-        """The steps in an order in which each stands behind those that it needs."""
-        out = [self._train(member) for member in range(self.config.members)]
-        out += [self._sets("sets", self._of(*(one for one in GROUPS if one != "importance")))]
-        out += [self._sets("sets-importance", self._of("importance"))]
-        out += [self._count()]
-        asked = [self._ask(member, group) for member in range(self.config.members) for group in GROUPS]
-        wanted = self.config.dropout_conditions
-        dropped = [
-            self._dropout(member, one)
-            for member in range(self.config.dropout_members)
-            for one in self.conditions
-            if wanted is None or one.name in wanted
-        ]
-        out += [*asked, *dropped]
-        return [*out, *self._studies([one.name for one in asked], [one.name for one in dropped])]
-
-    def _of(self, *groups: str) -> list[Condition]:
-        return [one for one in self.conditions if one.group in groups]
-
-    def _count(self) -> Step:
-        settings = {"data": self._data, "ratios": PAPER_RATIOS, "turns": self.config.turns}
-        return Step(
-            "counts", "counting the shifted contexts", ("counts.json",), partial(count, self.data), settings, (), 80.0
-        )
-
-    def _sets(self, name: str, conditions: Sequence[Condition]) -> Step:
-        by_importance = name != "sets"
-        encoder = _ENCODER if by_importance else None
-        work = placed("conditions", write_sets, self.data, conditions, encoder=encoder)
-        config = self.config
-        rows = [config.dev_rows, config.rows, config.turns_rows, config.length_rows, config.turns]
-        settings = {"data": self._data, "rows": rows}
-        files = tuple(f"conditions/{one.name}.json" for one in conditions)
-        needs = ("train-0",) if by_importance else ()
-        about = "shifting the contexts" + (" by the importance of words" if by_importance else "")
-        return Step(name, about, files, work, settings, needs, 20.0)
-
-    def _train(self, member: int) -> Step:
+def steps_of(config: RunConfig, data: RunData) -> list[Step]:
+    """All steps but the tables, each behind those that it needs."""
+    conditions = conditions_of(config)
+    marks: dict[str, Any] = {name: one["fingerprint"] for name, one in data.fingerprints().items()}
+    marks |= {"seed": config.seed, "candidates": config.candidates}
+    out = []
+    training = {"network": dict(config.network), "training": config.training, "rows": config.train_rows}
+    training |= {"candidates": config.train_candidates, "data": marks["train"], "seed": config.seed}
+    for member in range(config.members):
         folder, encoder = f"models/{member}", _ENCODER if member == 0 else None
-        work = placed(folder, train, self.data, member, encoder=encoder)
+        work = placed(folder, train, data, member, encoder=encoder)
         files = [f"{folder}/{one}" for one in MODEL_FILES]
         files += [f"{encoder}/{one}" for one in ENCODER_FILES if encoder is not None]
-        about = f"training ranker {member + 1} of {self.config.members}"
-        return Step(f"train-{member}", about, tuple(files), work, {**self._training, "member": member}, (), _TRAIN)
+        about, settings = f"training ranker {member + 1} of {config.members}", {**training, "member": member}
+        out.append(Step(f"train-{member}", about, tuple(files), work, settings, (), _TRAIN))
+    rows = [config.dev_rows, config.rows, config.turns_rows, config.length_rows, config.turns]
+    for name, words, encoder in (("sets", "", None), ("sets-importance", " by the importance of words", _ENCODER)):
+        some = [one for one in conditions if (one.group == "importance") == (encoder is not None)]
+        work = placed("conditions", write_sets, data, some, encoder=encoder)
+        files = [f"conditions/{one.name}.json" for one in some]
+        needs, settings = ("train-0",) if encoder else (), {"data": marks, "rows": rows}
+        out.append(Step(name, f"shifting the contexts{words}", tuple(files), work, settings, needs, 20.0))
+    settings = {"data": marks, "ratios": PAPER_RATIOS, "turns": config.turns}
+    about, counted = "counting the shifted contexts", partial(count, data)
+    out.append(Step("counts", about, ("counts.json",), counted, settings, (), 80.0))
 
-    def _ask(self, member: int, group: str) -> Step:
-        conditions = self._of(group)
-        about = f"asking ranker {member + 1} about {group}"
-        return self._asking(f"ask-{member}-{group}", about, member, conditions, f"answers/{member}", 0)
+    def ask_step(name: str, about: str, member: int, some: Sequence[Condition], folder: str, passes: int) -> str:
+        work = placed(folder, ask, data, some, f"models/{member}", passes=passes)
+        sets = "sets-importance" if some and some[0].group == "importance" else "sets"
+        files, settings = tuple(f"{folder}/{one.name}.npz" for one in some), {"passes": passes, "seed": config.seed}
+        weight, needs = _ASK * len(some) * max(passes, 1), (f"train-{member}", sets)
+        out.append(Step(name, f"asking ranker {member + 1} {about}", files, work, settings, needs, weight))
+        return name
 
-    def _dropout(self, member: int, condition: Condition) -> Step:
-        about = f"asking ranker {member + 1} with dropout about {condition.name}"
-        name, passes = f"dropout-{member}-{condition.name}", self.config.dropout_passes
-        return self._asking(name, about, member, [condition], f"answers/dropout-{member}", passes)
-
-    def _asking(
-        self, name: str, about: str, member: int, conditions: Sequence[Condition], folder: str, passes: int
-    ) -> Step:
-        work = placed(folder, ask, self.data, conditions, f"models/{member}", passes=passes)
-        files = tuple(f"{folder}/{one.name}.npz" for one in conditions)
-        sets = "sets-importance" if conditions and conditions[0].group == "importance" else "sets"
-        weight = _ASK * len(conditions) * max(passes, 1)
-        settings = {"passes": passes, "seed": self.config.seed}
-        return Step(name, about, files, work, settings, (f"train-{member}", sets), weight)
-
-    def _studies(self, asked: Sequence[str], dropped: Sequence[str]) -> list[Step]:
-        judge, estimate = partial(study, self.config, self.data), partial(study_estimators, self.config)
-        settings = {"form": FORM, "ensemble": self.config.ensemble}
-        needs = ("counts", "sets", "sets-importance", *asked)
-        return [
-            Step("study", "judging the answers", ("study.json",), judge, settings, (*needs, *dropped), 30.0),
-            Step("estimators", "every estimator", ("estimators.json",), estimate, settings, needs, 60.0),
-        ]
+    asked, dropped = [], []
+    for member in range(config.members):
+        for group in GROUPS:
+            some = [one for one in conditions if one.group == group]
+            asked.append(ask_step(f"ask-{member}-{group}", f"about {group}", member, some, f"answers/{member}", 0))
+    wanted, passes = config.dropout_conditions, config.dropout_passes
+    for member in range(config.dropout_members):
+        for one in conditions:
+            if wanted is None or one.name in wanted:
+                name, about = f"dropout-{member}-{one.name}", f"with dropout about {one.name}"
+                dropped.append(ask_step(name, about, member, [one], f"answers/dropout-{member}", passes))
+    judge, estimate = partial(study, config, data), partial(study_estimators, config)
+    settings, before = {"form": FORM, "ensemble": config.ensemble}, ("counts", "sets", "sets-importance", *asked)
+    return [
+        *out,
+        Step("study", "judging the answers", ("study.json",), judge, settings, (*before, *dropped), 30.0),
+        Step("estimators", "every estimator", ("estimators.json",), estimate, settings, before, 60.0),
+    ]
 
 
 @final
@@ -203,8 +168,7 @@ class DialogueShift(Recipe):
         transformers()  # a missing extra is said before anything is read
         config = self.config[scale]
         check(config)
-        out = Steps(config, RunData(config)).all()
-
+        out = steps_of(config, RunData(config))
         return [*out, *last_steps(self, partial(combine, scale=scale), FIGURES, ("study", "estimators"))]
 
 

@@ -14,7 +14,7 @@ from ..kit.sources import placed
 from .data import METHODS, MODEL_FILES, RunData, ask, check, cut, cut_files, explain, is_cut, train
 from .findings import FIGURES, claims_of, markdown
 from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
-from .study import FORM, study
+from .study import FORM, ranked_plans, study
 
 __all__ = ["RECIPE", "FewShotRanking"]
 
@@ -23,85 +23,55 @@ __all__ = ["RECIPE", "FewShotRanking"]
 _STEP, _SAMPLE, _GRADIENT = 0.2, 0.0015, 0.006
 
 
-@final
-class Steps:
-    """All steps but the tables."""
+def steps_of(config: RunConfig, data: RunData) -> list[Step]:
+    """All steps but the tables, each behind those that it needs."""
+    marks = {family: data.fingerprints(family) for family in FAMILIES}
+    out: list[Step] = []
+    cuts = sorted({name for one in config.networks.values() if is_cut(one) for name in cut_files(one)})
+    if cuts:
+        out.append(Step("cut", "cutting the network", tuple(cuts), partial(cut, config), {"files": cuts}, (), 5.0))
 
-    def __init__(self, config: RunConfig, data: RunData) -> None:
-        self.config, self.data = config, data
-        self.plans = {plan.name: plan for plan in lineup(config)}
-        self._data = {family: data.fingerprints(family) for family in FAMILIES}
-
-    def all(self) -> list[Step]:
-        """The steps in an order in which each stands behind those that it needs."""
-        config, out = self.config, []
-        cuts = sorted({name for one in config.networks.values() if is_cut(one) for name in cut_files(one)})
-        if cuts:
-            out.append(Step("cut", "cutting the network", tuple(cuts), partial(cut, config), {"files": cuts}, (), 5.0))
-        for seed in range(config.seeds):
-            out += [self._train(plan, seed) for plan in self.plans.values()]
-            out += [self._ask(plan, seed) for plan in self.plans.values()]
-            for suite in SUITES:
-                ranked = [plan for plan in self.plans.values() if self.is_ranked(plan) and plan.family == suite.family]
-                out += [
-                    self._explain(plan, suite, method, seed)
-                    for plan in ranked
-                    for method in METHODS
-                    if method != "token-ig" or seed < config.ig_seeds
-                ]
-        needs = [step.name for step in out if step.name.startswith(("ask-", "explain-"))]
-
-        settings = {"form": FORM, "draws": config.draws, "size": config.size}
-        out.append(
-            Step(
-                "study",
-                "judging the rankings",
-                ("study.json",),
-                partial(study, config, self.data),
-                settings,
-                tuple(needs),
-                60.0,
-            )
-        )
-        return out
-
-    def is_ranked(self, plan: Plan) -> bool:
-        """Whether a model stands in a suite; one that others only go on from, of another network, does not."""
-        return plan.inoculated or all(other.start != plan.name for other in self.plans.values())
-
-    def _train(self, plan: Plan, seed: int) -> Step:
-        config, network = self.config, self.config.networks[plan.network]
-        folder = f"models/{seed}/{plan.name}"
-        work = placed(folder, train, self.data, plan, seed)
+    def train_step(plan: Plan, seed: int) -> Step:
+        network, folder = config.networks[plan.network], f"models/{seed}/{plan.name}"
         settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
-        settings |= {"training": training_of(config, plan), "data": self._data[plan.family]}
+        settings |= {"training": training_of(config, plan), "data": marks[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
         needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if is_cut(network) else ()
-        steps = plan.further if plan.start else plan.steps
-        longer = {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0)
-        about = f"training {plan.name} (seed {seed})"
+        steps, longer = (
+            plan.further if plan.start else plan.steps,
+            {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0),
+        )
+        about, work = f"training {plan.name} (seed {seed})", placed(folder, train, data, plan, seed)
         files = tuple(f"{folder}/{one}" for one in (*MODEL_FILES, "classes.json"))
         return Step(f"train-{seed}-{plan.name}", about, files, work, settings, needs, 1 + _STEP * steps * longer)
 
-    def _ask(self, plan: Plan, seed: int) -> Step:
+    def ask_step(plan: Plan, seed: int) -> Step:
         suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
-        work = placed(folder, ask, self.data, plan, suites, seed)
-        config = self.config
+        work, needs = placed(folder, ask, data, plan, suites, seed), (f"train-{seed}-{plan.name}",)
         settings = {"rows": config.truth_rows, "near": config.in_domain_rows, "seed": seed}
         files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
-        needs = (f"train-{seed}-{plan.name}",)
         return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, work, settings, needs, 7.0)
 
-    def _explain(self, plan: Plan, suite: Suite, method: str, seed: int) -> Step:
-        config, folder = self.config, f"attributions/{seed}/{suite.name}"
-        work = placed(folder, explain, self.data, plan, suite, method, seed)
-        gradients = method == "token-ig"
-        pool, samples = config.pool_of(seed), config.ig_steps if gradients else config.samples_of(seed)
+    def explain_step(plan: Plan, suite: Suite, method: str, seed: int) -> Step:
+        folder, gradients, pool = f"attributions/{seed}/{suite.name}", method == "token-ig", config.pool_of(seed)
+        work, samples = placed(folder, explain, data, plan, suite, method, seed), config.samples_of(seed)
+        samples, second = (config.ig_steps, _GRADIENT) if gradients else (samples, _SAMPLE)
         settings = {"pool": pool, "samples": samples, "rows": config.truth_rows, "seed": seed}
         about = f"explaining {plan.name} on {suite.name} by {method} (seed {seed})"
         name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", (f"train-{seed}-{plan.name}",)
-        weight = pool * samples * (_GRADIENT if gradients else _SAMPLE)
-        return Step(name, about, (f"{folder}/{plan.name}.{method}.npz",), work, settings, needs, weight)
+        files = (f"{folder}/{plan.name}.{method}.npz",)
+        return Step(name, about, files, work, settings, needs, pool * samples * second)
+
+    plans = lineup(config)
+    for seed in range(config.seeds):
+        out += [*(train_step(plan, seed) for plan in plans), *(ask_step(plan, seed) for plan in plans)]
+        methods = [one for one in METHODS if one != "token-ig" or seed < config.ig_seeds]
+        for suite in SUITES:
+            ranked = ranked_plans(config, suite.family)
+            out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
+    needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))
+    settings, work = {"form": FORM, "draws": config.draws, "size": config.size}, partial(study, config, data)
+    return [*out, Step("study", "judging the rankings", ("study.json",), work, settings, needs, 60.0)]
 
 
 @final
@@ -125,8 +95,7 @@ class FewShotRanking(Recipe):
         config = self.config[scale]
         data = RunData(config)
         check(config, data)
-        out = Steps(config, data).all()
-
+        out = steps_of(config, data)
         return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), FIGURES, ("study",))]
 
 

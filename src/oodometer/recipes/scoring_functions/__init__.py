@@ -125,163 +125,102 @@ TASKS = ("clean", "measurement-noise", "under-sampling", "label-noise", "dominoe
 _TRAIN, _ASK = 45.0, 30.0  # about how many seconds a step takes at the small scale; only the bar depends on it
 
 
-def steps_of(task: str, config: RunConfig, data: RunData) -> list[Step]:
-    """The steps of a task, whose files lie in its own folder."""
-    made = _Dominoes(config, data) if task == "dominoes" else _Condition(task, config, data)
-    return made.steps()
+def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step]:
+    """Two ensembles trained on clean or compromised data, asked and judged.
 
+    The plain one, and the one whose labels are flipped member by member.
+    """
+    clean = name == "clean"
+    epochs = config.training.epochs if clean else config.compromised_epochs
+    members = {"ma": config.clean_members if clean else config.members, "ma-diverse": config.members}
+    near_and_far = (min(config.severities), max(config.severities))
+    severities = config.severities if clean else tuple(dict.fromkeys(near_and_far))
+    sets = {"source": ("validation", *data.present())}
+    sets |= {str(one): tuple(f"{kind}-{one}" for kind in data.kinds) for one in severities}
+    targets = [one for some in sets.values() for one in some if one != "validation"]
 
-@final
-class _Condition:
-    """Two ensembles trained on clean or compromised data: the plain one, and the one with labels flipped by member."""
-
-    def __init__(self, name: str, config: RunConfig, data: RunData) -> None:
-        self.name, self.config, self.data = name, config, data
-        clean = name == "clean"
-        self.epochs = config.training.epochs if clean else config.compromised_epochs
-        self.members = {"ma": config.clean_members if clean else config.members, "ma-diverse": config.members}
-        near_and_far = (min(config.severities), max(config.severities))
-        self.severities = config.severities if clean else tuple(dict.fromkeys(near_and_far))
-        self.network = {"network": dict(config.network), "training": config.training, "epochs": self.epochs}
-
-    def steps(self) -> list[Step]:
-        """Trainings, answers, and the study."""
-        out: list[Step] = []
-        asked = []
-        for variant in VARIANTS:
-            out += [self._train(variant, member) for member in range(self.members[variant])]
-            parts = [self._ask(variant, part) for part in ("source", *map(str, self.severities))]
-            out += parts
-            asked += [one.name for one in parts]
-        out.append(self._study(asked))
-        if self.name == "clean":
-            out += self._beyond()
-        return out
-
-    def _folder(self, variant: str, member: int) -> str:
-        return f"{self.name}/models/{variant}-{member}"
-
-    def _train(self, variant: str, member: int) -> Step:
-        config, folder = self.config, self._folder(variant, member)
-        flipped = config.flipped if variant == "ma-diverse" else 0.0
+    def train(variant: str, member: int) -> Step:
+        flipped, folder = config.flipped if variant == "ma-diverse" else 0.0, f"{name}/models/{variant}-{member}"
 
         def work(workspace: Workspace, progress: Progress) -> None:
-            data = self.data.compromised(self.name, flipped, member)
-            train_member(data, config, self.epochs, member, Place(workspace, folder, progress))
+            rows = data.compromised(name, flipped, member)
+            train_member(rows, config, epochs, member, Place(workspace, folder, progress))
 
-        settings = {**self.network, "condition": self.name, "flipped": flipped, "seed": config.seed + member}
-        settings["data"] = self.data.train().fingerprint
-        about = f"{self.name}: training model {member + 1} of {self.members[variant]} ({variant})"
+        settings = {"network": dict(config.network), "training": config.training, "epochs": epochs, "condition": name}
+        settings |= {"flipped": flipped, "seed": config.seed + member, "data": data.train().fingerprint}
+        about = f"{name}: training model {member + 1} of {members[variant]} ({variant})"
         files = tuple(f"{folder}/{one}" for one in MODEL_FILES)
-        return Step(f"{self.name}/train-{variant}-{member}", about, files, work, settings, weight=_TRAIN)
+        return Step(f"{name}/train-{variant}-{member}", about, files, work, settings, weight=_TRAIN)
 
-    def _names(self, part: str) -> tuple[str, ...]:
-        """Sets that a step asks about: those as they are, or the corruptions of a severity."""
-        if part == "source":
-            return ("validation", *self.data.present())
-        return tuple(f"{kind}-{part}" for kind in self.data.kinds)
-
-    def _ask(self, variant: str, part: str) -> Step:
-        config, names = self.config, self._names(part)
-        folders = [self._folder(variant, member) for member in range(self.members[variant])]
-        smooth = variant == "ma"
+    def ask(variant: str, part: str) -> Step:
+        names, smooth, folder = sets[part], variant == "ma", f"{name}/answers-{variant}"
+        models = [f"{name}/models/{variant}-{member}" for member in range(members[variant])]
 
         def work(workspace: Workspace, progress: Progress) -> None:
-            held = self.data.validation
+            held = data.validation
             first = [("validation", held.inputs, np.asarray(held.targets))]
-            targets = chain(first, self.data.natural()) if part == "source" else self.data.corrupted(int(part))
-            ask_all(
-                load_members(workspace, folders),
-                targets,
-                Place(workspace, f"{self.name}/answers-{variant}", progress),
-                names=names,
-                bases=config.bases if smooth else 0,
-                views=config.views if smooth else 0,
-                seed=config.seed,
-            )
+            asked = chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
+            views = {"bases": config.bases, "views": config.views} if smooth else {}
+            place = Place(workspace, folder, progress)
+            ask_all(load_members(workspace, models), asked, place, names=names, seed=config.seed, **views)
 
-        files = tuple(f"{self.name}/answers-{variant}/{one}.npz" for one in names)
-        needs = tuple(f"{self.name}/train-{variant}-{i}" for i in range(self.members[variant]))
+        needs = tuple(f"{name}/train-{variant}-{i}" for i in range(members[variant]))
         settings: dict[str, Any] = {"rows": config.rows, "overlap": config.overlap, "seed": config.seed}
-        settings |= {"validation": self.data.validation.fingerprint, "held": self.data.held.fingerprint}
+        settings |= {"validation": data.validation.fingerprint, "held": data.held.fingerprint}
         settings |= {"bases": config.bases, "views": config.views} if smooth else {}
-        about = f"{self.name}: asking about {part if part == 'source' else f'severity {part}'} ({variant})"
-        return Step(f"{self.name}/ask-{variant}-{part}", about, files, work, settings, needs, _ASK)
+        about = f"{name}: asking about {part if part == 'source' else f'severity {part}'} ({variant})"
+        files = tuple(f"{folder}/{one}.npz" for one in names)
+        return Step(f"{name}/ask-{variant}-{part}", about, files, work, settings, needs, _ASK)
 
-    def _targets(self, variant: str) -> list[str]:
-        found = chain.from_iterable(self._names(part) for part in ("source", *map(str, self.severities)))
-        return [one for one in found if one != "validation"]
+    out: list[Step] = []
+    for variant in VARIANTS:
+        out += [*(train(variant, one) for one in range(members[variant])), *(ask(variant, part) for part in sets)]
+    asked = tuple(f"{name}/ask-{variant}-{part}" for variant in VARIANTS for part in sets)
+    judge = partial(study_condition, data, name, dict.fromkeys(VARIANTS, targets))
+    settings: dict[str, Any] = {"form": FORM, "grid": config.grid, "subsets": config.subsets}
+    files = (f"{name}/result.json",)
+    out.append(Step(f"{name}/study", f"{name}: judging the scores", files, judge, settings, asked, 5.0))
+    if not clean:
+        return out
+    # Every estimator on the middle and the ends of the severities, and published models
+    parts = ("source", *dict.fromkeys(str(severities[i]) for i in (0, len(severities) // 2, -1)))
+    names = [one for part in parts for one in sets[part] if one != "validation"]
 
-    def _study(self, asked: Sequence[str]) -> Step:
-        names = {variant: self._targets(variant) for variant in VARIANTS}
+    def published(workspace: Workspace, progress: Progress) -> None:
+        workspace.write_json("clean/published.json", published_agreement())
+        progress(1, 1)
 
-        work = partial(study_condition, self.data, self.name, names)
-        settings = {"form": FORM, "grid": self.config.grid, "subsets": self.config.subsets}
-        about = f"{self.name}: judging the scores"
-        return Step(f"{self.name}/study", about, (f"{self.name}/result.json",), work, settings, tuple(asked), 5.0)
-
-    def _beyond(self) -> list[Step]:
-        """Every estimator on the middle and the ends of the severities, and published models."""
-        known = self.config.severities
-        chosen = list(dict.fromkeys((known[0], known[len(known) // 2], known[-1])))
-        parts = ("source", *map(str, chosen))
-        names = [one for part in parts for one in self._names(part) if one != "validation"]
-        needs = tuple(f"clean/ask-ma-{part}" for part in parts)
-
-        work = partial(study_estimators, self.data, "clean/answers-ma", names)
-
-        def published(workspace: Workspace, progress: Progress) -> None:
-            workspace.write_json("clean/published.json", published_agreement())
-            progress(1, 1)
-
-        settings = {"form": FORM, "names": names, "bases": self.config.bases}
-        files = ("clean/estimators.json",)
-        return [
-            Step("clean/estimators", "clean: every estimator", files, work, settings, needs, 200.0),
-            Step("clean/published", "published models", ("clean/published.json",), published, {"form": FORM}),
-        ]
+    settings, needs = {"form": FORM, "names": names, "bases": config.bases}, tuple(f"clean/ask-ma-{o}" for o in parts)
+    work, files = partial(study_estimators, data, "clean/answers-ma", names), ("clean/estimators.json",)
+    out.append(Step("clean/estimators", "clean: every estimator", files, work, settings, needs, 200.0))
+    files, about = ("clean/published.json",), "published models"
+    return [*out, Step("clean/published", about, files, published, {"form": FORM})]
 
 
-@final
-class _Dominoes:
-    """Networks trained on a simple image above a complex one, for each correlation of the two."""
-
-    def __init__(self, config: RunConfig, data: RunData) -> None:
-        self.config, self.data = config, data
-
-    def steps(self) -> list[Step]:
-        """Trainings, answers, and the study."""
-        out: list[Step] = []
-        asked = []
-        for correlation in self.config.dominoes.correlations:
-            trained = [self._train(correlation, i) for i in range(self.config.dominoes.members)]
-            out += [*trained, self._ask(correlation, [one.name for one in trained])]
-            asked.append(out[-1].name)
-
-        draws = self.config.dominoes
-        settings = {"form": FORM, "grid": self.config.grid, "labels": draws.labels, "draws": draws.draws}
-        about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
-        study = partial(study_dominoes, self.data)
-        return [*out, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]
-
-    def _train(self, correlation: float, member: int) -> Step:
-        config = self.config
-        work = partial(train_dominoes, self.data, correlation, member)
-        settings = {"network": dict(config.network), "training": config.training, "epochs": config.dominoes.epochs}
-        settings |= {"rows": config.dominoes.train_rows, "data": self.data.train().fingerprint}
-        settings |= {"correlation": correlation, "seed": config.seed + member}
-        files = tuple(f"{folder_of(correlation, member)}/{one}" for one in MODEL_FILES)
-        about = f"dominoes: training at correlation {correlation:g}, model {member + 1}"
-        return Step(f"dominoes/train-{correlation:g}-{member}", about, files, work, settings, weight=25.0)
-
-    def _ask(self, correlation: float, needs: Sequence[str]) -> Step:
-        config = self.config
-        work = partial(ask_dominoes, self.data, correlation)
+def steps_of_dominoes(config: RunConfig, data: RunData) -> list[Step]:
+    """Networks trained on a simple image above a complex one, for each correlation of the two, asked and judged."""
+    out, asked, own = [], [], config.dominoes
+    for correlation in own.correlations:
+        trained = []
+        for member in range(own.members):
+            settings: dict[str, Any] = {"network": dict(config.network), "training": config.training}
+            settings |= {"rows": own.train_rows, "data": data.train().fingerprint, "epochs": own.epochs}
+            settings |= {"correlation": correlation, "seed": config.seed + member}
+            files = tuple(f"{folder_of(correlation, member)}/{one}" for one in MODEL_FILES)
+            about = f"dominoes: training at correlation {correlation:g}, model {member + 1}"
+            trained.append(f"dominoes/train-{correlation:g}-{member}")
+            work = partial(train_dominoes, data, correlation, member)
+            out.append(Step(trained[-1], about, files, work, settings, weight=25.0))
         files = tuple(f"dominoes/answers/{correlation:g}/{one}.npz" for one in ("validation", *TARGETS))
-        settings: dict[str, Any] = {"severity": config.dominoes.severity, "views": config.views, "seed": config.seed}
-        settings |= {"held": self.data.held.fingerprint, "far": list(self.data.present())}
-        about = f"dominoes: asking at correlation {correlation:g}"
-        return Step(f"dominoes/ask-{correlation:g}", about, files, work, settings, tuple(needs), 25.0)
+        settings = {"severity": own.severity, "views": config.views, "seed": config.seed}
+        settings |= {"held": data.held.fingerprint, "far": list(data.present())}
+        about, ask = f"dominoes: asking at correlation {correlation:g}", partial(ask_dominoes, data, correlation)
+        asked.append(f"dominoes/ask-{correlation:g}")
+        out.append(Step(asked[-1], about, files, ask, settings, tuple(trained), 25.0))
+    settings = {"form": FORM, "grid": config.grid, "labels": own.labels, "draws": own.draws}
+    about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
+    study = partial(study_dominoes, data)
+    return [*out, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]
 
 
 @final
@@ -311,8 +250,10 @@ class ScoringFunctions(Recipe):
             raise UsageError(f"expected tasks among {', '.join(TASKS)}, got {', '.join(only)}")
         config = self.config[scale]
         data = RunData(config)
-        out = [step for task in chosen for step in steps_of(task, config, data)]
-
+        out: list[Step] = []
+        for task in chosen:
+            dominoes = task == "dominoes"
+            out += steps_of_dominoes(config, data) if dominoes else steps_of_condition(task, config, data)
         return [*out, *last_steps(self, partial(combine, scale=scale), FIGURES, [f"{task}/study" for task in chosen])]
 
     def is_finished(self, result: Mapping[str, Any]) -> bool:
