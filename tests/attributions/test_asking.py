@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions import KernelShap, Lime
-from oodometer.attributions.asking import Asker
+from oodometer.attributions.base import Asker
 from oodometer.errors import InputError, UsageError
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import oodometer.attributions.in_folder as files
 from oodometer.attributions import Attribution, Explained, KernelShap, Lime, WordAttributions, Words, explain_in
-from oodometer.attributions.files import read_attributions, write_attributions
+from oodometer.attributions.in_folder import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError
 
 NAN = float("nan")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.attributions import Attribution, Lime, WordAttributions
-from oodometer.attributions.words import as_words
+from oodometer.attributions.base import as_words
 from oodometer.registry import create, find, names
 from oodometer.testing import check_attribution
 

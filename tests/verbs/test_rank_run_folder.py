@@ -20,7 +20,7 @@ from oodometer.datasets import Dataset, Table
 from oodometer.errors import UsageError
 from oodometer.models.sent import SentModel
 from oodometer.predictions import Predictions
-from oodometer.rankings.asking import name_of_answers
+from oodometer.rankings.explaining import name_of_answers
 from oodometer.runs import Lock, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.runs import runs

@@ -11,10 +11,8 @@ from .kernel_shap import KernelShap
 from .integrated_gradients import IntegratedGradients
 
 # isort: on
-from .base import NORMALIZATIONS, normalized
-from .files import Explained, read_attributions, write_attributions
-from .in_folder import ExplainOptions, explain_in
-from .words import Words
+from .base import NORMALIZATIONS, Words, normalized
+from .in_folder import Explained, ExplainOptions, explain_in, read_attributions, write_attributions
 
 __all__ = [
     "NORMALIZATIONS",

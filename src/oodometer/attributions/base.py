@@ -4,16 +4,128 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import UsageError
-from ..models.base import Classifier, Progress, Text
-from .words import Words, as_words
+from ..errors import InputError, UsageError
+from ..models.base import Classifier, Progress, Text, check_texts
+from ..shifts.text.words import words_of
+
+
+@final
+@dataclass(frozen=True)
+class Words:
+    """A text, or a pair of them, as words and punctuation marks.
+
+    Parameters
+    ----------
+    text : a string, or a pair of strings.
+    feature : position among ``words`` of the word that a data set marks as the one that decides; None where it marks
+        none.
+
+    A combining mark belongs to the word before it; a run of letters of a script without spaces between words, such as
+    Chinese or Thai, is one word. Raises `UsageError` for a feature that is no position of a word.
+
+    >>> pair = Words(("a man eats.", "he sleeps"))
+    >>> pair.words, pair.parts.tolist()
+    (('a', 'man', 'eats', '.', 'he', 'sleeps'), [0, 0, 0, 0, 1, 1])
+    """
+
+    text: Text
+    feature: int | None = None
+
+    def __post_init__(self) -> None:
+        place: object = self.feature
+        if place is None:
+            return
+        whole = isinstance(place, int | np.integer) and not isinstance(place, bool)
+        if not whole or not 0 <= int(place) < len(self.words):  # type: ignore[call-overload]
+            raise UsageError(f"expected the position of one of {len(self.words)} words, got {place!r}")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The parts as strings."""
+        return (self.text,) if isinstance(self.text, str) else self.text
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether there are two parts, with a separator between them."""
+        return not isinstance(self.text, str)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Words and punctuation marks of all parts, in order."""
+        return tuple(word.text for part in self.texts for word in words_of(part))
+
+    @cached_property
+    def parts(self) -> Array:
+        """The part that each word stands in, 0 or 1, int64, shape (word,)."""
+        return np.repeat(np.arange(len(self.texts)), [len(words_of(part)) for part in self.texts])
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where each word starts and ends in its part, in characters."""
+        return tuple((word.start, word.end) for part in self.texts for word in words_of(part))
+
+    @property
+    def features(self) -> int:
+        """What can be left out: the words, and the separator of a pair, which comes last."""
+        return len(self.words) + self.is_pair
+
+    def place(self, words: Sequence[str], part: int | None = None) -> int | None:
+        """The position of the first word (in lower case) that is among these, of one part or of all; None for none."""
+        wanted = {word.lower() for word in words}
+        for place, word in enumerate(self.words):
+            if word.lower() in wanted and part in (None, int(self.parts[place])):
+                return place
+        return None
+
+
+def as_words(texts: Sequence[Text | Words]) -> list[Words]:
+    """Each text as `Words`; `InputError` for none at all, for what is no text or no Unicode, and for no words.
+
+    >>> [one.features for one in as_words(["a film", ("a man eats", "he eats")])]
+    [2, 6]
+    >>> as_words(["a film", " "])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 2: column text: expected a text with words, got ' '; leave the row out
+    """
+    plain = texts if isinstance(texts, str) else [one.text if isinstance(one, Words) else one for one in texts]
+    checked = check_texts(plain)
+    found = [one if isinstance(one, Words) else Words(text) for one, text in zip(texts, checked, strict=True)]
+    for row, one in enumerate(found, 1):
+        check_unicode({"text": " ".join(one.texts)}, row)
+        if not one.words:
+            raise InputError(
+                "a text with words", got=repr(one.text)[:60], remedy="leave the row out", row=row, column="text"
+            )
+    return found
+
+
+def check_unicode(held: Mapping[str, str], row: int) -> None:
+    """`InputError` for a text with half a character (a lone surrogate), which UTF-8 cannot hold.
+
+    >>> check_unicode({"text": "a \\ud800"}, 1)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column text: expected Unicode text, got half a character, ...
+    """
+    for column, text in held.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "Unicode text",
+                got=f"half a character, {text[error.start]!r}",
+                remedy="decode the text again",
+                row=row,
+                column=column,
+            ) from None
+
 
 Model = Classifier | Callable[[list[Text]], Any]
 """A live classifier, or any function of a list of texts (or pairs) that gives probabilities, shape (sample, class)."""
@@ -133,3 +245,149 @@ def normalized(found: WordAttributions, how: str = "none") -> WordAttributions:
     if how == "none" or size == 0:
         return found
     return replace(found, values=found.values / size, separator=found.separator / size)
+
+
+@final
+class Asker:
+    """Asks a model about texts, of which each different one is asked once.
+
+    Single texts and pairs go into calls of their own: asked together, a tokenizer takes a single text for a pair with
+    an empty second part.
+
+    Parameters
+    ----------
+    model : a classifier of texts, or a function of a list of texts that gives probabilities, shape (sample, class).
+
+    ``classes`` is the number of classes, known from the start or after the first call; ``truncated`` the number of
+    different texts so far that the model cut because they were too long, where it counts them.
+
+    >>> asked = []
+    >>> ask = Asker(lambda texts: [asked.append(one) or [0.5, 0.5] for one in texts])
+    >>> ask(["a", "b", "a"]).shape, asked, ask.classes
+    ((3, 2), ['a', 'b'], 2)
+    """
+
+    def __init__(self, model: Model) -> None:
+        if isinstance(model, Classifier):
+            if "text" not in model.reads:
+                raise UsageError(f"expected a classifier of texts, got one of {' or '.join(model.reads)}")
+        elif not callable(model):
+            raise UsageError(f"expected a classifier or a function of a list of texts, got {type(model).__name__}")
+        self._model = model
+        self.classes: int | None = len(model.classes) or None if isinstance(model, Classifier) else None
+        self.truncated = 0
+
+    def __call__(self, texts: Sequence[Text], progress: Progress | None = None) -> Array:
+        """Probabilities, float64, shape (text, class), in the order of the texts.
+
+        ``progress`` is called with (different texts done, all). Raises `InputError` for answers that are no
+        probabilities.
+        """
+        place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+        different = list(place)
+        single = [isinstance(text, str) for text in different]
+        answers: list[Array] = []
+        order: list[int] = []
+        for kind in (True, False):
+            here = [at for at, one in enumerate(single) if one is kind]
+            if here:
+                answers.append(self._ask([different[at] for at in here], len(order), len(different), progress))
+                order += here
+        if len(answers) == 2 and answers[0].shape[1] != answers[1].shape[1]:
+            raise _other_classes(answers[0].shape[1], answers[1].shape[1])
+        found = np.empty((len(different), answers[0].shape[1]))
+        found[order] = np.concatenate(answers)
+        return found[[place[text] for text in texts]]
+
+    def _ask(self, texts: list[Text], done: int, total: int, progress: Progress | None) -> Array:
+        if isinstance(self._model, Classifier):
+            told = None if progress is None else (lambda rows, _: progress(done + rows, total))
+            found = checked_probabilities(self._model.ask(texts, progress=told).distribution, len(texts))
+            self.truncated += self._model.truncated
+        else:
+            found = checked_probabilities(self._model(texts), len(texts))
+        if progress is not None:
+            progress(done + len(texts), total)
+        if self.classes is not None and found.shape[1] != self.classes:
+            raise _other_classes(self.classes, found.shape[1])
+        self.classes = found.shape[1]
+        return found
+
+
+def checked_probabilities(given: Any, rows: int) -> Array:
+    """What a model answered about ``rows`` texts, as float64, shape (sample, class); `InputError` for anything else.
+
+    >>> checked_probabilities([[0.2, 0.9]], 1)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: expected probabilities that sum to 1 for each text, got a row that sums to 1.1; ...
+    """
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise _no_probabilities(f"{type(given).__name__} ({error})"[:80], "give an array of numbers") from error
+    if found.ndim != 2 or found.shape[0] != rows or found.shape[1] < 2:
+        raise _no_probabilities(f"shape {found.shape}", f"give the shape ({rows}, class), at least two classes")
+    if not np.isfinite(found).all():
+        raise _no_probabilities("nan or an infinity", "check the model")
+    if found.min() < -1e-6 or found.max() > 1 + 1e-6:
+        far = found.min() if found.min() < -1e-6 else found.max()
+        raise _no_probabilities(f"{far:.3g}", "apply the softmax to logits")
+    off = np.abs(found.sum(1) - 1)
+    if off.max() > 1e-3:
+        raise InputError(
+            "probabilities that sum to 1 for each text",
+            got=f"a row that sums to {found[off.argmax()].sum():.3g}",
+            remedy="apply the softmax to logits; several labels a text are not supported",
+        )
+    return found
+
+
+def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | None:
+    """Positions of classes, one a text; None for none. Whether a class is there is checked by `class_at`.
+
+    >>> checked_targets([0, True], 2)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 2: column target: expected the position of a class from 0 on, got True; ...
+    """
+    if targets is None:
+        return None
+    if len(targets) != rows:
+        raise InputError(f"{rows} targets, one a text", got=str(len(targets)), remedy="give as many", column="target")
+    for row, one in enumerate(targets, 1):
+        if not is_whole(one, 0):
+            raise InputError(
+                "the position of a class from 0 on",
+                got=repr(one),
+                remedy="count the classes in the order of the model",
+                row=row,
+                column="target",
+            )
+    return [int(one) for one in targets]
+
+
+def is_whole(value: object, least: int) -> bool:
+    """Whether something is a whole number, no truth value, from ``least`` on."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
+def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:
+    """The class of a text that is explained: the wanted one, else the predicted one; `InputError` where it is not."""
+    if wanted is None:
+        return int(probabilities.argmax())
+    if wanted[row] >= len(probabilities):
+        raise InputError(
+            f"the position of one of {len(probabilities)} classes",
+            got=str(wanted[row]),
+            remedy="count from 0 in the order of the model",
+            row=row + 1,
+            column="target",
+        )
+    return wanted[row]
+
+
+def _no_probabilities(got: str, remedy: str) -> InputError:
+    return InputError("probabilities, a row a text", got=got, remedy=remedy)
+
+
+def _other_classes(expected: int, got: int) -> InputError:
+    return InputError(f"{expected} classes in every call", got=str(got), remedy="check the model")

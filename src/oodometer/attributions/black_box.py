@@ -15,9 +15,7 @@ from ..arrays import Array
 from ..errors import UsageError
 from ..models.base import Progress, Text
 from ..store.artifact_cache import checksum
-from .asking import Asker, checked_targets, class_at, is_whole
-from .base import Attribution, Model, WordAttributions
-from .words import Words, as_words
+from .base import Asker, Attribution, Model, WordAttributions, Words, as_words, checked_targets, class_at, is_whole
 
 REMOVE = "remove"
 _MASK = "mask"

@@ -17,10 +17,17 @@ from ..models.tokens import ends
 from ..models.torch.library import choose_device
 from ..models.torch.library import torch as load_torch
 from ..registry import register
-from .asking import checked_probabilities, checked_targets, class_at
-from .base import Attribution, Model, WordAttributions
+from .base import (
+    Attribution,
+    Model,
+    WordAttributions,
+    Words,
+    as_words,
+    checked_probabilities,
+    checked_targets,
+    class_at,
+)
 from .black_box import whole_number
-from .words import Words, as_words
 
 
 @final

@@ -5,13 +5,12 @@ from __future__ import annotations
 from .base import Dev, Discriminator, load_discriminator
 from .classifier import ClassifierDiscriminator
 from .collect import CollectOptions, Decoder, Examples, collect, folds_of
-from .ensemble import Panel
+from .ensemble import HALF, AcceptanceThresholds, Panel, fit_thresholds
 from .existing import PretrainedDiscriminator, RuleDiscriminator
 from .generative import GenerativeDiscriminator
 from .likelihood import LikelihoodDiscriminator
 from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
 from .regression import RegressionDiscriminator, sentence_bleu, token_f1
-from .thresholds import HALF, AcceptanceThresholds, fit_thresholds
 
 __all__ = [
     "HALF",

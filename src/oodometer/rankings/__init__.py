@@ -7,19 +7,24 @@ methods are right, `posterior` how sure an order is.
 
 from __future__ import annotations
 
-from .baselines import (
+from .by_pattern import posterior_by_pattern
+from .combination import LearntWeights, fit_weights, labels_first, leave_one_out, mean_evidence, powered_accuracy
+from .few_shot import (
+    FewShot,
+    PairedTest,
     accuracy_values,
     baseline_methods,
     confidence_values,
+    draw_rows,
+    draws_test,
     factor_methods,
+    few_shot_evaluation,
     guess,
     guess_accuracy,
     random_order,
+    suites_test,
     true_class_values,
 )
-from .by_pattern import posterior_by_pattern
-from .combination import LearntWeights, fit_weights, labels_first, leave_one_out, mean_evidence, powered_accuracy
-from .few_shot import FewShot, PairedTest, draw_rows, draws_test, few_shot_evaluation, suites_test
 from .pool import PoolEvidence, agreement_values, pool_evidence
 from .posterior import Posterior, posterior
 from .settling import Settling, labels_to_settle, rows_to_label

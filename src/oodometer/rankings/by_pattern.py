@@ -9,8 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..options import check_seed
-from .patterns import checked_classes
-from .posterior import Posterior, checked_truth
+from .posterior import Posterior, checked_classes, checked_truth
 
 # Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py). Of two
 # numbers the first is for two classes, the second for very many; with K classes the first counts 2 / K.

@@ -17,7 +17,7 @@ from ..plugins import answer
 from ..predictions import Predictions
 from ..registry import create, names
 from ..results import Interval, plain
-from .patterns import checked_classes
+from .posterior import checked_classes
 from .suite import suite_of
 
 ESTIMATORS = ("ac", "doc", "atc", "cbpe", "agreement", "gde-difference")

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..attributions.asking import is_whole
+from ..attributions.base import is_whole
 from ..errors import UsageError
 from ..intervals import check_level
 from ..options import check_seed
 from ..results.ranking import Settling
-from .patterns import checked_classes
-from .posterior import Posterior
+from .posterior import Posterior, checked_classes
 
 __all__ = ["Settling", "labels_to_settle", "rows_to_label"]
 

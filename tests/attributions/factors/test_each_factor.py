@@ -8,11 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from oodometer.attributions.base import WordAttributions
+from oodometer.attributions.base import WordAttributions, Words
 from oodometer.attributions.factors import Factor, factor_of, factor_table, factor_values
-from oodometer.attributions.factors.alignment import _aligned, aligned
-from oodometer.attributions.factors.pair import control_word
-from oodometer.attributions.words import Words
+from oodometer.attributions.factors.pair import _aligned, aligned, control_word
 from oodometer.errors import UsageError
 from oodometer.registry import create
 

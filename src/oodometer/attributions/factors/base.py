@@ -72,7 +72,7 @@ def factor_of(
     Raises `UsageError` for a name that is none, and for what cannot be called.
 
     >>> import numpy as np
-    >>> from oodometer.attributions.words import Words
+    >>> from oodometer.attributions.base import Words
     >>> Loudest = factor_of("loudest", lambda found: float(abs(found.values).max()), heuristic="follows one word alone")
     >>> Loudest().value(WordAttributions(Words("so be it"), np.array([0.1, -0.4, 0.2]), float("nan"), 1, 0.9))
     0.4
@@ -137,7 +137,7 @@ def factor_table(
 
     Raises `UsageError` for an unknown name, for no factor at all, and for a factor that gives no finite number.
 
-    >>> from oodometer.attributions.words import Words
+    >>> from oodometer.attributions.base import Words
     >>> one = WordAttributions(Words(("he ran", "he sat")), np.array([0.5, -0.75, 0.25, 0.0]), 0.0, 1, 0.9)
     >>> table = factor_table([one], ["max-diff", "adj"])
     >>> table.values.tolist(), table.absent
@@ -166,7 +166,7 @@ def factor_values(
 ) -> Array:
     """The values of `factor_table` alone: float64, shape (factor, example), nan where a factor's words do not occur.
 
-    >>> from oodometer.attributions.words import Words
+    >>> from oodometer.attributions.base import Words
     >>> one = WordAttributions(Words(("he ran", "he sat")), np.array([0.5, -0.75, 0.25, 0.0]), 0.0, 1, 0.9)
     >>> factor_values([one, one], ["sum-diff"]).tolist()
     [[-0.5, -0.5]]

@@ -7,8 +7,7 @@ from typing import ClassVar, final
 
 from ...datasets.sentences import ADJECTIVES as MSGS_ADJECTIVES
 from ...registry import register
-from ..base import WordAttributions
-from ..words import Words
+from ..base import WordAttributions, Words
 from .base import Factor
 
 

@@ -13,9 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...attributions.base import Attribution, WordAttributions
+from ...attributions.base import Attribution, WordAttributions, Words
 from ...attributions.in_folder import explain_in
-from ...attributions.words import Words
 from ...datasets import Dataset
 from ...datasets.base import stratified
 from ...datasets.sentences import MSGS_SETS, binary_entailment, hans, mrpc, msgs, paws_qqp

@@ -12,9 +12,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...attributions.factors.base import factor_values
-from ...rankings.baselines import baseline_methods, guess_accuracy
 from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
-from ...rankings.few_shot import FewShot, draw_rows, draws_test, few_shot_evaluation
+from ...rankings.few_shot import FewShot, baseline_methods, draw_rows, draws_test, few_shot_evaluation, guess_accuracy
 from ...rankings.pool import pool_evidence
 from ...rankings.suite import Method, fixed, scored, suite_of
 from ...rankings.suite import Suite as Answers

@@ -18,10 +18,8 @@ from ...models.base import Classifier
 from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...models.outside import OutsideClassifier
-from ...rankings.answered import CHOSEN, Answered, clusters_of, was_chosen
-from ...rankings.asking import AT_ONCE, ask_all
-from ...rankings.explaining import Means
-from ...rankings.options import RankOptions
+from ...rankings.answered import CHOSEN, Answered, RankOptions, clusters_of, was_chosen
+from ...rankings.explaining import AT_ONCE, Means, ask_all
 from ...store.memory import decided
 from ..model_names import said_model
 from ..opening import decided_class

@@ -17,8 +17,7 @@ from ...inference.clusters import EPOCH_OF_ID, named_repeats
 from ...models.labels import matched
 from ...persistence import ENDING
 from ...predictions import Predictions
-from ...rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
-from ...rankings.options import RankOptions
+from ...rankings.answered import CHOSEN, Answered, RankOptions, clusters_of, shown, was_chosen
 from ...store import Axes, Source
 from ...store.cells import key_array, key_cells
 from ...store.source import RawTable, open_table

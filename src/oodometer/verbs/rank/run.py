@@ -17,9 +17,8 @@ from ...engines import task_engine
 from ...errors import UsageError
 from ...options import verb
 from ...passes.run_folder import run_folder as in_run_folder
-from ...rankings.answered import CHOSEN, Answered, check_different, shown
+from ...rankings.answered import CHOSEN, Answered, RankOptions, check_different, shown
 from ...rankings.explaining import Means, explain_suite
-from ...rankings.options import RankOptions
 from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
 from ...runs import places_of_run, places_said
