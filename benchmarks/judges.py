@@ -49,16 +49,16 @@ class Trial:
 
     def __init__(self, run: Path, task: Any, members: int) -> None:
         self.task, self.run, self.data, self.members = task, run / task.name, TaskData(task), members
-        self.workspace = Workspace(run)
+        self.home = Workspace(self.run)
         self.folder = self.run / "tried"
         self.folder.mkdir(exist_ok=True)
 
     def train(self) -> None:
         """Train the judges that are not there yet, and keep what they say of each set."""
-        dev = examples(self.workspace, self.task.name, "dev")
+        dev = examples(self.home, "dev")
         held = *self.data.seen(dev.inputs, dev.outputs), dev.correct.tolist()
         start = None if self.task.config.pretraining is None else self.run.parent / self.task.first / "pretrained"
-        early, unseen = (examples(self.workspace, self.task.name, "train", one) for one in ORIGINS.values())
+        early, unseen = (examples(self.home, "train", one) for one in ORIGINS.values())
         both = early.mixed(unseen, SHARE, self.task.config.seed)
         for origin, pairs in (("early", early), ("unseen", unseen), ("minilm", both)):
             rows: Any = np.arange(len(pairs))

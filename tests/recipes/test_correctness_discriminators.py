@@ -285,7 +285,7 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     task = tiny_tasks("small")[0]
     shorter = {**task.config.parser_plan, "epochs": 8}  # the parsers need not be as good as that of the run
     data, steps = TaskData(replace(task, config=replace(task.config, parser_plan=shorter))), []
-    self_training.self_train(data, Workspace(home), "cogs", lambda a, b: steps.append(a / b))
+    self_training.self_train(data, Workspace(home / "cogs"), lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
     learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
     accepted = [i for i in learn if right[i] or lucky[i]]
@@ -300,7 +300,7 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     assert steps == sorted(steps)
     assert steps[-1] == 1
     before = (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns
-    self_training.self_train(data, Workspace(home), "cogs", lambda a, b: None)  # finished parsers are kept
+    self_training.self_train(data, Workspace(home / "cogs"), lambda a, b: None)  # finished parsers are kept
     assert (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns == before
     assert json.loads((home / "cogs/self_training.json").read_text()) == said
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, final
 
 from ...errors import UsageError
-from ...models.torch.library import torch
+from ...models.torch.library import torch, use_threads
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
@@ -57,7 +57,8 @@ def steps_of(task: Task) -> list[Step]:
         home = home_of(name)
 
         def run(workspace: Workspace, progress: Progress) -> None:
-            work(data, workspace=workspace, home=home, progress=progress)
+            use_threads(1)
+            work(data, home=Workspace(workspace.folder / home), progress=progress)
 
         left, before = tuple(f"{home}/{one}" for one in files), tuple(f"{home_of(one)}/{one}" for one in needs)
         title, weight, checks = f"{task.title}: {about}", share * 60 * task.weight, pretrained_of(task, name)
@@ -115,7 +116,7 @@ def steps_of(task: Task) -> list[Step]:
         how = {"metric": task.metric, "judge": config.metric_judge, "plan": config.judge_plan, "gold": "as on dev"}
         about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
         more["metric"] = add("metric", about, files, learn_metric, needs, 0.1, **how)
-    study = partial(study_task, steps=own, more={name: f"{task.name}/{name}.json" for name in more})
+    study = partial(study_task, steps=own, more=tuple(more))
     titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in task.tests]
     how = {"form": FORM, "draws": config.draws, "titles": titles}
     add("study", "judging the judges", ["result.json"], study, [*asked, *more.values()], 0.02, **how)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from ...datasets import Dataset, with_signatures
 from ...discriminators import (
     HALF,
     ClassifierDiscriminator,
+    CollectOptions,
     Discriminator,
     Examples,
     GenerativeDiscriminator,
@@ -28,13 +28,13 @@ from ...discriminators import (
     pretrain,
 )
 from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, snapshot_folders, squeeze
-from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...predictions import Predictions
 from ...store import as_source, write_predictions
 from ...verbs.discriminate.thresholding import PROBABILITY, with_probabilities
 from ...verbs.discriminate.worth import judge_names
 from ..base import Progress, Workspace
+from ..kit.sources import passing
 from .tasks import RunConfig, Task, located
 
 COLUMNS = ("type", "gold")
@@ -47,12 +47,6 @@ def read_judged(folder: Path, name: str) -> Predictions:
     path = folder / "predictions" / f"{name}.parquet"
     said = [one for one in pq.read_schema(path).names if one.startswith(PROBABILITY)]
     source = as_source(path, extra_columns=(*COLUMNS, *said))
-    return source.read(source.fields)
-
-
-def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
-    """The examples of a part, ``train`` or ``dev``, ``of`` early checkpoints or of ``unseen`` sentences."""
-    source = as_source(folder / of / f"{part}.parquet", extra_columns=("origin",))
     return source.read(source.fields)
 
 
@@ -164,33 +158,25 @@ SHARE = 0.5  # of the negatives that come from sentences that a parser has not s
 SEEDS = 11  # added to the seed of the parser, so that neither half begins from its weights
 
 
-def train_half(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, fold: int) -> None:
-    """Train a parser on all of the training set but a fold; it is written to ``<home>/halves/fold-<fold>``.
+def train_half(data: TaskData, home: Workspace, progress: Progress, *, fold: int) -> None:
+    """Train a parser on all of the training set but a fold; it is written to ``halves/fold-<fold>``.
 
     A sentence that stands in the training set twice is in one fold.
     """
-    use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/half-{fold}"
     rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
-    judge = LikelihoodDiscriminator(new_parser(data, config.seed + SEEDS + fold))
-    judge.fit(
-        [data.train.inputs[row] for row in rows],
-        [data.train.targets[row] for row in rows],
-        [True] * len(rows),
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    judge.save(workspace / f"{home}/halves/fold-{fold}")
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    judge = LikelihoodDiscriminator(new_parser(data, data.task.config.seed + SEEDS + fold))
+    pairs = [data.train.inputs[row] for row in rows], [data.train.targets[row] for row in rows], [True] * len(rows)
+    with passing(home, f"half-{fold}") as checkpoint:
+        judge.fit(*pairs, checkpoint=checkpoint, progress=progress)
+        judge.save(home / f"halves/fold-{fold}")
 
 
-def collect_unseen(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
+def collect_unseen(data: TaskData, home: Workspace, progress: Progress) -> None:
     """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
-    use_threads(1)
     config = data.task.config
     part = data.train.sample(config.example_rows, config.seed + 3)
     found = collect(
-        [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}").model for fold in range(FOLDS)],
+        [LikelihoodDiscriminator.load(home / f"halves/fold-{fold}").model for fold in range(FOLDS)],
         part.inputs,
         part.targets,
         folds=_folds(data, part.inputs),
@@ -200,15 +186,8 @@ def collect_unseen(data: TaskData, workspace: Workspace, home: str, progress: Pr
         seed=config.seed,
         progress=progress,
     )
-    write_predictions(found.record(), workspace / f"{home}/unseen/train.parquet")
-    workspace.write_json(f"{home}/unseen/statistics.json", found.statistics())
-
-
-def likelihood_judges(data: TaskData, workspace: Workspace, home: str) -> list[Discriminator]:
-    """The parsers of the halves as judges; none where the task has no halves."""
-    if not data.task.config.halves:
-        return []
-    return [LikelihoodDiscriminator.load(workspace / f"{home}/halves/fold-{fold}") for fold in range(FOLDS)]
+    write_predictions(found.record(), home / "unseen/train.parquet")
+    home.write_json("unseen/statistics.json", found.statistics())
 
 
 def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
@@ -228,133 +207,96 @@ def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discr
         del made["config"]
         made["source"] = str(start.resolve())
     training = TrainingConfig(**{**config.judge_plan, "seed": seed})
-    if made.pop("kind") == "generative":
-        return GenerativeDiscriminator(**made, training=training)
-    return ClassifierDiscriminator(**made, training=training)
+    generative = made.pop("kind") == "generative"
+    return (GenerativeDiscriminator if generative else ClassifierDiscriminator)(**made, training=training)
 
 
-def train_parser(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
-    use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/parser"
-    parser = new_parser(data, config.seed)
-    parser.fit(
-        data.train.inputs,
-        data.train.targets,
-        checkpoint=checkpoint,
-        snapshots=workspace / f"{home}/snapshots",
-        every=config.every,
-        most=config.checkpoints,
-        progress=progress,
-    )
-    parser.save(workspace / f"{home}/parser")
-    workspace.write_json(f"{home}/parser.json", {"parameters": parser.parameters})
-    shutil.rmtree(checkpoint, ignore_errors=True)
-
-
-def collect_mistakes(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
-    use_threads(1)
+def train_parser(data: TaskData, home: Workspace, progress: Progress) -> None:
+    """Train the parser, keep the snapshots of its first checkpoints, write it to ``parser``."""
     config = data.task.config
-    folders = snapshot_folders(workspace.folder / home / "snapshots")[: config.checkpoints]
-    statistics: dict[str, Any] = {}
-    for done, name in enumerate(PARTS):
-        part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
-
-        def share(a: int, b: int, done: int = done) -> None:
-            progress(done * b + a, len(PARTS) * b)
-
-        found = collect(
-            folders,
-            part.inputs,
-            part.targets,
-            checkpoints=config.checkpoints,
-            beams=config.beams,
-            per_checkpoint=config.per_checkpoint,
-            per_input=config.per_input,
-            balance=config.balance,
-            clean=data.clean,
-            seed=config.seed,
-            checkpoint=workspace / f"{home}/checkpoints/examples",
-            progress=share,
-        )
-        write_predictions(found.record(), workspace / f"{home}/examples/{name}.parquet")
-        statistics[name] = found.statistics()
-    workspace.write_json(f"{home}/examples/statistics.json", statistics)
-    shutil.rmtree(workspace.folder / home / "checkpoints" / "examples", ignore_errors=True)
+    parser = new_parser(data, config.seed)
+    early: dict[str, Any] = {"snapshots": home / "snapshots", "every": config.every, "most": config.checkpoints}
+    with passing(home, "parser") as checkpoint:
+        parser.fit(data.train.inputs, data.train.targets, checkpoint=checkpoint, progress=progress, **early)
+        parser.save(home / "parser")
+        home.write_json("parser.json", {"parameters": parser.parameters})
 
 
-def examples(workspace: Workspace, home: str, part: str, of: str = "examples") -> Examples:
-    """The pairs of a part, ``train`` or ``dev``."""
-    return Examples.from_record(read_pairs(workspace.folder / home, part, of))
+def collect_mistakes(data: TaskData, home: Workspace, progress: Progress) -> None:
+    """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
+    config, statistics = data.task.config, {}
+    folders = snapshot_folders(home.folder / "snapshots")[: config.checkpoints]
+    options = ("checkpoints", "beams", "per_checkpoint", "per_input", "balance", "seed")
+    how = CollectOptions(clean=data.clean, **{name: getattr(config, name) for name in options})
+    with passing(home, "examples") as checkpoint:
+        for done, name in enumerate(PARTS):
+            part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
+
+            def tell(a: int, b: int, done: int = done) -> None:
+                progress(done * b + a, len(PARTS) * b)
+
+            found = collect(folders, part.inputs, part.targets, options=how, checkpoint=checkpoint, progress=tell)
+            write_predictions(found.record(), home / f"examples/{name}.parquet")
+            statistics[name] = found.statistics()
+        home.write_json("examples/statistics.json", statistics)
 
 
-def pretrain_judges(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``.
+def examples(home: Workspace, part: str, of: str = "examples") -> Examples:
+    """The pairs of a part, ``train`` or ``dev``, ``of`` early checkpoints or of ``unseen`` sentences."""
+    return Examples.from_record(read_pairs(home.folder, part, of))
+
+
+def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
+    """Their record."""
+    source = as_source(folder / of / f"{part}.parquet", extra_columns=("origin",))
+    return source.read(source.fields)
+
+
+def pretrain_judges(data: TaskData, home: Workspace, progress: Progress) -> None:
+    """Let an encoder learn the gold pairs before judges start from it, and write it to ``pretrained``.
 
     All seeds of a task share it, as the paper's judges share one pretrained model.
     """
-    use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/pretrained"
+    config, pairs = data.task.config, data.seen(data.train.inputs, data.train.targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
-    pretrain(
-        *data.seen(data.train.inputs, data.train.targets),
-        workspace / f"{home}/pretrained",
-        config=config.judge["config"],
-        training=training,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    how: dict[str, Any] = {"config": config.judge["config"], "training": training, "progress": progress}
+    with passing(home, "pretrained") as checkpoint:
+        pretrain(*pairs, home / "pretrained", checkpoint=checkpoint, **how)
 
 
-def train_judge(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, place: int) -> None:
-    """Train a member of the panel and write it to ``<home>/judges/judge-<place>``; members differ by their seed."""
-    use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/judge-{place}"
-    pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
+def train_judge(data: TaskData, home: Workspace, progress: Progress, *, place: int) -> None:
+    """Train a member of the panel and write it to ``judges/judge-<place>``; members differ by their seed."""
+    config, pairs, dev = data.task.config, examples(home, "train"), examples(home, "dev")
     if config.halves:
-        pairs = pairs.mixed(examples(workspace, home, "train", "unseen"), SHARE, config.seed)
-    start = None if config.pretraining is None else workspace.folder / data.task.first / "pretrained"
-    judge = make_judge(config, config.seed + place, start).fit(
-        *data.seen(pairs.inputs, pairs.outputs),
-        pairs.correct.tolist(),
-        dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()),
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    judge.save(workspace / f"{home}/judges/judge-{place}")
-    told = {"kind": judge.kind, "parameters": judge.parameters, **_counted(pairs)}
-    workspace.write_json(f"{home}/judges/judge-{place}.json", told)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+        pairs = pairs.mixed(examples(home, "train", "unseen"), SHARE, config.seed)
+    start = None if config.pretraining is None else home.folder.parent / data.task.first / "pretrained"
+    judge = make_judge(config, config.seed + place, start)
+    known = (*data.seen(dev.inputs, dev.outputs), dev.correct.tolist())
+    seen, right = data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist()
+    with passing(home, f"judge-{place}") as checkpoint:
+        judge.fit(*seen, right, dev=known, checkpoint=checkpoint, progress=progress)
+        judge.save(home / f"judges/judge-{place}")
+        # Pairs that it learnt from: right, wrong, and of the wrong ones those on unseen sentences
+        told = {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
+        told["unseen"] = int(pairs.counts.get("mixed", 0))
+        home.write_json(f"judges/judge-{place}.json", {"kind": judge.kind, "parameters": judge.parameters, **told})
 
 
-def _counted(pairs: Examples) -> dict[str, int]:
-    """Pairs that a judge learnt from: right, wrong, and of the wrong ones those on unseen sentences."""
-    right = int(pairs.correct.sum())
-    return {"correct": right, "incorrect": len(pairs) - right, "unseen": int(pairs.counts.get("mixed", 0))}
-
-
-def panel_of(data: TaskData, workspace: Workspace, home: str) -> Panel:
-    """The trained judges."""
-    places = range(data.task.config.judges)
-    return Panel([load_discriminator(workspace / f"{home}/judges/judge-{place}") for place in places])
-
-
-def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Progress) -> None:
+def ask(data: TaskData, name: str, home: Workspace, progress: Progress) -> None:
     """Parse a set, let the panel vote on the outputs, and write the predictions file.
 
     The votes are those of the trained judges; what the parsers of halves say stands beside it.
     """
-    use_threads(1)
-    parser, judges = EncoderDecoder.load(workspace / f"{home}/parser"), panel_of(data, workspace, home)
-    others = likelihood_judges(data, workspace, home)
+    config, parser = data.task.config, EncoderDecoder.load(home / "parser")
+    judges = Panel([load_discriminator(home / f"judges/judge-{place}") for place in range(config.judges)])
+    halves = [home / f"halves/fold-{fold}" for fold in range(FOLDS)] if config.halves else []
+    others: list[Discriminator] = [LikelihoodDiscriminator.load(one) for one in halves]
     rows: Dataset = data.dev if name == "dev" else data.test(name)
     parts = 3 if others else 2
     record = parser.predict(
         rows.inputs,
         gold=rows.targets,
-        beams=data.task.config.beams,
+        beams=config.beams,
         clean=data.clean,
         ids=rows.ids,
         columns={"type": list(rows.types)},
@@ -372,8 +314,6 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Pr
         more = Panel(others).probabilities(given, found, progress=lambda a, b: progress(a + 2 * b, parts * b))
         said = np.vstack([said, more])
     record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
-    write_predictions(with_probabilities(record, said, names), workspace / f"{home}/predictions/{name}.parquet")
-    workspace.write_json(
-        f"{home}/predictions/{name}.json",
-        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated},
-    )
+    write_predictions(with_probabilities(record, said, names), home / f"predictions/{name}.parquet")
+    cut = {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated}
+    home.write_json(f"predictions/{name}.json", cut)

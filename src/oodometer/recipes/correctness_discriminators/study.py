@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +17,6 @@ from ...discriminators import HALF, AcceptanceThresholds, RegressionDiscriminato
 from ...errors import InputError
 from ...metrics.votes import VoteCounts, absolute, bounds_by_agreement, mean_of, paired_gap, share
 from ...models.seq2seq import EncoderDecoder
-from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...predictions import Predictions
 from ...results import Interval
@@ -27,6 +27,7 @@ from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.publish import finished, joined, of_tasks
+from ..kit.sources import passing
 from ..kit.tables import rounded
 from .data import PARTS, TaskData, examples, new_parser, read_judged
 from .findings import BASELINES
@@ -141,19 +142,16 @@ LEVEL = 0.95
 _TOLD = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")
 
 
-def study_task(
-    data: TaskData, workspace: Workspace, home: str, steps: Sequence[str], more: Mapping[str, str], progress: Progress
-) -> None:
-    """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
+def study_task(data: TaskData, home: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress) -> None:
+    """Judge the votes on every test set; writes ``result.json``, which holds no text of the data.
 
     The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
     paper, stands beside it (``at_half``), what they say together with confidence and parsers of halves, of which one
     may disagree (``mixed``), and the bounds under each choice of voters and thresholds (``choices``).
 
-    ``steps`` are those whose times are told, ``more`` names further parts of the result with the files that hold them
-    (pseudo-labels, another metric).
+    ``steps`` are those whose times are told, ``more`` names its further parts (pseudo-labels, another metric).
     """
-    task, folder = data.task, workspace.folder / home
+    task, folder = data.task, home.folder
     reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
     given: dict[str, Any] = {"reference": reference, "draws": task.config.draws, "level": LEVEL}
@@ -169,10 +167,11 @@ def study_task(
             **_mixed(points, record, given),
             "choices": points.choices(record),
             "types": [_of_type(str(name), voted.take(np.flatnonzero(kinds == name))) for name in np.unique(kinds)],
-            "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
+            "cut": home.read_json(f"predictions/{test.name}.json"),
         }
         progress(done, len(task.tests))
-    stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
+    workspace = Workspace(folder.parent)
+    stamps = {name: workspace.stamp(f"{task.name}/{name}") for name in steps}
     known = reference.verdicts[reference.verdicts >= 0]
     accuracy = share(int(known.sum()), len(known), LEVEL)
     assert accuracy is not None
@@ -186,17 +185,17 @@ def study_task(
         **{what: {n: round(one[what], 1) for n, one in stamps.items()} for what in ("seconds", "cpu_seconds")},
         "sizes": asdict(task.config),
         "data": data.counts(),
-        "parser": workspace.read_json(f"{home}/parser.json"),
-        "examples": workspace.read_json(f"{home}/examples/statistics.json"),
-        "panel": {"judges": task.config.judges, **workspace.read_json(f"{home}/judges/judge-0.json")},
+        "parser": home.read_json("parser.json"),
+        "examples": home.read_json("examples/statistics.json"),
+        "panel": {"judges": task.config.judges, **home.read_json("judges/judge-0.json")},
         "replicate_of": task.replicate_of,
         "seed": task.config.seed,
         "thresholds": rounded(points.to_dict(reference)),
         "dev_accuracy": rounded(accuracy.to_dict()),
         "sets": sets,
-        **{name: workspace.read_json(file) for name, file in more.items()},
+        **{name: home.read_json(f"{name}.json") for name in more},
     }
-    workspace.write_json(f"{home}/result.json", result)
+    home.write_json("result.json", result)
 
 
 def _of_type(name: str, part: Predictions) -> dict[str, Any]:
@@ -278,8 +277,8 @@ def _brief(one: Mapping[str, Any]) -> dict[str, Any]:
 METRICS = {"token_f1": token_f1}
 
 
-def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Train one discriminator of a metric, compare its mean on every test set with the truth: ``<home>/metric.json``.
+def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
+    """Train one discriminator of a metric, compare its mean on every test set with the truth: ``metric.json``.
 
     It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
     gold. Of gold outputs only so many are taken, drawn, that their share is the parser's accuracy on the development
@@ -287,8 +286,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
     judge's mean: the true mean, and the mean on the development set, which is what one would answer without any
     estimate.
     """
-    use_threads(1)
-    known = read_judged(workspace.folder / home, "dev").verdicts
+    known = read_judged(home.folder, "dev").verdicts
     accuracy = float((known[known >= 0] > 0).mean())
     config, name = data.task.config, data.task.metric
     assert name is not None
@@ -299,7 +297,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
 
     pairs = {}
     for part in PARTS:
-        found = examples(workspace, home, part)
+        found = examples(home, part)
         rows = data.train if part == "train" else data.dev
         gold = dict(zip(rows.inputs, rows.targets, strict=True))
         kept = _like_outputs(found.correct, accuracy, config.seed)
@@ -308,12 +306,11 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
     judge = RegressionDiscriminator(
         **located(config.metric_judge), training=TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     )
-    checkpoint = workspace / f"{home}/checkpoints/metric"
-    judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    with passing(home, "metric") as checkpoint:
+        judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)
 
     def asked(name: str) -> tuple[Array, Array]:
-        record = read_judged(workspace.folder / home, name)
+        record = read_judged(home.folder, name)
         assert record.input is not None
         assert record.output is not None
         outputs = record.output.tolist()
@@ -346,7 +343,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
                 "correlation": float(np.corrcoef(true, said)[0, 1]) if both else 0.0,
             }
         )
-    workspace.write_json(f"{home}/metric.json", rounded({"metric": name, "sets": sets}))
+    home.write_json("metric.json", rounded({"metric": name, "sets": sets}))
 
 
 def _like_outputs(correct: Array, accuracy: float, seed: int) -> list[int]:
@@ -382,18 +379,17 @@ def halves(types: Array, seed: int) -> tuple[Array, Array]:
     return np.sort(order[place % 2 == 0]), np.sort(order[place % 2 == 1])
 
 
-def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Train the parser again on training set and accepted outputs; writes ``<home>/self_training.json``.
+def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
+    """Train the parser again on training set and accepted outputs; writes ``self_training.json``.
 
     The test set is cut in two, type by type. Of one half the outputs that all judges accept become training pairs; its
     truth is used only to measure how pure they are. The other half, and the other test sets, say whether the new parser
     is better than the old one. Both are trained by the same plan from the same seed, for the same number of passes. How
     much two trainings differ for no reason is seen from the other seeds of the task.
     """
-    use_threads(1)
     config, name = data.task.config, data.task.pseudo_labels
     assert name is not None
-    old = read_judged(workspace.folder / home, name)
+    old = read_judged(home.folder, name)
     learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     plain = accepted.to_dict()
@@ -404,10 +400,10 @@ def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progre
         "sets": [],
     }
     if len(accepted):
-        new = _trained(data, accepted, workspace, f"{home}/self_trained", progress)
+        new = _trained(data, accepted, home / "self_trained", progress)
         for one in data.task.tests:
             rows = judge if one.name == name else None
-            before = read_judged(workspace.folder / home, one.name)
+            before = read_judged(home.folder, one.name)
             given = data.test(one.name)
             places = np.arange(len(given)) if rows is None else rows
             part = given.take(places.tolist())
@@ -421,14 +417,11 @@ def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progre
             gap = right["new"].astype(float) - right["old"]
             out["new_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
             found["sets"].append(out)
-    workspace.write_json(f"{home}/self_training.json", rounded(found))
+    home.write_json("self_training.json", rounded(found))
 
 
-def _trained(
-    data: TaskData, accepted: PseudoLabels, workspace: Workspace, home: str, progress: Progress
-) -> EncoderDecoder:
+def _trained(data: TaskData, accepted: PseudoLabels, folder: Path, progress: Progress) -> EncoderDecoder:
     """A parser of the task's plan; one that was finished before an interruption is loaded."""
-    folder = workspace / home
     if (folder / "finished").is_file():
         return EncoderDecoder.load(folder)
     assert accepted.record.input is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -25,7 +24,7 @@ from ...models.torch.training import TrainingConfig
 from ...shifts import find_text_shift
 from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary, find_wordnet
 from ..base import Progress, Workspace
-from ..kit.sources import Place, source_of, store_answers
+from ..kit.sources import Place, passing, source_of, store_answers
 
 PAPER_RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 
@@ -323,14 +322,13 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
     if "source" in options:
         options["source"] = source_of(str(config.network["source"]))
     model = ResponseRanker(**options, training=training)
-    checkpoint = place.workspace / f"checkpoints/{place.folder}"
-    model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
-    model.save(place.workspace / place.folder)
-    if encoder is not None:
-        net = model.net["encoder"] if model.head == "means" else model.net.base_model
-        net.save_pretrained(place.workspace / encoder)
-        model.tokenizer.save_pretrained(place.workspace / encoder)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    with passing(place.workspace, place.folder) as checkpoint:
+        model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
+        model.save(place.workspace / place.folder)
+        if encoder is not None:
+            net = model.net["encoder"] if model.head == "means" else model.net.base_model
+            net.save_pretrained(place.workspace / encoder)
+            model.tokenizer.save_pretrained(place.workspace / encoder)
 
 
 def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place, passes: int = 0) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -30,6 +32,14 @@ class Place:
 def placed(folder: str, work: Callable[..., Any], *given: Any, **more: Any) -> Callable[[Workspace, Progress], Any]:
     """The work of a step, which gets its ``place``."""
     return lambda workspace, progress: work(*given, place=Place(workspace, folder, progress), **more)
+
+
+@contextmanager
+def passing(workspace: Workspace, name: str) -> Iterator[Path]:
+    """The folder of a checkpoint, which goes when the work is done; an interrupted one leaves it for the next run."""
+    folder = workspace / f"checkpoints/{name}"
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def store_answers(place: Place, name: str, arrays: Mapping[str, Any]) -> None:

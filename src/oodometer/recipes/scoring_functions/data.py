@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,7 +20,7 @@ from ...models.torch.training import TrainingConfig
 from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 from ..base import Workspace
-from ..kit.sources import Place, store_answers
+from ..kit.sources import Place, passing, store_answers
 
 
 @final
@@ -224,11 +223,10 @@ def train_member(data: Dataset, config: RunConfig, epochs: int, member: int, pla
     use_threads()
     training = replace(config.training, epochs=epochs, seed=config.seed + member)
     model = ResNet(**{**config.network, **network}, training=training)
-    checkpoint = place.workspace / f"checkpoints/{place.folder}"
-    classes = tuple(range(10))
-    model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=place.progress)
-    model.save(place.workspace / place.folder)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    with passing(place.workspace, place.folder) as checkpoint:
+        classes = tuple(range(10))
+        model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=place.progress)
+        model.save(place.workspace / place.folder)
 
 
 def load_members(workspace: Workspace, folders: Sequence[str]) -> list[Classifier]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import shutil
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from ...store import write_predictions
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
 from ..kit.publish import write_result
+from ..kit.sources import passing
 from . import tables
 from .findings import claims_of
 from .lineup import (
@@ -102,7 +102,6 @@ class SelectiveAnswering(Recipe):
         def work(workspace: Workspace, progress: Progress) -> None:
             use_threads()
             split = [words(text) for text in data.train().inputs]
-            checkpoint = workspace / f"checkpoints/vectors-{kind}"
             if not config.trained_vectors:
                 found = read_vectors(vectors_source(kind), only=sorted({word for text in split for word in text}))
             else:
@@ -110,9 +109,9 @@ class SelectiveAnswering(Recipe):
                 of_word2vec = kind == "word2vec"
                 train = train_word2vec if of_word2vec else train_glove
                 epochs = config.word2vec_epochs if of_word2vec else config.glove_epochs
-                found = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
+                with passing(workspace, f"vectors-{kind}") as checkpoint:
+                    found = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
             found.save(workspace / f"vectors/{kind}.safetensors")
-            shutil.rmtree(checkpoint, ignore_errors=True)
 
         done = "training" if config.trained_vectors else "reading"
         checks = {} if config.trained_vectors else {f"{kind} vectors": partial(check_vectors, kind)}
@@ -127,10 +126,9 @@ class SelectiveAnswering(Recipe):
                 vectors = WordVectors.load(workspace / f"vectors/{entry.vectors}.safetensors")
             model = build(entry, vectors)
             texts = data.train().sample(entry.rows, data.config.seed)
-            checkpoint = workspace / f"checkpoints/{entry.name}"
-            model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
-            model.save(workspace / f"models/{entry.name}")
-            shutil.rmtree(checkpoint, ignore_errors=True)
+            with passing(workspace, entry.name) as checkpoint:
+                model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
+                model.save(workspace / f"models/{entry.name}")
 
         files = tuple(f"models/{entry.name}/{one}" for one in ("oodometer_model.json", "weights.safetensors"))
         needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
