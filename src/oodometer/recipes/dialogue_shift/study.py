@@ -69,39 +69,6 @@ class Said:
         return expected_calibration_error(p.ravel(), true.ravel(), BINS)
 
 
-@final
-class Methods:
-    """Every method on every condition, from the logits of the members and the means of passes with dropout."""
-
-    def __init__(
-        self,
-        logits: Mapping[str, Array],
-        dropout: Mapping[str, Array],
-        target: Mapping[str, Array],
-        conversation: Mapping[str, Array],
-        temperatures: Sequence[float],
-    ) -> None:
-        self._logits, self._dropout = logits, dropout
-        self._target, self._conversation = target, conversation
-        self._scale = np.asarray(temperatures, dtype=np.float64)[:, None, None]
-
-    def said(self, method: str, condition: str, models: int | None = None) -> Said | None:
-        """What a method said; ``models``: of an ensemble, how many are averaged, each choice of them once."""
-        if method == "dropout":
-            if condition not in self._dropout:
-                return None
-            return self._of(self._dropout[condition], condition)
-        logits = self._logits[condition].astype(np.float64)
-        p = softmax(logits / self._scale if method == "temperature" else logits)
-        if method == "ensemble":
-            chosen = combinations(range(len(p)), models or len(p))
-            p = np.stack([p[list(one)].mean(0) for one in chosen])
-        return self._of(p, condition)
-
-    def _of(self, probabilities: Array, condition: str) -> Said:
-        return Said(probabilities, self._target[condition], self._conversation[condition])
-
-
 def sums(said: Said, metric: str) -> Array:
     """What is added up over samples, shape (model, sample, part): one part, or for the calibration error one a bin."""
     if metric == "accuracy":
@@ -166,32 +133,40 @@ class Study:
 
     def __init__(self, config: RunConfig, workspace: Workspace) -> None:
         self.config = config
-        members = [{one.name: load_answers(workspace, f"answers/{i}", one.name) for one in conditions_of(config)}
-                   for i in range(config.members)]  # fmt: skip
-        self.conditions = [one for one in conditions_of(config) if len(members[0][one.name]["ids"])]
+        every = conditions_of(config)
+        members = [
+            {one.name: load_answers(workspace, f"answers/{i}", one.name) for one in every}
+            for i in range(config.members)
+        ]
         first = members[0]
+        self.conditions = [one for one in every if len(first[one.name]["ids"])]
         self.ids = {name: one["ids"] for name, one in first.items()}
         self.truncated = {name: int(one["truncated"]) for name, one in first.items()}
-        target = {name: one["target"] for name, one in first.items()}
-        conversation = {name: _conversations(name, ids) for name, ids in self.ids.items()}
-        logits = {name: np.stack([one[name]["logits"] for one in members]) for name in first}
+        self._target = {name: one["target"] for name, one in first.items()}
+        self._conversation = {name: _conversations(name, ids) for name, ids in self.ids.items()}
+        self._logits = {name: np.stack([one[name]["logits"] for one in members]) for name in first}
         self.temperatures = [fit_temperature(one["dev"]["logits"], one["dev"]["target"]) for one in members]
         wanted = config.dropout_conditions
-        dropped = {
-            one.name: np.stack([
-                load_answers(workspace, f"answers/dropout-{i}", one.name)["mean"]
-                for i in range(config.dropout_members)
-            ])
-            for one in self.conditions
-            if config.dropout_members and (wanted is None or one.name in wanted)
-        }  # fmt: skip
-        self.methods = Methods(logits, dropped, target, conversation, self.temperatures)
-        everyone = [one for names in conversation.values() for one in names]
+        self._dropout: dict[str, Array] = {}
+        for one in self.conditions if config.dropout_members else ():
+            if wanted is None or one.name in wanted:
+                folders = [f"answers/dropout-{i}" for i in range(config.dropout_members)]
+                self._dropout[one.name] = np.stack([load_answers(workspace, f, one.name)["mean"] for f in folders])
+        everyone = [one for names in self._conversation.values() for one in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
 
     def said(self, method: str, condition: Condition, models: int | None = None) -> Said | None:
-        """What a method said of a condition."""
-        return self.methods.said(method, condition.name, models)
+        """What a method said of a condition; ``models``: of an ensemble, how many are averaged, each choice once."""
+        name = condition.name
+        if method == "dropout":
+            p = self._dropout.get(name)
+        else:
+            logits = self._logits[name].astype(np.float64)
+            scale = np.asarray(self.temperatures, dtype=np.float64)[:, None, None] if method == "temperature" else 1.0
+            p = softmax(logits / scale)
+            if method == "ensemble":
+                p = np.stack([p[list(one)].mean(0) for one in combinations(range(len(p)), models or len(p))])
+        return None if p is None else Said(p, self._target[name], self._conversation[name])
 
     def group(self, group: str) -> list[Condition]:
         """The conditions of a group, the mildest first, as in the config."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, final
@@ -80,7 +80,10 @@ class RunData:
         found = self._sources(family)
         out = {"train": found.train.fingerprint, "in-domain": found.test.fingerprint}
         out |= {f"target {name}": data.fingerprint for name, data in found.targets(0).items()}
-        return {**out, **{suite.name: found.out(suite.name).fingerprint for suite in SUITES if suite.family == family}}
+        return {
+            **out,
+            **{suite.name: found.out(suite.name, None).fingerprint for suite in SUITES if suite.family == family},
+        }
 
     def training(self, plan: Plan, seed: int) -> Dataset:
         """The rows that a model is trained on, from its network; all rows come once before any comes again."""
@@ -102,10 +105,10 @@ class RunData:
 
     def _rows(self, suite: Suite, seed: int) -> Rows:
         found = self._sources(suite.family)
-        whole = found.paws(seed)[1] if suite.name == "PAWS" else found.out(suite.name)
+        whole = found.out(suite.name, seed)
         data = whole.sample(self.config.truth_rows, seed)
         pool = min(self.config.pool_of(seed), len(data))
-        marks = found.marks()
+        marks = found.marks
         features = tuple(_place(data.inputs[i], marks.get(data.ids[i])) if marks else None for i in range(pool))
         counts = {"rows": len(whole), "judged": len(data), "pool": pool, **found.counts}
         counts["positive"] = sum(data.targets)
@@ -120,28 +123,41 @@ class RunData:
             found = zip(test.data.ids, test.features, strict=True)
             marks = {name: start for name, start in found if start is not None}
             counts = {"too long": test.dropped, "unmarked": test.unmarked}
-            return _Source(train.data, near.data, lambda _: targets, lambda _: test.data, _none, lambda: marks, counts)
+            return _Source(train.data, near.data, lambda _: targets, lambda *_: test.data, marks, counts)
         if family == "nli":
-            return _nli_source()
-        return _paraphrase_source(self.config.paws_inoculation)
+            own = {"target": hans("train", "subsequence") + hans("train", "constituent")}
+            out = {name: hans("eval", heuristic) for name, heuristic in _HANS.items()}
+            # Two thirds are no entailment; small networks that learn this alone say it of all HANS, where the classes
+            # are even.
+            even = _even(binary_entailment("train"))
+            return _Source(even, binary_entailment("test"), lambda _: own, lambda name, _: out[name])
+        many, whole = self.config.paws_inoculation, paws_qqp()
+        if not 0 < many < len(whole):
+            raise WorkError(f"expected fewer than {len(whole)} rows of PAWS-QQP to train on, got {many}")
+
+        def left(_: str, seed: int | None) -> Dataset:
+            return whole if seed is None else whole.sample(None, seed).take(range(many, len(whole)))
+
+        def target(seed: int) -> dict[str, Dataset]:
+            return {"target": whole.sample(None, seed).take(range(many))}
+
+        return _Source(_even(mrpc("train")), mrpc("test"), target, left, counts={"trained on": many})
 
 
 @final
 @dataclass(frozen=True)
 class _Source:
-    """The data of a family: in-domain rows to train and to judge on, target data by name, rows out of domain."""
+    """The data of a family: in-domain rows to train and to judge on, and target data by name for a seed.
+
+    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks say where words start, by id.
+    """
 
     train: Dataset
     test: Dataset
     targets: Callable[[int], dict[str, Dataset]]
-    out: Callable[[str], Dataset]
-    paws: Callable[[int], tuple[Dataset, Dataset]]
-    marks: Callable[[], dict[str, int]]
-    counts: dict[str, int]
-
-
-def _none(seed: int) -> tuple[Dataset, Dataset]:
-    raise WorkError(f"only the paraphrases are split by the seed {seed}; report it")
+    out: Callable[[str, int | None], Dataset]
+    marks: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def _even(data: Dataset) -> Dataset:
@@ -149,28 +165,6 @@ def _even(data: Dataset) -> Dataset:
     label = np.array(data.targets)
     places = stratified(label, 2 * int(np.bincount(label, minlength=2).min()), seed=0)
     return data.take(np.sort(places).tolist())
-
-
-def _nli_source() -> _Source:
-    targets = {"target": hans("train", "subsequence") + hans("train", "constituent")}
-    out = {name: hans("eval", heuristic) for name, heuristic in _HANS.items()}
-    # Two thirds are no entailment; small networks that learn this alone say it of all HANS, where the classes are even.
-    train, test = _even(binary_entailment("train")), binary_entailment("test")
-    return _Source(train, test, lambda _: targets, out.__getitem__, _none, dict, {})
-
-
-def _paraphrase_source(many: int) -> _Source:
-    whole = paws_qqp()
-    if not 0 < many < len(whole):
-        raise WorkError(f"expected fewer than {len(whole)} rows of PAWS-QQP to train on, got {many}")
-
-    def paws(seed: int) -> tuple[Dataset, Dataset]:
-        order = whole.sample(None, seed)
-        return order.take(range(many)), order.take(range(many, len(whole)))
-
-    counts = {"trained on": many}
-    train, test = _even(mrpc("train")), mrpc("test")
-    return _Source(train, test, lambda seed: {"target": paws(seed)[0]}, lambda _: whole, paws, dict, counts)
 
 
 def _place(text: Any, start: int | None) -> int | None:

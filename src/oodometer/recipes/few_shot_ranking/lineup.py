@@ -67,28 +67,14 @@ class RunConfig:
         return self.samples[min(seed, len(self.samples) - 1)]
 
 
-# Tokens of `small`, to be changed here alone; core seconds as measured on two cores without bfloat16. One core reads
-# about 5,700 tokens a second with three layers of MiniLM and 3,000 with six, and learns from 1,100 and 750.
-#
-# | a seed                       |   models | tokens a model                             | core seconds |
-# |------------------------------|----------|--------------------------------------------|--------------|
-# | training MSGS                |       18 | 150 or 350 steps x 16 x 18 = 43,000-101,000 |        1,020 |
-# | training entailment          |        3 | 300 steps x 16 x 36 = 173,000              |          160 |
-# | training paraphrases         |        3 | 250 steps x 16 x 53 = 212,000              |          400 |
-# | further steps, HANS          |        5 | 20 to 160 steps x 16 x 18 = up to 46,000   |          100 |
-# | further steps, PAWS          |        5 | 5 to 120 steps x 16 x 53 = up to 102,000  |          230 |
-# | truth and in-domain          |       32 | 2,500 rows x 20 = 50,000                   |          350 |
-# | LIME + SHAP, MSGS            |       18 | pool 90 x 2 x 64 texts x 11 = 127,000      |          400 |
-# | LIME + SHAP, SUB and CON     |    2 x 8 | pool 90 x 2 x 64 texts x 14 = 161,000      |          400 |
-# | LIME + SHAP, PAWS            |        6 | pool 90 x 2 x 64 texts x 30 = 346,000      |          520 |
-# | token IG, seed 0 alone       | 18+16+ 6 | pool 90 x 16 steps x 17 to 45, gradients   |        1,000 |
-#
-# Seeds 1 and 2 explain 60 examples in place of 90. In all about 10,800 core seconds, or 90 minutes on two cores.
+# What `small` costs, step by step, stands in the README: a change here changes it.
 _SMALL = TrainingConfig(
     epochs=1, batch_size=16, learning_rate=3e-4, warmup=0.1, weight_decay=0.1, optimizer="fused_adamw"
 )
 # The paper's rate, batches ("small") and weight decay; its warm-up of 10 % of the steps.
 _PAPER = TrainingConfig(epochs=1, batch_size=16, learning_rate=1e-5, warmup=0.1, weight_decay=0.1, precision="bfloat16")
+
+_SCRATCH = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
 
 RUN_CONFIGS = {
     "small": RunConfig(
@@ -96,17 +82,7 @@ RUN_CONFIGS = {
             "MiniLM-3": {"source": "minilm:3", "max_length": 96},
             "MiniLM-6": {"source": "minilm:6", "max_length": 96},
             "MiniLM-1": {"source": "minilm:1", "max_length": 96, "learning_rate": 3e-4},
-            "BERT-scratch": {
-                "config": {
-                    "hidden_size": 128,
-                    "num_hidden_layers": 2,
-                    "num_attention_heads": 4,
-                    "intermediate_size": 512,
-                },
-                "vocab_size": 6_000,
-                "max_length": 96,
-                "learning_rate": 3e-4,
-            },
+            "BERT-scratch": {"config": _SCRATCH, "vocab_size": 6_000, "max_length": 96, "learning_rate": 3e-4},
         },
         roles={
             "msgs": "MiniLM-3",
@@ -264,31 +240,28 @@ def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
 
 
 def _nli(config: RunConfig) -> list[Plan]:
-    network, steps = config.roles["nli"], config.steps["nli"]
-    base = Plan("nli-base", "0 steps", "nli", network, steps=steps)
-    out = [base]
-    for many in config.nli_further:
-        name = f"nli-{many}"
-        out.append(Plan(name, f"{many} steps", "nli", network, steps=steps, start=base.name, further=many))
-    for other in config.roles["nli_others"]:
-        out.append(Plan(f"nli-{other.lower()}", other, "nli", other, steps=steps, inoculated=False))
-    return out
+    network, others = config.roles["nli"], config.roles["nli_others"]
+    base = Plan("nli-base", "0 steps", "nli", network, steps=config.steps["nli"])
+    inoculated = [
+        replace(base, name=f"nli-{many}", label=f"{many} steps", start=base.name, further=many)
+        for many in config.nli_further
+    ]
+    other = replace(base, inoculated=False)
+    return [base, *inoculated, *(replace(other, name=f"nli-{o.lower()}", label=o, network=o) for o in others)]
 
 
 def _paraphrase(config: RunConfig) -> list[Plan]:
-    family, network, steps = "paraphrase", config.roles["paraphrase"], config.steps["paraphrase"]
-    base = Plan("paws-base", "base", family, network, steps=steps)
+    network = config.roles["paraphrase"]
     many = config.paws_further[network]
-    pure = Plan("paws-pure", f"{many} target steps", family, network, steps=steps, start=base.name, further=many)
-    out = [base, pure]
+    base = Plan("paws-base", "base", "paraphrase", network, steps=config.steps["paraphrase"])
+    on = replace(base, start=base.name)
+    out = [base, replace(on, name="paws-pure", label=f"{many} target steps", further=many)]
     for place, (share, many) in enumerate(config.paws_mixed, 1):
         label = f"{many} steps with {100 * share:g} %"
-        more = Plan(f"paws-mixed-{place}", label, family, network, steps=steps, start=base.name, further=many)
-        out.append(replace(more, mixture=share))
+        out.append(replace(on, name=f"paws-mixed-{place}", label=label, further=many, mixture=share))
     for other in config.roles["paraphrase_others"]:
         slug, many = f"paws-{other.lower()}", config.paws_further[other]
-        start = Plan(f"{slug}-base", f"{other}, base", family, other, steps=steps, inoculated=False)
+        start = replace(base, name=f"{slug}-base", label=f"{other}, base", network=other, inoculated=False)
         label = f"{other}, {many} target steps"
-        further = Plan(slug, label, family, other, steps=steps, start=start.name, further=many, inoculated=False)
-        out += [start, further]
+        out += [start, replace(start, name=slug, label=label, start=start.name, further=many)]
     return out
