@@ -149,7 +149,7 @@ class RunData:
 class _Source:
     """The data of a family: in-domain rows to train and to judge on, and target data by name for a seed.
 
-    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks say where words start, by id.
+    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks are starts of words by id.
     """
 
     train: Dataset

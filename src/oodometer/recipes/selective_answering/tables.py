@@ -222,16 +222,10 @@ class Shares:
         i, j = self.models.index(a), self.models.index(b)
         return {"share": float(self.parted[one, other][i, j]), "with_first": float(self.better[SIDE][i, j])}
 
-    def p_better(self, a: str, b: str) -> float:
-        """The share in which a has the higher DiSCA than b."""
-        return float(self.better["disca"][self.models.index(a), self.models.index(b)])
-
     def tails(self) -> list[dict[str, Any]]:
         """Each pair that shows a tail in the sample."""
-        return [
-            {"models": [self.models[i], self.models[j]], "share": float(self.tail[i, j])}
-            for i, j in np.argwhere(self.tail_seen)
-        ]
+        pairs = np.argwhere(self.tail_seen)
+        return [{"models": [self.models[i], self.models[j]], "share": float(self.tail[i, j])} for i, j in pairs]
 
 
 def shares_of(
@@ -289,10 +283,12 @@ def tabulate(
     workspace: Workspace, scale: str, entries: Sequence[Entry], about: Mapping[str, Any], progress: Progress
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
-    found = _compared(workspace, [entry.name for entry in entries], int(about["sizes"]["seed"]), _part(progress, 0))
+    names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
+    home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
+    how = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": _part(progress, 0)}
+    found = compare(home, out_of_domain=away, **how).to_dict()
     found["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", found)
-    names = [entry.name for entry in entries]
     settings = found["settings"] | about["sizes"]
     shares = {
         name: shares_of(workspace, names, name, settings, _part(progress, part)) for part, name in enumerate(SETS, 1)
@@ -308,9 +304,9 @@ def tabulate(
             preferred = [pair["preferred"] for pair in one["pairs"]]
             pairs = [{"preferred": each, **shares[name].of_pair(each)} for each in preferred]
             out.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
-    names = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
-    names += [f"{what}-{entry.name}" for entry in entries for what in ("train", "predict")]
-    stamps = [workspace.stamp(name) for name in names]
+    steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
+    steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
+    stamps = [workspace.stamp(step) for step in steps]
     return {
         "form": FORM,
         "paper": "selective-answering",
@@ -319,7 +315,7 @@ def tabulate(
         "python": platform.python_version(),
         "work": {
             "cores": os.cpu_count(),
-            "threads": max(workspace.read_json(f"costs/{entry.name}.json")["threads"] for entry in entries),
+            "threads": max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names),
             "seconds": round(sum(one["seconds"] for one in stamps)),
             "cpu_seconds": round(sum(one["cpu_seconds"] for one in stamps)),
         },
@@ -332,14 +328,19 @@ def tabulate(
         },
         "disagreements": out,
         "pairs": [
-            {"set": name, "a": one["a"], "b": one["b"], "p_a_better": shares[name].p_better(one["a"], one["b"])}
+            {
+                "set": name,
+                "a": a,
+                "b": b,
+                "p_a_better": float(shares[name].better["disca"][names.index(a), names.index(b)]),
+            }
             for one in found["pairs"]
             if one["metric"] == "disca"
-            for name in (_SETS[one["domain"]],)
+            for name, a, b in ((_SETS[one["domain"]], one["a"], one["b"]),)
         ],
         "findings": [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in found["findings"]],
         "tails": [{"set": name, **one} for name in SETS for one in shares[name].tails()],
-        "search": search_of(models, SETS, int(about["sizes"]["seed"]), _part(progress, 3)),
+        "search": search_of(models, SETS, seed, _part(progress, 3)),
     }
 
 
@@ -348,72 +349,53 @@ def _part(progress: Progress, part: int) -> Progress:
     return lambda done, of: progress(part * of + done, 4 * of)
 
 
-def _compared(workspace: Workspace, names: Sequence[str], seed: int, progress: Progress) -> dict[str, Any]:
-    """The comparison of the models on both sets, as `compare` makes it of their predictions files."""
-    home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2"))
-    return compare(home, out_of_domain=away, names=names, weights=WEIGHTS, seed=seed, progress=progress).to_dict()
-
-
 _FINDING = ("name", "share", "contested", "sentence")
 _SETS = {"in_domain": "imdb", "out_of_domain": "sst2"}
 SETS = tuple(_SETS.values())
 
 
 def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dict[str, Any]:
-    cost = workspace.read_json(f"costs/{entry.name}.json")
-    stamp = workspace.stamp(f"train-{entry.name}")
+    cost, stamp = workspace.read_json(f"costs/{entry.name}.json"), workspace.stamp(f"train-{entry.name}")
+    energy = cost["energy"]
+    joules = None if energy is None else energy["joules"] / energy["rows"]
     out: dict[str, Any] = {
-        "name": entry.name,
-        "stands_for": entry.stands_for,
-        "family": entry.family,
-        "kind": entry.kind,
+        **{name: getattr(entry, name) for name in ("name", "stands_for", "family", "kind")},
         "parameters": cost["parameters"],
         "train_seconds": round(stamp["seconds"], 1),
         "train_cpu_seconds": round(stamp["cpu_seconds"], 1),
         "predict_seconds_per_1000": round(1000 * cost["imdb"]["seconds"] / cost["imdb"]["rows"], 2),
+        "joules_per_text": None if joules is None else round(joules, 4),
+        "energy": None if energy is None else {"words": energy["words"]},
+        **{name: _judged(judged[key]) for key, name in _SETS.items()},
     }
-    energy = cost["energy"]
-    joules = None if energy is None else energy["joules"] / energy["rows"]
-    out["joules_per_text"] = None if joules is None else round(joules, 4)
-    out["energy"] = None if energy is None else {"words": energy["words"]}
-    for name, key in (("imdb", "in_domain"), ("sst2", "out_of_domain")):
-        out[name] = _judged(judged[key])
-    out["didma_nidma"] = _weighed(out, joules)
-    return out
+    # DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted
+    home, away = (out[name]["disca"] for name in SETS)
+    costs = {
+        "parameters": computation_score(parameters=cost["parameters"], optimal_parameters=OPTIMAL_PARAMETERS),
+        "energy": None if joules is None else computation_score(energy=joules),
+    }
+    weighed = {}
+    for form, own in costs.items():
+        first = None if own is None or home is None else didma(home["value"], own)
+        second = None if first is None or away is None else nidma(first, away["value"])
+        weighed[form] = rounded({"computation": own, "didma": first, "nidma": second})
+    return {**out, "didma_nidma": weighed}
 
 
 def _judged(one: Mapping[str, Any]) -> dict[str, Any]:
-    metrics = one["metrics"]
+    metrics, curve = one["metrics"], one["accuracy_coverage"]
     out: dict[str, Any] = {"rows": one["rows"]}
     for name in ("accuracy", "auc_coverage", "ece", "coverage_at_risk"):
         out[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
     score = metrics.get("disca")
-    out["disca"] = None
-    if score is not None:
-        out["disca"] = {
-            **rounded({k: score[k] for k in (*_SHORT, *_PARTS)}),
-            "fluctuations_interval": [round(float(end), 3) for end in score["intervals"]["fluctuations"]],
-            "by_tolerance": [rounded(row) for row in score["by_tolerance"]],
-        }
-    else:
+    out["disca"] = None if score is None else {
+        **rounded({k: score[k] for k in (*_SHORT, *_PARTS)}),
+        "fluctuations_interval": [round(float(end), 3) for end in score["intervals"]["fluctuations"]],
+        "by_tolerance": [rounded(row) for row in score["by_tolerance"]],
+    }  # fmt: skip
+    if score is None:
         out["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
-    cases = one.get("failure_cases") or []
-    out["cases"] = [{"name": row["name"], "case": row["case"], "share": row["share"]} for row in cases if row["seen"]]
-    curve = one["accuracy_coverage"]
+    cases = [row for row in one.get("failure_cases") or [] if row["seen"]]
+    out["cases"] = [{name: row[name] for name in ("name", "case", "share")} for row in cases]
     out["curve"] = {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}
-    return out
-
-
-def _weighed(model: Mapping[str, Any], joules: float | None) -> dict[str, Any]:
-    """DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted."""
-    home, away = (model[name]["disca"] for name in ("imdb", "sst2"))
-    costs = {
-        "parameters": computation_score(parameters=model["parameters"], optimal_parameters=OPTIMAL_PARAMETERS),
-        "energy": None if joules is None else computation_score(energy=joules),
-    }
-    out: dict[str, Any] = {}
-    for form, cost in costs.items():
-        first = None if cost is None or home is None else didma(home["value"], cost)
-        second = None if first is None or away is None else nidma(first, away["value"])
-        out[form] = rounded({"computation": cost, "didma": first, "nidma": second})
     return out
