@@ -285,7 +285,7 @@ def tabulate(
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
-    how = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": _part(progress, 0)}
+    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": _part(progress, 0)}
     found = compare(home, out_of_domain=away, **how).to_dict()
     found["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", found)
