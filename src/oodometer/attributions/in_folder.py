@@ -6,7 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -279,20 +279,19 @@ class ExplainOptions:
 @final
 @dataclass(frozen=True)
 class _Part:
-    """Consecutive examples, from the place ``start`` on, and the file in which their attributions are kept."""
+    """Consecutive examples of a job, from the place ``start`` on, and the file in which their attributions are kept."""
 
     file: Path
+    job: str
     start: int
     examples: tuple[Words, ...]
     ids: tuple[str, ...]
     targets: tuple[int, ...] | None
 
-    def known(self, job: str) -> dict[str, Any] | None:
+    def known(self) -> dict[str, Any] | None:
         """What is done; None where there is nothing, with a warning where it is damaged or of another job."""
         held = read_artifact(self.file, _PART)
-        if held is None:
-            return None
-        if isinstance(held, dict) and (held.get("job"), held.get("start")) == (job, self.start):
+        if held is None or (isinstance(held, dict) and (held.get("job"), held.get("start")) == (self.job, self.start)):
             return held
         made_anew(self.file, "what was kept there are other attributions")
         return None
@@ -301,11 +300,17 @@ class _Part:
 @final
 @dataclass(frozen=True)
 class _Work:
-    """Explains parts of a job by a method; ``name`` is that of the model."""
+    """Explains parts by a method, here or on a worker with one thread; ``name`` is that of the model."""
 
     method: Attribution
     name: str
-    job: str
+    sent: SentModel | None = None
+    gpu: bool = False
+
+    def __call__(self, part: _Part) -> None:
+        assert self.sent is not None
+        with self.sent.opened() as model:
+            self.write(part, model)
 
     def write(self, part: _Part, model: Model, progress: Progress | None = None) -> dict[str, Any]:
         """Explain a part and keep it."""
@@ -313,23 +318,9 @@ class _Work:
         new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
         many = zip(part.ids, new, strict=True)
         rows = [row_of(one_id, one, about, part.start + at) for at, (one_id, one) in enumerate(many, 1)]
-        whole = {"job": self.job, "start": part.start, "truncated": int(self.method.truncated), "rows": rows}
+        whole = {"job": part.job, "start": part.start, "truncated": int(self.method.truncated), "rows": rows}
         write_artifact(part.file, _PART, whole)
         return whole
-
-
-@final
-@dataclass(frozen=True)
-class _Task:
-    """Explains a part on a worker, with one thread, and writes its file."""
-
-    work: _Work
-    sent: SentModel
-    gpu: bool
-
-    def __call__(self, part: _Part) -> None:
-        with self.sent.opened() as model:
-            self.work.write(part, model)
 
 
 def explain_in(
@@ -385,13 +376,26 @@ def explain_in(
         raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
     for row, own in enumerate(named, 1):
         check_unicode({"id": own, "model": name}, row)
-    engine = _engine(model, how)
+    path = model if isinstance(model, str | os.PathLike) else None
+    if path is None and how.device is not None:
+        raise UsageError(f"device={how.device!r} is for a model that is given by its path; set it on the model itself")
+    sent = None if path is None else SentModel(os.fspath(path), stamp_of(path), {"device": how.device})
+    engine = None
+    if how.engine is not None or how.workers is not None:
+        if sent is None:
+            called = getattr(model, "__name__", type(model).__name__)
+            raise UsageError(
+                f"workers open models by their paths, and {called} is in memory; save it and give its folder, or leave "
+                "engine and workers out"
+            )
+        engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     told = [[list(one.texts), one.feature] for one in examples]
     job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
-    home = _claimed(Path(folder), job, stamp_of(model)[1:] if isinstance(model, str | os.PathLike) else None)
+    home = _claimed(Path(folder), job, None if path is None else stamp_of(path)[1:])
     parts = [
         _Part(
             home / f"part-{start // AT_ONCE:05d}.json",
+            job,
             start,
             tuple(examples[start : start + AT_ONCE]),
             named[start : start + AT_ONCE],
@@ -399,89 +403,48 @@ def explain_in(
         )
         for start in range(0, len(examples), AT_ONCE)
     ]
-    work = _Work(method, name, job)
-    if engine is None:
-        classes, held = _here(work, _opened(model, how), parts, progress)
-    else:
-        held = _elsewhere(engine, _Task(work, _sent(model, how), how.device != "cpu"), parts, progress)
-        classes = tuple(held[0]["rows"][0]["classes"])
-    found: list[WordAttributions] = []
-    for part, one in zip(parts, held, strict=True):
-        found += [read_row(row, str(part.file), at) for at, row in enumerate(one["rows"], 1)]
-    truncated = sum(one["truncated"] for one in held)
-    return Explained(named, tuple(found), classes, method.name, name, truncated)
-
-
-def _here(
-    work: _Work, model: Model, parts: Sequence[_Part], progress: Progress | None
-) -> tuple[tuple[int | str, ...], list[dict[str, Any]]]:
-    """The classes of the model, and what all parts hold: those that are not done are explained in this process."""
-    held = []
-    done, total = 0, sum(len(part.examples) for part in parts)
-    for part in parts:
-        inside = None if progress is None else _inside(progress, part, total)
-        held.append(part.known(work.job) or work.write(part, model, inside))
-        done += len(part.examples)
-        if progress is not None:
-            progress(done, total)
-    return _classes(model), held
-
-
-def _elsewhere(engine: Engine, task: _Task, parts: Sequence[_Part], progress: Progress | None) -> list[dict[str, Any]]:
-    """What all parts hold: those that are not done are explained on an engine; workers write them."""
-    held = {place: known for place, part in enumerate(parts) if (known := part.known(task.work.job))}
-    rest = [place for place in range(len(parts)) if place not in held]
-    sent = [replace(parts[place], file=Path(os.path.abspath(parts[place].file))) for place in rest]
-    done, total = 0, sum(len(part.examples) for part in parts)
+    held = {part.start: known for part in parts if (known := part.known()) is not None}
+    rest = [part for part in parts if part.start not in held]
+    done = 0
 
     def tell(part: _Part) -> None:
         nonlocal done
         done += len(part.examples)
         if progress is not None:
-            progress(done, total)
+            progress(done, len(examples))
 
-    for place in held:
-        tell(parts[place])
-    with forgetting():
-        run_tasks(engine, task, sent, on_done=tell)
-    for place in rest:
-        known = parts[place].known(task.work.job)
-        if known is None:
-            raise WorkError(
-                f"a part was explained, and {parts[place].file} is not there: the workers write to folders of other "
-                "machines; name a folder that all of them see"
-            )
-        held[place] = known
-    return [held[place] for place in range(len(parts))]
+    for part in parts:
+        if part.start in held:
+            tell(part)
+    if engine is None:
+        live: Any = model if path is None else open_classifier(path, device=how.device)
+        for part in rest:
 
+            def inside(some: int, whole: int, many: int = len(part.examples)) -> None:
+                if progress is not None:
+                    progress(done + many * some // max(1, whole), len(examples))
 
-def _engine(model: Any, how: ExplainOptions) -> Engine | None:
-    """Where parts are made, None for this process; `UsageError` for a model that has no path by which it travels."""
-    path = isinstance(model, str | os.PathLike)
-    if how.device is not None and not path:
-        raise UsageError(f"device={how.device!r} is for a model that is given by its path; set it on the model itself")
-    if how.engine is None and how.workers is None:
-        return None
-    if not path:
-        called = getattr(model, "__name__", type(model).__name__)
-        raise UsageError(
-            f"workers open models by their paths, and {called} is in memory; save it and give its folder, or leave "
-            "engine and workers out"
-        )
-    return task_engine(how.engine, how.workers, gpu=_sent(model, how).on_gpu_here)
-
-
-def _sent(model: Any, how: ExplainOptions) -> SentModel:
-    """A model that is given by its path, as it travels."""
-    return SentModel(os.fspath(model), stamp_of(model), {"device": how.device})
-
-
-def _opened(model: Any, how: ExplainOptions) -> Model:
-    """A model that is given by its path, opened; another as it is."""
-    if isinstance(model, str | os.PathLike):
-        return open_classifier(model, device=how.device)
-    found: Model = model
-    return found
+            held[part.start] = _Work(method, name).write(part, live, inside)
+            tell(part)
+        classes = _classes(live)
+    else:
+        sent_parts = [replace(part, file=Path(os.path.abspath(part.file))) for part in rest]
+        with forgetting():
+            run_tasks(engine, _Work(method, name, sent, how.device != "cpu"), sent_parts, on_done=tell)
+        for part in rest:
+            known = part.known()
+            if known is None:
+                raise WorkError(
+                    f"a part was explained, and {part.file} is not there: the workers write to folders of other "
+                    "machines; name a folder that all of them see"
+                )
+            held[part.start] = known
+        classes = tuple(held[0]["rows"][0]["classes"])
+    found: list[WordAttributions] = []
+    for part in parts:
+        found += [read_row(row, str(part.file), at) for at, row in enumerate(held[part.start]["rows"], 1)]
+    truncated = sum(one["truncated"] for one in held.values())
+    return Explained(named, tuple(found), classes, method.name, name, truncated)
 
 
 def _classes(model: Model) -> tuple[int | str, ...]:
@@ -500,7 +463,8 @@ def _claimed(home: Path, job: str, files: Any) -> Path:
                 "beside it are of; remove the folder or choose another place"
             )
         other = not isinstance(held, dict) or held["job"] != job or (files and held["files"] not in (None, files))
-        if home.is_dir() and _entries(home) and other:
+        entries = home.is_dir() and [one for one in home.iterdir() if not one.name.endswith(".part")]  # of a killed run
+        if entries and other:
             raise UsageError(
                 f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
                 "this model and these texts; choose another place"
@@ -511,12 +475,3 @@ def _claimed(home: Path, job: str, files: Any) -> Path:
     except OSError as error:
         raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
     return home
-
-
-def _entries(home: Path) -> Iterable[Path]:
-    return [one for one in home.iterdir() if not one.name.endswith(".part")]  # left by a run that was killed
-
-
-def _inside(progress: Progress, part: _Part, total: int) -> Progress:
-    """Progress of one part, in whole examples of all."""
-    return lambda done, whole: progress(part.start + len(part.examples) * done // max(1, whole), total)
