@@ -66,8 +66,9 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         given = sum(one is not None for one in (source, config, model))
         if given != 1:
             raise UsageError(f"expected one of source, config and model, got {given}; config=SMALL needs no download")
-        self.source, self.config = source, None if config is None else dict(config)
-        self.head, self.vocab_size, self._max_length, self.device = head, vocab_size, max_length, device
+        self._made: dict[str, Any] = {"source": source, "config": None if config is None else dict(config)}
+        self._made |= {"head": head, "vocab_size": vocab_size, "max_length": max_length}
+        self.device = device
         self._outside, self.training = model is not None, training
         self.model: Classifier = model if model is not None else self._encoder()
         self.training = getattr(self.model, "training", None)
@@ -78,33 +79,17 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         if self._outside:
             own = self.model.options() if isinstance(self.model, TextClassifier | FrozenEncoder) else {}
             model = {"kind": self.model.kind, **own}
-        return {
-            "source": self.source,
-            "config": self.config,
-            "head": self.head,
-            "model": model,
-            "vocab_size": self.vocab_size,
-            "max_length": self._max_length,
-            "share": self.share,
-            "training": None if self.training is None else asdict(self.training),
-        }
+        training = None if self.training is None else asdict(self.training)
+        head = {name: self._made[name] for name in ("source", "config", "head")}
+        return {**head, "model": model, **self._made, "share": self.share, "training": training}
 
     @property
     def max_length(self) -> int:
         """Pieces of a pair that are read."""
-        return int(getattr(self.model, "max_length", None) or self._max_length)
+        return int(getattr(self.model, "max_length", None) or self._made["max_length"])
 
     def _encoder(self, *texts: Sequence[str]) -> Classifier:
-        return pair_encoder(
-            self.source,
-            self.config,
-            vocab_size=self.vocab_size,
-            max_length=self._max_length,
-            training=self.training,
-            device=self.device,
-            head=self.head,
-            texts=texts,
-        )
+        return pair_encoder(**self._made, training=self.training, device=self.device, texts=texts)
 
     def _train(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
@@ -186,36 +187,26 @@ Outputs = list[list[str]]
 
 @final
 @dataclass(frozen=True)
-class Question:
-    """What a saved model is asked.
+class _Question:
+    """What a model is asked: inputs, and how many outputs of each; its folder, and the file that keeps the beams."""
 
-    home : its folder. inputs : texts. beams : how many outputs of each. file : where the beams are kept, or None.
-    """
-
-    home: Path
     inputs: tuple[str, ...]
     beams: int
+    home: Path | None = None
     file: Path | None = None
-
-    @classmethod
-    def kept_in(cls, folder: Path, home: Path, inputs: tuple[str, ...], beams: int) -> Question:
-        """A question whose beams are kept in a folder.
-
-        The file is named once, before the model is asked: by all files of the model as they are now, and the inputs.
-        """
-        about = {"model": [str(home.resolve()), content_of(home)], "beams": beams, "inputs": list(inputs)}
-        return cls(home, inputs, beams, folder / f"beams-{fingerprint(about)}.json")
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""
         found: Outputs | None = None if self.file is None else read_artifact(self.file, "beams")
         return found
 
-    def keep(self, outputs: Outputs) -> None:
-        """Keep them, where there is a place."""
+    def asked(self, model: Decoder, progress: Progress | None = None) -> Outputs:
+        """The beams, which are kept where there is a place."""
+        outputs = model.decode(list(self.inputs), beams=self.beams, progress=progress).outputs
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             write_artifact(self.file, "beams", outputs)
+        return outputs
 
 
 @final
@@ -225,55 +216,52 @@ class _Task:
 
     gpu: bool = True
 
-    def __call__(self, question: Question) -> Outputs | None:
+    def __call__(self, question: _Question) -> Outputs | None:
+        assert question.home is not None
         with one_torch_thread():
-            model = EncoderDecoder.load(question.home)
-            outputs = model.decode(list(question.inputs), beams=question.beams).outputs
-        if question.file is None:
-            return outputs
-        question.keep(outputs)
-        return None
+            outputs = question.asked(EncoderDecoder.load(question.home))
+        return outputs if question.file is None else None
 
 
-def decoding_engine(engine: str | Engine | None, workers: int | None, models: Sequence[Any]) -> Engine | None:
-    """Where models are asked, None for this process; `UsageError` for a model that has no path by which it travels."""
-    if engine is None and workers is None:
-        return None
-    for one in models:
-        if not isinstance(one, str | os.PathLike):
-            raise UsageError(
-                f"workers open models by their paths, and a {type(one).__name__} is in memory; save it and give its "
-                "folder, or leave engine and workers out"
-            )
-    return task_engine(engine, workers, gpu=on_gpu(None))
+def _decoded(
+    engine: Engine | None, models: Sequence[Any], questions: Sequence[_Question], progress: Progress | None
+) -> list[Outputs]:
+    """The beams of each question, in order, asked here or on an engine; those that were kept are not asked again.
 
-
-def decode_elsewhere(engine: Engine, questions: Sequence[Question], progress: Progress | None) -> list[Outputs]:
-    """The beams of each question, in order; those that were kept are not asked again. Called with (inputs done, all).
-
-    Raises `WorkError` where workers keep beams in a folder that is not seen from here.
+    ``progress`` is called with (inputs done, all). Raises `WorkError` where workers keep beams in a folder that is not
+    seen from here.
     """
     found = {place: known for place, one in enumerate(questions) if (known := one.known()) is not None}
     rest = [place for place in range(len(questions)) if place not in found]
     done, total = 0, sum(len(one.inputs) for one in questions)
 
-    def tell(question: Question) -> None:
-        nonlocal done
-        done += len(question.inputs)
+    def tell(question: _Question, some: int = 1, whole: int = 1) -> None:
         if progress is not None:
-            progress(done, total)
+            progress(done + len(question.inputs) * some // max(whole, 1), total)
+
+    def finished(question: _Question) -> None:
+        nonlocal done
+        tell(question)
+        done += len(question.inputs)
 
     for place in found:
-        tell(questions[place])
-    answers = run_tasks(engine, _Task(), [questions[place] for place in rest], on_done=tell)
-    for place, answer in zip(rest, answers, strict=True):
-        outputs = questions[place].known() if answer is None else answer
-        if outputs is None:
-            raise WorkError(
-                f"{questions[place].home} was asked, and {questions[place].file} does not hold its beams: the workers "
-                "write to folders of other machines; name a checkpoint folder that all of them see"
-            )
-        found[place] = outputs
+        finished(questions[place])
+    if engine is None:
+        for place in rest:
+            model, question = models[place], questions[place]
+            decoder = EncoderDecoder.load(model) if isinstance(model, str | os.PathLike) else model
+            found[place] = question.asked(decoder, partial(tell, question))
+            finished(question)
+    else:
+        answers = run_tasks(engine, _Task(), [questions[place] for place in rest], on_done=finished)
+        for place, answer in zip(rest, answers, strict=True):
+            outputs = questions[place].known() if answer is None else answer
+            if outputs is None:
+                raise WorkError(
+                    f"{questions[place].home} was asked, and {questions[place].file} does not hold its beams: the "
+                    "workers write to folders of other machines; name a checkpoint folder that all of them see"
+                )
+            found[place] = outputs
     return [found[place] for place in range(len(questions))]
 
 
@@ -381,31 +369,25 @@ def collect(
     asked = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
         _check_folds(folds, len(inputs), len(asked))
-    engine = decoding_engine(how.engine, how.workers, asked)
+    engine = None
+    if how.engine is not None or how.workers is not None:
+        for one in asked:
+            if not isinstance(one, str | os.PathLike):
+                raise UsageError(
+                    f"workers open models by their paths, and a {type(one).__name__} is in memory; save it and give "
+                    "its folder, or leave engine and workers out"
+                )
+        engine = task_engine(how.engine, how.workers, gpu=on_gpu(None))
     rows = []
     for place in range(len(asked)):
         there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == place)
-        rows.append(there[_rows(len(there), how.per_checkpoint, how.seed, place)])
+        if how.per_checkpoint is not None and how.per_checkpoint < len(there):  # drawn, in their order
+            rng = np.random.default_rng([how.seed, place, 0])
+            there = there[np.sort(rng.choice(len(there), how.per_checkpoint, replace=False))]
+        rows.append(there)
     kept = None if checkpoint is None else Path(os.path.abspath(checkpoint))
     questions = [search.question(model, some, kept) for model, some in zip(asked, rows, strict=True)]
-    if engine is None:
-        outputs = []
-        for place, (model, question) in enumerate(zip(asked, questions, strict=True)):
-
-            def tell(done: int, total: int, place: int = place) -> None:
-                if progress is not None:
-                    progress(place * total + done, len(questions) * total)
-
-            beams = question.known()
-            if beams is not None:
-                tell(len(question.inputs), len(question.inputs))
-            else:
-                decoder = EncoderDecoder.load(model) if isinstance(model, str | os.PathLike) else model
-                beams = decoder.decode(list(question.inputs), beams=question.beams, progress=tell).outputs
-                question.keep(beams)
-            outputs.append(beams)
-    else:
-        outputs = decode_elsewhere(engine, questions, progress)
+    outputs = _decoded(engine, asked, questions, progress)
     found = [search.mistakes(*both, place) for place, both in enumerate(zip(asked, outputs, rows, strict=True))]
     return _joined(search, found, how)
 
@@ -425,13 +407,20 @@ class _Search:
                 raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
             self.right.setdefault(given, set()).add(key)
 
-    def question(self, model: Any, rows: Array, kept: Path | None) -> Question:
-        """What a model is asked; one in memory has no folder, and nothing of it is kept."""
+    def question(self, model: Any, rows: Array, kept: Path | None) -> _Question:
+        """What a model is asked; one in memory has no folder, and nothing of it is kept.
+
+        The file of the beams is named once, before the model is asked: by all files of it as they are now, and the
+        inputs.
+        """
         inputs = tuple(self.inputs[row] for row in rows)
         if not isinstance(model, str | os.PathLike):
-            return Question(Path(), inputs, self.beams)
+            return _Question(inputs, self.beams)
         home = Path(os.path.abspath(model))
-        return Question.kept_in(kept, home, inputs, self.beams) if kept else Question(home, inputs, self.beams)
+        if kept is None:
+            return _Question(inputs, self.beams, home)
+        about = {"model": [str(home.resolve()), content_of(home)], "beams": self.beams, "inputs": list(inputs)}
+        return _Question(inputs, self.beams, home, kept / f"beams-{fingerprint(about)}.json")
 
     def mistakes(self, model: Any, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""
@@ -548,13 +537,6 @@ def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int,
     for one in pairs:
         first.setdefault((search.inputs[one[0]], search.clean(one[1])), one)
     return list(first.values())
-
-
-def _rows(count: int, most: int | None, seed: int, place: int) -> Array:
-    """The inputs that one model is asked, in their order."""
-    if most is None or most >= count:
-        return np.arange(count)
-    return np.sort(np.random.default_rng([seed, place, 0]).choice(count, most, replace=False))
 
 
 def _plain(text: str) -> str:

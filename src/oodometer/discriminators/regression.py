@@ -115,20 +115,15 @@ class RegressionDiscriminator(Discriminator):
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        self.source, self.config = source, None if config is None else dict(config)
-        self.vocab_size, self.max_length, self.training, self.device = (vocab_size, max_length, training, device)
+        self._made: dict[str, Any] = {"source": source, "config": None if config is None else dict(config)}
+        self._made |= {"vocab_size": vocab_size, "max_length": max_length}
+        self.max_length, self.training, self.device = max_length, training, device
         self.model = self._encoder()
         self.training = self.model.training
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        return {
-            "source": self.source,
-            "config": self.config,
-            "vocab_size": self.vocab_size,
-            "max_length": self.max_length,
-            "training": asdict(self.model.training),
-        }
+        return {**self._made, "training": asdict(self.model.training)}
 
     def fit(
         self,
@@ -155,14 +150,8 @@ class RegressionDiscriminator(Discriminator):
             dev_inputs, dev_outputs = check_pairs(dev[0], dev[1])
             held = list(zip(dev_inputs, dev_outputs, strict=True)), _targets(dev[2], len(dev_inputs))
         self.model = self._encoder(given, found)
-        self.model.fit(
-            list(zip(given, found, strict=True)),
-            targets,
-            classes=CLASSES,
-            dev=held,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+        pairs = list(zip(given, found, strict=True))
+        self.model.fit(pairs, targets, classes=CLASSES, dev=held, checkpoint=checkpoint, progress=progress)
         self._count_truncated(self.model.truncated, len(given), self.max_length)
         return self
 
@@ -199,15 +188,7 @@ class RegressionDiscriminator(Discriminator):
         return judge
 
     def _encoder(self, *texts: Sequence[str]) -> Encoder:
-        found = pair_encoder(
-            self.source,
-            self.config,
-            vocab_size=self.vocab_size,
-            max_length=self.max_length,
-            training=self.training,
-            device=self.device,
-            texts=texts,
-        )
+        found = pair_encoder(**self._made, training=self.training, device=self.device, texts=texts)
         assert isinstance(found, Encoder)
         return found
 
