@@ -165,15 +165,28 @@ def ask_all(
     answers that are no probabilities.
     """
     told = [] if folder is None or sent is None else [name_of_answers(one, part) for one in sent for part in parts]
-    kept = Kept(folder, told)
-    rows = [len(part) for part in parts]
-    before = sum(some for some, there in zip(rows * len(models), kept.there, strict=False) if there)
-    count = _Count(progress, before, len(models) * sum(rows))
+    kept, sizes = Kept(folder, told), [len(part) for part in parts]
+    total = len(models) * sum(sizes)
+    done = sum(some for some, there in zip(sizes * len(models), kept.there, strict=False) if there)
+
+    def tell(rows: int = 0, some: int = 0, whole: int = 1) -> None:
+        if progress is not None:
+            progress(min(done + rows * some // max(whole, 1), total), total)
+
+    if done:
+        tell()
     records, truncated = [], {}
     for number, (name, model) in enumerate(zip(names, models, strict=True)):
         probabilities, logits, cut = list[Array](), list[Array | None](), 0
         for place, part in enumerate(parts, number * len(parts)):
-            found, more = _answers(model, part, kept, place, count)
+            was_there = place < len(kept.there) and kept.there[place]
+            held = kept.answers(place) if was_there else None
+            if held is None:
+                rows = 0 if was_there else len(part)
+                held = model.ask(part, progress=partial(tell, rows)), model.truncated
+                kept.keep_answers(place, *held)
+                done += rows
+            found, more = held
             own = [str(one) for one in found.classes]
             order = [own.index(str(one)) for one in classes]
             probabilities.append(np.asarray(found.distribution)[:, order])
@@ -183,41 +196,6 @@ def ask_all(
         if cut:
             truncated[name] = cut
     return records, truncated
-
-
-class _Count:
-    """Rows that are answered, those that were kept from the start."""
-
-    def __init__(self, progress: Progress | None, done: int, total: int) -> None:
-        self._progress, self._done, self._total = progress, done, total
-        if done:
-            self.within(0)()
-
-    def within(self, rows: int) -> Callable[..., None]:
-        """What a model tells of its progress in so many rows."""
-
-        def tell(done: int = 0, all_: int = 1) -> None:
-            if self._progress is not None:
-                self._progress(min(self._done + rows * done // max(all_, 1), self._total), self._total)
-
-        return tell
-
-    def add(self, rows: int) -> None:
-        """So many rows more are answered."""
-        self._done += rows
-
-
-def _answers(model: Classifier, part: Dataset, kept: Kept, place: int, count: _Count) -> tuple[Answers, int]:
-    """What a model says of a part, asked or kept, and how many inputs it cut."""
-    was_there = place < len(kept.there) and kept.there[place]
-    held = kept.answers(place) if was_there else None
-    if held is not None:
-        return held
-    found = model.ask(part, progress=count.within(0 if was_there else len(part)))
-    cut = model.truncated
-    kept.keep_answers(place, found, cut)
-    count.add(0 if was_there else len(part))
-    return found, cut
 
 
 def _record(
@@ -248,18 +226,6 @@ class _Task:
         model, texts = item
         with model.opened() as classifier:
             return self.method.explain(classifier, texts)
-
-
-def explain_elsewhere(
-    engine: Engine, method: Attribution, items: Sequence[Question], on_result: Callable[[list[WordAttributions]], None]
-) -> None:
-    """Explain groups of texts, each by a model that travels as its path.
-
-    ``on_result`` is called with the attributions of each group, in the order of the items, as they come.
-    """
-    with forgetting():
-        gpu = any(model.gpu for model, _ in items)
-        run_tasks(engine, _Task(method, gpu), items, on_result=lambda _, found: on_result(found))
 
 
 @final
@@ -322,8 +288,9 @@ def attributions_of(
             finished(place, method.explain(models[groups[place][0]], own, progress=partial(tell, len(own))))
     else:
         items = [(means.sent[groups[place][0]], words[place]) for place in rest]
-        order = iter(rest)
-        explain_elsewhere(means.engine, method, items, lambda new: finished(next(order), new))
+        order, task = iter(rest), _Task(method, any(model.gpu for model, _ in items))
+        with forgetting():
+            run_tasks(means.engine, task, items, on_result=lambda _, new: finished(next(order), new))
     by_text: list[dict[int, WordAttributions]] = [{} for _ in models]
     for place, (number, group) in enumerate(groups):
         by_text[number].update(zip(group, found[place], strict=True))
@@ -350,34 +317,30 @@ class Explained:
 
     def examples(self, suite: Answered) -> tuple[ExplainedExample, ...]:
         """One for each row, ready to be drawn."""
-        return tuple(self._example(suite, at, row) for at, row in enumerate(self.rows))
-
-    def _example(self, suite: Answered, at: int, row: int) -> ExplainedExample:
-        text = suite.inputs[row]
-        words = self.found[0][at].words
-        places = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
-        models = {
-            name: {
-                "target": suite.classes[found[at].target],
-                "probability": found[at].probability,
-                "values": found[at].values.tolist(),
-                "separator": found[at].separator,
-                "base": found[at].base,
-                "fit": found[at].fit,
-                "factors": self._factors(number, at, found[at]),
-            }
-            for number, (name, found) in enumerate(zip(suite.names, self.found, strict=True))
-        }
-        parts = (text,) if isinstance(text, str) else tuple(text)
-        return ExplainedExample(suite.ids[row], suite.classes[suite.labels[row]], parts, words.words, places, models)
-
-    def _factors(self, model: int, at: int, found: WordAttributions) -> dict[str, Any]:
-        out = {}
-        for number, name in enumerate(self.factors):
-            value = float(self.values[model, number, at])
-            if not math.isnan(value):
-                out[name] = {"value": value, "words": words_of(create("factor", name), found)}
-        return out
+        out = []
+        for at, row in enumerate(self.rows):
+            text, words = suite.inputs[row], self.found[0][at].words
+            places = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
+            models = {}
+            for number, name in enumerate(suite.names):
+                one = self.found[number][at]
+                known = dict(zip(self.factors, self.values[number, :, at].tolist(), strict=True))
+                models[name] = {
+                    "target": suite.classes[one.target],
+                    "probability": one.probability,
+                    "values": one.values.tolist(),
+                    "separator": one.separator,
+                    "base": one.base,
+                    "fit": one.fit,
+                    "factors": {
+                        factor: {"value": value, "words": words_of(create("factor", factor), one)}
+                        for factor, value in known.items()
+                        if not math.isnan(value)
+                    },
+                }
+            parts, label = (text,) if isinstance(text, str) else tuple(text), suite.classes[suite.labels[row]]
+            out.append(ExplainedExample(suite.ids[row], label, parts, words.words, places, models))
+        return tuple(out)
 
 
 def explain_suite(
@@ -389,13 +352,20 @@ def explain_suite(
     where a factor or an attribution was named and the rows are no texts of live models, and for a factor of pairs on
     single texts.
     """
-    why = _why_not(suite)
+    why = ""
+    if not suite.classifiers:
+        why = "predictions files hold answers and no models: attributions and factors need live models"
+    elif not suite.inputs:
+        why = f"attributions and factors are of texts, and these rows are of the kind {suite.modality}; leave them out"
     if why and (options.factors or options.attribution != "auto"):
         raise UsageError(why)
     if why:
         return None, why
     chosen = _factors(suite, options)
-    rows = _rows(suite.labelled, options)
+    rows = tuple(range(suite.labelled))
+    if suite.labelled > options.explain:
+        rng = np.random.default_rng([options.seed, suite.labelled])
+        rows = tuple(sorted(rng.choice(suite.labelled, size=options.explain, replace=False).tolist()))
     texts: list[Words] = [Words(suite.inputs[row]) for row in rows]
     bare = len(rows) - sum(bool(one.words) for one in texts)
     rows = tuple(row for row, one in zip(rows, texts, strict=True) if one.words)
@@ -430,14 +400,6 @@ def explain_suite(
     return Explained(rows, tuple(found), chosen, values, told), ""
 
 
-def _why_not(suite: Answered) -> str:
-    if not suite.classifiers:
-        return "predictions files hold answers and no models: attributions and factors need live models"
-    if not suite.inputs:
-        return f"attributions and factors are of texts, and these rows are of the kind {suite.modality}; leave them out"
-    return ""
-
-
 def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
     """Those that were named, else all that fit; `UsageError` for one of pairs on single texts."""
     pairs = suite.modality == "pair"
@@ -452,13 +414,6 @@ def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
                 "name both columns of a pair with --input"
             )
     return options.factors
-
-
-def _rows(labelled: int, options: RankOptions) -> tuple[int, ...]:
-    if labelled <= options.explain:
-        return tuple(range(labelled))
-    drawn = np.random.default_rng([options.seed, labelled]).choice(labelled, size=options.explain, replace=False)
-    return tuple(sorted(drawn.tolist()))
 
 
 def words_of(factor: Factor, found: WordAttributions) -> list[int]:

@@ -39,22 +39,90 @@ _ORDERS = "it gives an order without an interval; for an interval that holds wit
 
 def gather(suite: Answered, explained: Explained | None, options: RankOptions) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
-    evidence, skipped = [], []
-    if len(suite.random):
-        evidence.append(_accuracy(suite, options.level))
+    evidence: list[Evidence] = []
+    skipped: list[Skipped] = []
+
+    def add(name: str, group: str, about: str, numbers: Array | Sequence[float], **more: Any) -> None:
+        pairs = zip(suite.names, numbers, strict=True)
+        values = {model: None if math.isnan(value) else float(value) for model, value in pairs}
+        evidence.append(Evidence(name, group, about, more.pop("higher", True), values, **more))
+
+    rows, p = suite.random, suite.probabilities
+    if len(rows):
+        exact = accuracies(suite, options.level)
+        about = "share of the labelled rows that a model gets right, with its exact interval"
+        numbers = [exact[name].value for name in suite.names]
+        add("accuracy", "labels", about, numbers, intervals=exact, citation="clopper1934")
     else:
         skipped.append(Skipped("accuracy, ppi++, conf, conf-gt", "no labelled row was drawn at random"))
-    if suite.probabilities is None:
+    if p is None:
         skipped.append(Skipped("conf, conf-gt, ppi++", "a model gives classes alone, without probabilities"))
-    evidence += [*_powered(suite), *_confidence(suite)]
-    for made, absent in (_pool(suite, options.level), _factors(suite, explained)):
-        evidence += made
-        skipped += absent
-    return [*evidence, *_combined(suite, evidence)], skipped
-
-
-def _values(suite: Answered, numbers: Array | Sequence[float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else float(value) for name, value in zip(suite.names, numbers, strict=True)}
+    if p is not None and len(rows):
+        if suite.pool:  # accuracy from labels and pool, with confidence standing for the labels that are missing
+            sure = p.max(axis=2)
+            rule = powered_accuracy(suite.correct[:, rows], sure[:, rows], sure[:, suite.labelled :])
+            about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
+            values = np.clip(rule(np.arange(len(rows))[None])[0], 0, 1)
+            add("ppi++", "pool", about, values, note=_ORDERS, citation="angelopoulos2023")
+        own = p[:, rows]
+        truth = np.take_along_axis(own, suite.labels[rows][None, :, None], axis=2)[:, :, 0]
+        about = "mean probability of the true class on the labelled rows"
+        add("conf-gt", "confidence", about, truth.mean(axis=1), citation="singhal2022")
+        about = "mean probability of the predicted class on the labelled rows, right or wrong"
+        add("conf", "confidence", about, own.max(axis=2).mean(axis=1), citation="singhal2022")
+    # What the pool says without a label: estimates, accuracy proxies, agreement
+    if suite.pool:
+        pools = {name: r.slice(suite.labelled, len(r)) for name, r in zip(suite.names, suite.records, strict=True)}
+        references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
+        found = pool_evidence(pools, references, level=options.level)
+        few = len(suite.names) == 2  # both agree with each other equally often
+        skipped += [Skipped(name, why) for name, why in found.why_not.items() if name != "confidence"]
+        skipped += [Skipped(name, "needs three models or more") for name in _AGREEMENT if few and name in found.scores]
+        for name, values in found.scores.items():
+            if name == "confidence" or (few and name in _AGREEMENT):  # confidence is the estimator `ac`
+                continue
+            if name in _AGREEMENT:
+                add(name, "agreement", _AGREEMENT[name], values)
+            elif name in names("ranker"):
+                about = "an accuracy proxy: it orders models, and is no accuracy"
+                add(name, "proxy", about, values, citation=find("ranker", name).citation)
+            else:
+                cls, clustered = find("estimator", name), suite.clusters is not None
+                ends = () if clustered else found.intervals.get(name, ())
+                more = {"intervals": dict(zip(suite.names, ends, strict=False)), "citation": cls.citation}
+                note = "no interval, as rows depend on each other" if clustered else ""
+                add(name, "estimate", f"accuracy without labels, if {cls.assumes}", values, note=note, **more)
+    else:
+        why = "they read rows without labels, and there are none"
+        skipped.append(Skipped("estimates, proxies and agreement", why))
+    # The mean of each factor over the examples that have its words; a higher one is ranked lower, always
+    for number, name in enumerate(() if explained is None else explained.factors):
+        assert explained is not None
+        values = explained.values[:, number]
+        kept, examples = ~np.isnan(values), counted(values.shape[1], "example")
+        if not kept.any():
+            skipped.append(Skipped(name, f"none of the {examples} has the words that it looks at"))
+            continue
+        means = np.where(kept, values, 0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
+        means = np.where(kept.any(axis=1), means, np.nan)
+        absent, cls = int((~kept).all(axis=0).sum()), find("factor", name)
+        note = (
+            f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at" if absent else ""
+        )
+        about = f"{cls.about}; a high value: {cls.heuristic}"
+        add(name, "factor", about, means, higher=False, note=note, citation=cls.citation)
+    # Labels first; what they leave open is decided by the other evidence, each group of it with one voice
+    groups: dict[str, dict[str, Method]] = {}
+    for one in evidence:
+        if one.group != "labels":
+            sign = 1 if one.higher_is_better else -1
+            scores = [math.nan if value is None else sign * value for value in one.values.values()]
+            groups.setdefault(one.group, {})[one.name] = fixed(scores)
+    if groups and len(rows):
+        rule = labels_first(suite.correct[:, rows], {name: mean_evidence(pieces) for name, pieces in groups.items()})
+        about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
+        add("combined", "combined", about, rule(np.arange(len(rows))[None])[0])
+    return evidence, skipped
 
 
 def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
@@ -69,141 +137,6 @@ def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
         elif rows:
             out[name] = Interval(k / rows, *clopper_pearson(k, rows, level), level, "exact")
     return out
-
-
-def _accuracy(suite: Answered, level: float) -> Evidence:
-    found = accuracies(suite, level)
-    return Evidence(
-        "accuracy",
-        "labels",
-        "share of the labelled rows that a model gets right, with its exact interval",
-        True,
-        _values(suite, [found[name].value for name in suite.names]),
-        found,
-        citation="clopper1934",
-    )
-
-
-def _confidence(suite: Answered) -> list[Evidence]:
-    if suite.probabilities is None or not len(suite.random):
-        return []
-    own = suite.probabilities[:, suite.random]
-    truth = np.take_along_axis(own, suite.labels[suite.random][None, :, None], axis=2)[:, :, 0]
-    return [
-        Evidence(
-            "conf-gt",
-            "confidence",
-            "mean probability of the true class on the labelled rows",
-            True,
-            _values(suite, truth.mean(axis=1)),
-            citation="singhal2022",
-        ),
-        Evidence(
-            "conf",
-            "confidence",
-            "mean probability of the predicted class on the labelled rows, right or wrong",
-            True,
-            _values(suite, own.max(axis=2).mean(axis=1)),
-            citation="singhal2022",
-        ),
-    ]
-
-
-def _powered(suite: Answered) -> list[Evidence]:
-    """Accuracy from labels and pool, with confidence standing for the labels that are missing."""
-    rows = suite.random
-    if suite.probabilities is None or not suite.pool or not len(rows):
-        return []
-    sure = suite.probabilities.max(axis=2)
-    rule = powered_accuracy(suite.correct[:, rows], sure[:, rows], sure[:, suite.labelled :])
-    values = np.clip(rule(np.arange(len(rows))[None])[0], 0, 1)
-    about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
-    return [Evidence("ppi++", "pool", about, True, _values(suite, values), note=_ORDERS, citation="angelopoulos2023")]
-
-
-def _pool(suite: Answered, level: float) -> tuple[list[Evidence], list[Skipped]]:
-    """What the pool says without a label: estimates, accuracy proxies, agreement."""
-    if not suite.pool:
-        return [], [Skipped("estimates, proxies and agreement", "they read rows without labels, and there are none")]
-    pools = {name: one.slice(suite.labelled, len(one)) for name, one in zip(suite.names, suite.records, strict=True)}
-    references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
-    found = pool_evidence(pools, references, level=level)
-    ends = {name: dict(zip(suite.names, some, strict=True)) for name, some in found.intervals.items()}
-    ends = ends if suite.clusters is None else {}
-    kept = {name: values for name, values in found.scores.items() if name != "confidence"}  # it is the estimator `ac`
-    skipped = [Skipped(name, why) for name, why in found.why_not.items() if name != "confidence"]
-    if len(suite.names) == 2:  # both agree with each other equally often
-        skipped += [Skipped(name, "needs three models or more") for name in _AGREEMENT if name in kept]
-        kept = {name: values for name, values in kept.items() if name not in _AGREEMENT}
-    return [_of_pool(suite, name, values, ends.get(name, {})) for name, values in kept.items()], skipped
-
-
-def _of_pool(suite: Answered, name: str, values: Array, intervals: dict[str, Interval]) -> Evidence:
-    if name in _AGREEMENT:
-        return Evidence(name, "agreement", _AGREEMENT[name], True, _values(suite, values))
-    if name in names("ranker"):
-        about = "an accuracy proxy: it orders models, and is no accuracy"
-        return Evidence(name, "proxy", about, True, _values(suite, values), citation=find("ranker", name).citation)
-    cls = find("estimator", name)
-    about = f"accuracy without labels, if {cls.assumes}"
-    note = "" if suite.clusters is None else "no interval, as rows depend on each other"
-    return Evidence(name, "estimate", about, True, _values(suite, values), intervals, note=note, citation=cls.citation)
-
-
-def _combined(suite: Answered, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Labels first; what they leave open is decided by the other evidence, each group of it with one voice."""
-    groups: dict[str, dict[str, Method]] = {}
-    for one in evidence:
-        if one.group == "labels":
-            continue
-        sign = 1 if one.higher_is_better else -1
-        numbers = [one.values[name] for name in suite.names]
-        scores = [math.nan if value is None else sign * value for value in numbers]
-        groups.setdefault(one.group, {})[one.name] = fixed(scores)
-    rows = suite.random
-    if not groups or not len(rows):
-        return []
-    rule = labels_first(suite.correct[:, rows], {name: mean_evidence(pieces) for name, pieces in groups.items()})
-    about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
-    values = rule(np.arange(len(rows))[None])[0]
-    return [Evidence("combined", "combined", about, True, _values(suite, values))]
-
-
-def _factors(suite: Answered, explained: Explained | None) -> tuple[list[Evidence], list[Skipped]]:
-    """The mean of each factor over the examples that have its words; a higher one is ranked lower, always."""
-    out: list[Evidence] = []
-    skipped: list[Skipped] = []
-    if explained is None:
-        return out, skipped
-    for number, name in enumerate(explained.factors):
-        values = explained.values[:, number]
-        absent = int(np.isnan(values).all(axis=0).sum())
-        rows = values.shape[1]
-        if np.isnan(values).all():
-            skipped.append(Skipped(name, f"none of the {counted(rows, 'example')} has the words that it looks at"))
-            continue
-        kept = ~np.isnan(values)
-        means = np.where(kept, values, 0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
-        means = np.where(kept.any(axis=1), means, np.nan)
-        cls = find("factor", name)
-        out.append(
-            Evidence(
-                name,
-                "factor",
-                f"{cls.about}; a high value: {cls.heuristic}",
-                False,
-                _values(suite, means),
-                note=_lacking(absent, rows),
-                citation=cls.citation,
-            )
-        )
-    return out, skipped
-
-
-def _lacking(absent: int, rows: int) -> str:
-    if not absent:
-        return ""
-    return f"{absent} of {counted(rows, 'example')} {'lacks' if absent == 1 else 'lack'} the words that it looks at"
 
 
 _FEW = 5  # labels, below which the order says next to nothing
@@ -305,17 +238,13 @@ def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence]) -> l
 
 
 def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
-    if suite.chosen is not None or suite.clusters is not None:
-        a, b = found.leaders
-        p = float(found.p_better[a, b])
-        why = (
-            ""
-            if p >= options.level
-            else "how many more labels would settle it is worked out for random, independent rows alone"
-        )
-        names = suite.names[a], suite.names[b]
-        return Settling(*names, p, options.level, 0 if p >= options.level else None, why=why)
-    return labels_to_settle(found, options.level, seed=options.seed)
+    if suite.chosen is None and suite.clusters is None:
+        return labels_to_settle(found, options.level, seed=options.seed)
+    a, b = found.leaders
+    p = float(found.p_better[a, b])
+    settled = p >= options.level
+    why = "" if settled else "how many more labels would settle it is worked out for random, independent rows alone"
+    return Settling(suite.names[a], suite.names[b], p, options.level, 0 if settled else None, why=why)
 
 
 def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
