@@ -112,7 +112,7 @@ def test_errors_are_those_of_the_library(finished: Any) -> None:
     for score, name in methods.items():
         for how, method in (("exact", f"threshold:{name}"), ("grid", f"threshold:{name}:100")):
             said = estimate(reference, shifted, methods=[method], backtest=None, diagnosis=False).estimates[0]
-            assert getattr(errors[score], how) == pytest.approx(said.value - truth, abs=1e-9), (score, how)
+            assert errors[score][how] == pytest.approx(said.value - truth, abs=1e-9), (score, how)
 
 
 def test_agreement_of_subsets_with_all_models_is_the_error_of_all(finished: Any) -> None:
@@ -121,7 +121,7 @@ def test_agreement_of_subsets_with_all_models_is_the_error_of_all(finished: Any)
     found = agreement_of_subsets(validation, [target], [2, 4], 3, seed=0)
     assert found[2].shape == (4, 3)
     assert found[4].shape == (4, 1)
-    whole = [abs(one["ma"].exact) for one in Errors(validation, 100).of(target)]
+    whole = [abs(one["ma"]["exact"]) for one in Errors(validation, 100).of(target)]
     np.testing.assert_allclose(found[4][:, 0], whole)
 
 

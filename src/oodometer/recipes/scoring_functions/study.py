@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, final
 
@@ -41,27 +41,18 @@ def scores_of(answers: Answers, base: int, models: Sequence[int] | None = None) 
     return out
 
 
-@final
-@dataclass(frozen=True)
-class MechanismErrors:
-    """Estimate minus accuracy of one model on one set: by the exact threshold, and by that of the grid."""
-
-    exact: float
-    grid: float
-
-
 class _Mechanism:
-    """The threshold of one score, fitted on the images for it."""
+    """The threshold of one score, fitted on the images for it: the exact one, and that of the grid."""
 
     def __init__(self, scores: Array, correct: Array, grid: int) -> None:
         ordered, count = np.sort(scores), float(correct.sum())
-        self.exact = find_threshold(ordered, count)
-        self.grid = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
+        whole = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
+        self._thresholds = {"exact": find_threshold(ordered, count), "grid": whole}
 
-    def apart(self, scores: Array, accuracy: float) -> MechanismErrors:
-        """Estimate minus accuracy."""
-        exact, grid = (total_credit(scores, one) / len(scores) - accuracy for one in (self.exact, self.grid))
-        return MechanismErrors(float(exact), float(grid))
+    def apart(self, scores: Array, accuracy: float) -> dict[str, float]:
+        """Estimate minus accuracy by both."""
+        rows = len(scores)
+        return {how: float(total_credit(scores, one) / rows - accuracy) for how, one in self._thresholds.items()}
 
 
 @final
@@ -78,7 +69,8 @@ class Errors:
             right = validation["probabilities"][base].argmax(-1) == validation["label"]
             found = scores_of(validation, base)
             self._fitted.append({name: _Mechanism(scores, right, grid) for name, scores in found.items()})
-        self._mean = self._of_ensemble(validation, grid)
+        predicted, agree = _with_mean(validation)
+        self._mean = _Mechanism(agree, predicted == validation["label"], grid)
 
     def of(self, answers: Answers) -> Iterator[dict[str, Any]]:
         """For each model its accuracy and the error of every score."""
@@ -91,12 +83,7 @@ class Errors:
         """Accuracy of the mean of all models, and the error of the agreement of the models with it."""
         predicted, agree = _with_mean(answers)
         accuracy = float((predicted == answers["label"]).mean())
-        return {"accuracy": accuracy, "ma": self._mean.apart(agree, accuracy).exact}
-
-    @staticmethod
-    def _of_ensemble(validation: Answers, grid: int) -> _Mechanism:
-        predicted, agree = _with_mean(validation)
-        return _Mechanism(agree, predicted == validation["label"], grid)
+        return {"accuracy": accuracy, "ma": self._mean.apart(agree, accuracy)["exact"]}
 
 
 def _with_mean(answers: Answers) -> tuple[Array, Array]:
@@ -193,7 +180,7 @@ def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> d
             have = [row for row in rows if score in row[0]]
             if have:
                 about[score] = {
-                    how: mean_and_spread([float(np.mean([abs(getattr(o[score], how)) for o in row])) for row in have])
+                    how: mean_and_spread([float(np.mean([abs(o[score][how]) for o in row])) for row in have])
                     for how in ("exact", "grid")
                 }
         about["ensemble"] = {
@@ -237,7 +224,7 @@ def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) ->
             errors = Errors(_models(validation, part), grid)
             found.append([next(errors.of(_models(targets[name], part))) for name in members])
         out["shifts"][group] = {
-            score: mean_and_spread([float(np.mean([abs(one[score].exact) for one in row])) for row in found])
+            score: mean_and_spread([float(np.mean([abs(one[score]["exact"]) for one in row])) for row in found])
             for score in ("conf", "ma")
         }
     return out
@@ -307,7 +294,7 @@ def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> N
             rows = list(errors.of(target))
             out: dict[str, Any] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
             for score in SCORES:
-                told = {how: [abs(getattr(one[score], how)) for one in rows] for how in ("exact", "grid")}
+                told = {how: [abs(one[score][how]) for one in rows] for how in ("exact", "grid")}
                 out[score] = {how: mean_and_spread(values) for how, values in told.items()}
             found[name] = {**out, "alarms": _alarms(sets["validation"], sets[name], data)}
         result["correlations"][f"{correlation:g}"] = found
@@ -331,25 +318,21 @@ def record_of(answers: Answers, base: int, *, features: bool = False, labels: bo
 
 def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, Any]:
     """What the headline, the diagnosis and ten labels say, for the first models."""
-    config = data.config.dominoes
-    out: dict[str, dict[str, Any]] = {}
+    config, out = data.config.dominoes, dict[str, dict[str, Any]]()
     for given in ("outputs", "members", "features and members"):
         rows = []
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
-            reference, unlabelled = (
-                _given(record_of(one, base, features=given.startswith("features"), labels=labels), given)
-                for one, labels in ((validation, True), (target, False))
-            )
-            found = estimate(reference, unlabelled, level=_LEVEL, seed=data.config.seed, target_accuracies=())
+            features = given.startswith("features")
+            both = [record_of(validation, base, features=features)]
+            both.append(record_of(target, base, features=features, labels=False))
+            if given == "outputs":
+                both = [replace(one, members=None, member_probabilities=None) for one in both]
+            found = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
             truth = (target["probabilities"][base].argmax(-1) == target["label"]).astype(int)
             rows.append(_said(found, truth, config.labels, config.draws, data.config.seed + base))
         out[given] = {name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0] if name != "kind"}
         out[given]["kind"] = [row["kind"] for row in rows]
     return out
-
-
-def _given(record: Predictions, given: str) -> Predictions:
-    return record if given != "outputs" else replace(record, members=None, member_probabilities=None)
 
 
 def _said(found: Any, truth: Array, labels: int, draws: int, seed: int) -> dict[str, Any]:
