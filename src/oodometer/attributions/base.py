@@ -293,8 +293,6 @@ class Asker:
             if here:
                 answers.append(self._ask([different[at] for at in here], len(order), len(different), progress))
                 order += here
-        if len(answers) == 2 and answers[0].shape[1] != answers[1].shape[1]:
-            raise _other_classes(answers[0].shape[1], answers[1].shape[1])
         found = np.empty((len(different), answers[0].shape[1]))
         found[order] = np.concatenate(answers)
         return found[[place[text] for text in texts]]
@@ -309,7 +307,8 @@ class Asker:
         if progress is not None:
             progress(done + len(texts), total)
         if self.classes is not None and found.shape[1] != self.classes:
-            raise _other_classes(self.classes, found.shape[1])
+            got = str(found.shape[1])
+            raise InputError(f"{self.classes} classes in every call", got=got, remedy="check the model")
         self.classes = found.shape[1]
         return found
 
@@ -387,7 +386,3 @@ def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:
 
 def _no_probabilities(got: str, remedy: str) -> InputError:
     return InputError("probabilities, a row a text", got=got, remedy=remedy)
-
-
-def _other_classes(expected: int, got: int) -> InputError:
-    return InputError(f"{expected} classes in every call", got=str(got), remedy="check the model")

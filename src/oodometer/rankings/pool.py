@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
@@ -126,18 +126,13 @@ def pool_evidence(
         why_not["confidence"] = "needs `probabilities` of every model"
     else:
         scores["confidence"] = suite.probabilities.max(axis=2).mean(axis=1)
-    beside = _with_members(pools)
-    work: dict[str, Callable[[], Array]] = {
-        name: partial(_proxy, create("ranker", name), pools, references or {})
-        for name in (names("ranker") if proxies is None else proxies)
-    }
-    known = None if references is None else _with_members(references)
-    intervals: dict[str, tuple[Interval, ...]] = {}
-    for name, of_models in work.items():
+    for name in names("ranker") if proxies is None else proxies:
         try:
-            scores[name] = of_models()
+            scores[name] = _proxy(create("ranker", name), pools, references or {})
         except NotApplicable as error:
             why_not[name] = str(error)
+    beside, known = _with_members(pools), None if references is None else _with_members(references)
+    intervals: dict[str, tuple[Interval, ...]] = {}
     for name in estimators:
         try:
             intervals[name] = _estimates(create("estimator", name, level=level), beside, known)

@@ -137,7 +137,21 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
                 got=f"{len(record)} and {len(base)}",
                 remedy="ask all models about the same rows, at least one",
             )
-    classes = _classes(records)
+    # Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
+    # all, and must name the same. The order is that of the first record with probabilities, else of the first.
+    named = {name: tuple(str(one) for one in record.classes or ()) for name, record in records.items()}
+    full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
+    classes = tuple(dict.fromkeys(one for some in (*full.values(), *named.values()) for one in some))
+    for name, known in full.items():
+        lacking = [one for one in classes if one not in known]
+        if lacking:
+            raise InputError(
+                "the same classes of all models",
+                got=f"{name} without {', '.join(lacking[:5])}",
+                remedy="rank models that tell the same classes apart",
+            )
+    if len(classes) < 2:
+        raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
@@ -162,25 +176,3 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
     )
-
-
-def _classes(records: Mapping[str, Predictions]) -> tuple[str, ...]:
-    """Names of all classes, in the order of the first record with probabilities, else of the first.
-
-    Predictions without probabilities name the classes that occur, which may be fewer than there are; probabilities name
-    all, and must name the same.
-    """
-    named = {name: tuple(str(one) for one in record.classes or ()) for name, record in records.items()}
-    full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
-    union = tuple(dict.fromkeys(one for classes in (*full.values(), *named.values()) for one in classes))
-    for name, classes in full.items():
-        lacking = [one for one in union if one not in classes]
-        if lacking:
-            raise InputError(
-                "the same classes of all models",
-                got=f"{name} without {', '.join(lacking[:5])}",
-                remedy="rank models that tell the same classes apart",
-            )
-    if len(union) < 2:
-        raise InputError("at least two classes", got=", ".join(union), remedy="name all classes")
-    return union
