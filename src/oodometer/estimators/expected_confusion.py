@@ -275,6 +275,10 @@ def expected_metrics(
     redrawn = (drawn_positives(counts, rates, many, rng) for many in groups)
     made = [class_metrics(drawn.top, right, drawn.off_diagonal, others) for drawn, right, others in redrawn]
     draws = np.concatenate([np.moveaxis(one, 1, 0) for one in made])  # (replicate, metric, class)
+
+    def told(value: float, values: Array) -> dict[str, Any]:
+        return Interval(value, *from_spread(values, value, level), level, kind).to_dict()
+
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
         used = present & np.isfinite(point[i])
@@ -285,18 +289,13 @@ def expected_metrics(
             means = ratio(np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1))
             if metric == "macro_auc":  # classes are drawn as independent ones
                 means = means * order.together
-            lower, upper = from_spread(means, value, level)
-            metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
+            metrics[metric] = told(value, means)
     per_class = []
     for k, name in enumerate(names):
         row: dict[str, Any] = {"class": name, "predicted_rows": int(counts.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
-            if np.isfinite(value):
-                lower, upper = from_spread(draws[:, i, k], value, level)
-                row[metric] = Interval(value, lower, upper, level, kind).to_dict()
-            else:
-                row[metric] = None
+            row[metric] = told(value, draws[:, i, k]) if np.isfinite(value) else None
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:

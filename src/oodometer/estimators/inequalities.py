@@ -136,15 +136,8 @@ def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
         variance = max(state["squares"] - state["votes"] ** 2 / rows, 0.0) / (rows - 1) / models**2
         log_term = math.log(2 / (1 - level))
         upper = min(mean + math.sqrt(2 * variance * log_term / rows) + 7 * log_term / (3 * (rows - 1)), 1.0)
-    return Bound(
-        of="mean accuracy of the models",
-        lower=0.0,
-        upper=upper,
-        sample_lower=0.0,
-        sample_upper=mean,
-        level=level,
-        proof="plurality votes; one-sided empirical Bernstein bound",
-    )
+    proof = "plurality votes; one-sided empirical Bernstein bound"
+    return Bound("mean accuracy of the models", 0.0, upper, 0.0, mean, level, proof)
 
 
 def accuracy_from_other(
@@ -170,15 +163,10 @@ def accuracy_from_other(
     apart = rows - int(state["agreement"][model, other])
     low, high = clopper_pearson(apart, rows, level)
     share = apart / rows
-    return Bound(
-        of=f"accuracy of model {model}",
-        lower=max(lower - high, 0.0),
-        upper=min(upper + high, 2 - lower - low, 1.0),
-        sample_lower=max(lower - share, 0.0),
-        sample_upper=min(upper + share, 2 - lower - share, 1.0),
-        level=level,
-        proof=f"disagreement with model {other}, whose accuracy is given; Clopper-Pearson interval",
-    )
+    ends = max(lower - high, 0.0), min(upper + high, 2 - lower - low, 1.0)
+    own = max(lower - share, 0.0), min(upper + share, 2 - lower - share, 1.0)  # of the counted rows themselves
+    proof = f"disagreement with model {other}, whose accuracy is given; Clopper-Pearson interval"
+    return Bound(f"accuracy of model {model}", *ends, *own, level, proof)
 
 
 def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:

@@ -21,6 +21,12 @@ _STEPS = 100
 _CELLS = 512
 REGIONS = {"start": (0.0, 0.2), "middle": (0.2, 0.8), "end": (0.8, 1.0)}
 TAIL = 0.2  # the share of the rows, the most confident, where applications that tolerate no errors work
+_WHERE = {
+    "start": "in the first 20 % of coverage",
+    "middle": "between 20 and 80 % of coverage",
+    "end": "in the last 20 % of coverage",
+    "strong": "strongly",
+}
 _RISE = {"start": 0.02, "middle": 0.01, "end": 0.01}  # smaller rises are no one's business, however certain
 _STRONG = 0.05
 _STEP_UP, _OFTEN = 0.001, 10
@@ -134,34 +140,18 @@ def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[d
         part, x = accuracy[0, here], COVERAGES[here]
         top = int((part - np.minimum.accumulate(part)).argmax())
         bottom = int(part[: top + 1].argmin())
-        is_seen = value > bound
-        where = {
-            "start": "in the first 20 % of coverage",
-            "middle": "between 20 and 80 % of coverage",
-            "end": "in the last 20 % of coverage",
-            "strong": "strongly",
-        }[name]
+        is_seen, where = value > bound, _WHERE[name]
         say = (
             f"accuracy rises {where}, from {percent(part[bottom])} at {percent(x[bottom])} coverage to "
             f"{percent(part[top])} at {percent(x[top])}: the rows answered first are worse than those that follow"
             if is_seen
             else f"accuracy does not rise {where} by more than chance explains"
         )
-        out.append(
-            {
-                "name": name,
-                "case": 6 if name == "strong" else case,
-                "seen": is_seen,
-                "share": float((again[name] > bound).mean()),
-                "rise": value,
-                "beyond": bound,
-                "from_coverage": float(x[bottom]),
-                "to_coverage": float(x[top]),
-                "from_accuracy": float(part[bottom]),
-                "to_accuracy": float(part[top]),
-                "sentence": say,
-            }
-        )
+        row = {"name": name, "case": 6 if name == "strong" else case, "seen": is_seen}
+        row |= {"share": float((again[name] > bound).mean()), "rise": value, "beyond": bound}
+        row |= {"from_coverage": float(x[bottom]), "to_coverage": float(x[top])}
+        row |= {"from_accuracy": float(part[bottom]), "to_accuracy": float(part[top])}
+        out.append(row | {"sentence": say})
     return out
 
 
@@ -174,16 +164,9 @@ def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> dict[st
         if is_seen
         else "accuracy does not rise more often than chance explains"
     )
-    return {
-        "name": "often",
-        "case": 5,
-        "seen": is_seen,
-        "share": float((again["often"] > bound).mean()),
-        "rises": value,
-        "beyond": bound,
-        "at_coverages": COVERAGES[places + 1].tolist(),
-        "sentence": say,
-    }
+    found: dict[str, Any] = {"name": "often", "case": 5, "seen": is_seen}
+    found |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
+    return found | {"at_coverages": COVERAGES[places + 1].tolist(), "sentence": say}
 
 
 def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
@@ -221,20 +204,11 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
         if is_seen
         else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
     )
-    return out | {
-        "seen": bool(is_seen),
-        "share": float((stated - share >= _GAP).mean()),
-        "width": wide,
-        "from_coverage": float(coverages[i]),
-        "to_coverage": float(coverages[j]),
-        "accuracy_low": float(accuracy[i : j + 1].min()),
-        "accuracy_high": float(accuracy[i : j + 1].max()),
-        "confidence_low": float(confidence[j]),
-        "confidence_high": float(confidence[i]),
-        "right": right,
-        "stated": stated,
-        "sentence": say,
-    }
+    out |= {"seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide}
+    out |= {"from_coverage": float(coverages[i]), "to_coverage": float(coverages[j])}
+    out |= {"accuracy_low": float(accuracy[i : j + 1].min()), "accuracy_high": float(accuracy[i : j + 1].max())}
+    out |= {"confidence_low": float(confidence[j]), "confidence_high": float(confidence[i])}
+    return out | {"right": right, "stated": stated, "sentence": say}
 
 
 def tail_difference(a: RankBins, b: RankBins) -> Array:

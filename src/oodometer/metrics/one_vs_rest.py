@@ -238,8 +238,6 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
     ) -> Measure:
         """What ``of`` says of the positive class of two, else its mean over the classes of which it says something."""
         extras = {name: extra for name, extra in extras.items() if extra is not None}
-        if not state.rows:
-            raise NotApplicable("needs at least one labelled row")
         classes, support = state.confusion.classes, state.confusion.support
         if len(classes) == 2:
             at = self.position(classes)
@@ -410,11 +408,8 @@ def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | 
     low, high = clopper_pearson(passing(wanted), others, level)
     higher = 1.0 if wanted + away + 1 > many else passing(wanted + away + 1) / others
     lower = passing(wanted - away) / others
-    return (
-        value,
-        max(0.0, value - math.hypot(value - low, value - lower)),
-        min(1.0, value + math.hypot(high - value, higher - value)),
-    )
+    down, up = math.hypot(value - low, value - lower), math.hypot(high - value, higher - value)
+    return value, max(0.0, value - down), min(1.0, value + up)
 
 
 @final
