@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,18 +29,10 @@ def hypergeometric(successes: int, trials: int, population: int, level: float) -
     """
     from scipy.stats import hypergeom
 
-    tail = (1 - level) / 2
-
-    def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-        """The smallest number of [low, high] that a monotone condition holds for; high if none."""
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle + 1, high)
-        return low
-
-    least, most = successes, population - (trials - successes)
-    lower = first(least, most, lambda m: hypergeom.sf(successes - 1, population, m, trials) > tail)
-    beyond = first(least, most + 1, lambda m: hypergeom.cdf(successes, population, m, trials) <= tail)
+    tail, least, most = (1 - level) / 2, successes, population - (trials - successes)
+    above, below = partial(hypergeom.sf, successes - 1, population), partial(hypergeom.cdf, successes, population)
+    lower = least + bisect_left(range(least, most), True, key=lambda m: above(m, trials) > tail)
+    beyond = least + bisect_left(range(least, most + 1), True, key=lambda m: below(m, trials) <= tail)
     return lower / population, max(beyond - 1, lower) / population
 
 

@@ -178,22 +178,14 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
         position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
         position = position[~np.isin(part.row[position], before)]
         suggested = np.isfinite(part.share)
-        even = SampledRows.evenly(
-            part.row[position[~suggested[position]]], part.correct[position[~suggested[position]]], seed
-        )
-        chosen = position[suggested[position]]
+        random, chosen = position[~suggested[position]], position[suggested[position]]
+        even = SampledRows.evenly(part.row[random], part.correct[random], seed)
         last = int(chosen.max()) if len(chosen) else -1
         passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
         gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
-        made.append(
-            SampledRows(
-                np.concatenate([even.row, part.row[chosen]]).astype(np.int64),
-                np.concatenate([even.correct, part.correct[chosen]]),
-                np.concatenate([even.share, part.share[chosen]]),
-                np.concatenate([even.probability, part.probability[chosen]]),
-                gaps,
-            )
-        )
+        fields = ("row", "correct", "share", "probability")
+        own = {f: np.concatenate([getattr(even, f), getattr(part, f)[chosen]]) for f in fields}
+        made.append(SampledRows(**own, gaps=gaps))
     if not seen:
         remedy = "fill in `label` (or `correct`)"
         expected = "at least one known label"

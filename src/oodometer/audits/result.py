@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,22 +53,15 @@ def noticeable(labels: int, rows: int, lower: float, upper: float, level: float,
     def many(hits: int) -> bool:
         return hits > labels * upper and exact_p_value(hits, labels, rows, lower, upper) < alpha
 
-    most = _first(0, labels + 1, lambda k: not few(k)) - 1  # hits up to which the claim is refuted from below
-    least = _first(0, labels + 1, many)
+    hits = range(labels + 1)
+    most = bisect_left(hits, True, key=lambda k: not few(k)) - 1  # hits up to which the claim is refuted from below
+    least = bisect_left(hits, True, key=many)
     below = above = None
     if most >= 0:
         below = _root(0.0, lower, lambda p: float(bdtr(most, labels, p)) < power)
     if least <= labels:
         above = 1 - _root(0.0, 1 - upper, lambda q: float(bdtrc(least - 1, labels, 1 - q)) < power)
     return Noticeable(below, above, power)
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The smallest number of [low, high] that a monotone condition holds for; high if none."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
 
 
 def _root(low: float, high: float, beyond: Callable[[float], bool]) -> float:
