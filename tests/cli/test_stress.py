@@ -18,7 +18,7 @@ import oodometer
 from oodometer.arrays import Ragged
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.stress.examples import read_examples
+from oodometer.verbs.stress import read_examples
 
 CODE = '''
 import numpy as np

@@ -126,8 +126,8 @@ def test_predict_goes_on_where_only_the_time_is_another(
     os.utime(data, ns=(1, 1))
     batches: list[int] = []
     monkeypatch.setattr(
-        "oodometer.verbs.predict.run.ask_batch",
-        lambda *given, plain=oodometer.verbs.predict.run.ask_batch: (batches.append(given[5]), plain(*given))[1],
+        "oodometer.verbs.predict.ask_batch",
+        lambda *given, plain=oodometer.verbs.predict.ask_batch: (batches.append(given[5]), plain(*given))[1],
     )
     predict(model, data, **asked)
     assert batches == [2, 3]

@@ -49,17 +49,29 @@ class Lock:
         return self
 
     def take(self) -> bool:
-        """Whether nobody held the lock, so that it is held from here on; `UsageError` where it cannot be written."""
+        """Whether nobody held the lock, so that it is held from here on; `UsageError` where it cannot be written.
+
+        A file that was removed meanwhile keeps nobody out and is opened anew.
+        """
+        there = mine = None
         try:
-            taken = self._opened()
+            while there is None or there != mine:
+                self._file = open(self.path, "a+b", opener=open_unfollowed)  # noqa: SIM115
+                if not _take(self._file):
+                    self._file.close()
+                    return False
+                state = os.fstat(self._file.fileno())
+                mine, there = (state.st_dev, state.st_ino), None
+                with suppress(FileNotFoundError):
+                    state = os.stat(self.path)
+                    there = state.st_dev, state.st_ino
+                if there != mine:
+                    self._file.close()
         except OSError as error:
             if error.errno == errno.ELOOP:  # truncated, it would be another's file
                 raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
             said = error.strerror or error
             raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
-        if not taken:
-            self._file.close()
-            return False
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
@@ -71,19 +83,6 @@ class Lock:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
         self._file.close()
-
-    def _opened(self) -> bool:
-        """Open the file and take its lock; one that was removed meanwhile keeps nobody out and is opened anew."""
-        while True:
-            self._file = open(self.path, "a+b", opener=open_unfollowed)  # noqa: SIM115
-            if not _take(self._file):
-                return False
-            mine = os.fstat(self._file.fileno())
-            with suppress(FileNotFoundError):
-                there = os.stat(self.path)
-                if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
-                    return True
-            self._file.close()
 
     def __exit__(self, *_: object) -> None:
         self.release()
@@ -147,7 +146,7 @@ class Manifest:
             "oodometer": __version__,
             "about": self.about,
             "status": "running",
-            "began": _now(),
+            "began": datetime.now(UTC).isoformat(timespec="seconds"),
             "ended": None,
             "why": None,
             "parts": 0,
@@ -164,7 +163,7 @@ class Manifest:
 
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended."""
-        self._told |= {"status": status, "why": why, "ended": _now()}
+        self._told |= {"status": status, "why": why, "ended": datetime.now(UTC).isoformat(timespec="seconds")}
         self._write()
 
     def _note(self, at_once: bool = False) -> None:
@@ -211,10 +210,6 @@ def cleared(home: Path) -> Path:
                 with suppress(OSError):
                     one.unlink()
     return home
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 M = TypeVar("M", bound=Manifest)
@@ -290,18 +285,15 @@ def places_said(**data: Any) -> dict[str, str]:
     >>> places_said(data="s3://lake/texts.jsonl", labels=None, model=print)
     {'data': 's3://lake/texts.jsonl', 'model': 'print'}
     """
-    return {name: ", ".join(map(_said, _several(one))) for name, one in data.items() if one is not None}
 
+    def said(one: Any) -> str:
+        if not isinstance(one, (str, os.PathLike)):
+            return str(getattr(one, "__name__", f"a {type(one).__name__}"))
+        place = os.fspath(one)
+        return os.path.abspath(place) if os.path.exists(place) else place  # else a name of a hub, or a URL
 
-def _several(one: Any) -> list[Any]:
-    return list(one) if isinstance(one, (list, tuple)) else [one]
-
-
-def _said(one: Any) -> str:
-    if not isinstance(one, (str, os.PathLike)):
-        return str(getattr(one, "__name__", f"a {type(one).__name__}"))
-    place = os.fspath(one)
-    return os.path.abspath(place) if os.path.exists(place) else place  # else a name of a hub, or a URL
+    several = {name: one if isinstance(one, (list, tuple)) else [one] for name, one in data.items() if one is not None}
+    return {name: ", ".join(map(said, some)) for name, some in several.items()}
 
 
 def places_of_run(**data: Any) -> dict[str, str]:
@@ -315,15 +307,12 @@ def places_of_run(**data: Any) -> dict[str, str]:
     """
     out = {}
     for name, one in data.items():
-        paths = _several(one)
+        paths = list(one) if isinstance(one, (list, tuple)) else [one]
         other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
         if other is not None:
             said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
             verb = "are" if name.endswith("s") else "is"
-            raise UsageError(
-                f"a run folder is for files, and the {name} {verb} {said}; write it to a file, or leave the run folder "
-                "out"
-            )
-        places = [os.fspath(path) for path in paths]
-        out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in places)
+            remedy = "write it to a file, or leave the run folder out"
+            raise UsageError(f"a run folder is for files, and the {name} {verb} {said}; {remedy}")
+        out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in map(os.fspath, paths))
     return out

@@ -1,0 +1,795 @@
+"""The verb `rank`: several models, a few labels and perhaps a pool; which model, how sure, what to label next."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..datasets import Dataset
+from ..datasets.reading import Batch, Columns, open_examples
+from ..engines import task_engine
+from ..errors import InputError, UsageError
+from ..inference.clusters import EPOCH_OF_ID, named_repeats
+from ..models.artifacts import DESCRIPTION
+from ..models.base import Classifier
+from ..models.labels import matched
+from ..models.opening import open_classifier
+from ..models.outside import OutsideClassifier
+from ..options import verb
+from ..passes.run_folder import run_folder as in_run_folder
+from ..persistence import ENDING
+from ..predictions import Predictions
+from ..rankings.answered import CHOSEN, Answered, RankOptions, check_different, clusters_of, shown, was_chosen
+from ..rankings.explaining import AT_ONCE, Means, ask_all, explain_suite
+from ..rankings.outcome import outcome_of
+from ..results.ranking import FewShotRanking
+from ..runs import places_of_run, places_said
+from ..store import Axes, Source, write_result
+from ..store.cells import key_array, key_cells
+from ..store.memory import decided
+from ..store.source import RawTable, open_table
+from .model_names import named_models, said_model, sent_models
+from .model_options import RankOptions as Asked
+from .opening import Opener, decided_class, positive_column, renamings
+from .predict import as_names
+
+ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
+EPOCH = "epoch"  # as `predict` names it where a log holds several
+_ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
+
+
+def are_files(models: Sequence[tuple[str, Any]]) -> bool:
+    """Whether the models are given by their predictions; `UsageError` where some are and others are not.
+
+    >>> are_files([("a", "a.parquet"), ("b", {"prediction": [0], "id": [7]})]), are_files([("a", "models/a")])
+    (True, False)
+    """
+    files = []
+    for _, model in models:
+        if isinstance(model, (str, os.PathLike)):
+            path = Path(str(model))  # of fitted files the reader speaks
+            files.append(path.suffix.lower() in (*ENDINGS, ENDING) and not path.is_dir())
+        else:
+            frame = not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")
+            files.append(isinstance(model, (Predictions, Source, Mapping)) or frame)
+    if any(files) and not all(files):
+        live, told = models[files.index(False)][0], models[files.index(True)][0]
+        raise UsageError(
+            f"{told} is a predictions file and {live} a live model: give all models in one form; `oodometer predict` "
+            "writes the file of a live model"
+        )
+    return bool(files) and files[0]
+
+
+def no_clusters(column: str, columns: Sequence[str], remedy: str, file: str) -> InputError:
+    """The error for a column of clusters that is not there."""
+    expected = f"a column {column} that tells which rows depend on each other"
+    return InputError(expected, got=shown(tuple(columns), 12) or "no columns", remedy=remedy, file=file)
+
+
+def check_filled(ids: Sequence[Any], file: str, column: str | None) -> None:
+    """Raise `InputError` for a row without an id beside others that have one."""
+    empty = next((row for row, one in enumerate(ids, 1) if one is None or one == "" or one != one), None)
+    if empty is not None:
+        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
+
+
+def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str], remedy: str) -> None:
+    """Raise `InputError` where the models have not the same classes."""
+    for one, source in zip(classes[1:], sources[1:], strict=True):
+        if {str(name) for name in one} != {str(name) for name in classes[0]}:
+            expected = f"the classes of {sources[0]}, {shown(classes[0])}"
+            raise InputError(expected, got=shown(one), remedy=remedy, file=source)
+
+
+def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
+    """Read the files, bring rows and classes into the order of the first, and find the labels.
+
+    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. Which rows were
+    chosen is said by a column of ``examples``, else of the files, where one that says so is enough. ``references`` are
+    labelled predictions on known ground, one for each model. Ids that repeat, such as epochs of a question, are joined
+    by their column `epoch`, else in their order. Raises `InputError` for ids that are absent, or not the same, and as
+    often, in all files.
+    """
+    key = options.columns.id or "id"
+    mapping = dict(options.mapping or {})
+    if examples is None and options.columns.label not in (None, "label"):
+        mapping[str(options.columns.label)] = "label"
+    table = (
+        None if examples is None else open_table(examples, [key, options.columns.label or "label", CHOSEN, *mapping])
+    )
+    opener = Opener(mapping or None, options.threshold, options.positive)
+    records = _read(models, key, opener, options, () if table is None else table.columns)
+    names = [said_model(model) for _, model in models]
+    ids = _ids(records, key, names)
+    order = _orders(ids, names)
+    records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
+    mine = ids[0]
+    chosen = np.zeros(len(mine), dtype=bool)
+    for record in records:  # any of the files may say so
+        if CHOSEN in record.columns and key != CHOSEN:
+            chosen |= [was_chosen(one) for one in record.columns[CHOSEN]]
+    if table is None:
+        codes = _own_labels(records, names, mine)
+    else:
+        codes, told = _given(table, records[0], mine, key, options)
+        chosen = chosen if told is None else told
+    known = np.flatnonzero(codes >= 0)
+    rows = np.concatenate([known, np.flatnonzero(codes < 0)])
+    cells: Sequence[Any] = mine
+    if options.cluster not in (None, key):
+        cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
+    if not len(known):
+        raise InputError(
+            "labelled rows",
+            got="none: no row has a label",
+            remedy="give labels with --examples FILE, by id, or in a column label",
+            file=names[0],
+        )
+    known_ground = []
+    for one in references or ():  # its rows need not be matched
+        source = opener.open(one, None, axes=Axes(records[0].classes))
+        known_ground.append(source.read(_fields(source)).known())
+        if not len(known_ground[-1]):
+            expected, remedy = "labelled rows of known ground", "give a file with a column label"
+            raise InputError(expected, got="none", remedy=remedy, file=said_model(one))
+    return Answered(
+        names=tuple(name for name, _ in models),
+        sources=tuple(names),
+        records=tuple(one.take(rows).without_labels() for one in records),
+        labels=codes[known].astype(np.int64),
+        ids=tuple(mine[row] for row in rows),
+        modality="predictions",
+        id_column=key,
+        numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in one for one in mine),
+        label_column="label" if table is None else options.columns.label or "label",
+        chosen=chosen[known] if chosen[known].any() else None,
+        references=tuple(known_ground),
+        clusters=clusters_of([cells[row] for row in known.tolist()], options.cluster is not None),
+        cluster_column=options.cluster or key,
+    )
+
+
+def _read(
+    models: Sequence[tuple[str, Any]],
+    key: str,
+    opener: Opener,
+    options: RankOptions,
+    elsewhere: Sequence[str],
+) -> list[Predictions]:
+    named = [said_model(model) for _, model in models]
+    sources = []
+    for (_, model), name in zip(models, named, strict=True):
+        source = opener.open(model, options.classes)
+        if not source.holds(key):
+            raise InputError(
+                f"a column {key} that names the rows: those of several files are matched by it, never by position",
+                got=f"the columns {shown(source.columns, 12)}",
+                remedy=f"name it with --id, or with --map theirs={key} where other files call it {key}; "
+                "`oodometer predict` keeps it",
+                file=name,
+            )
+        if not {*_ANSWERS, "correct"} & set(source.fields):
+            raise InputError(
+                "probabilities, logits, scores of candidates, predicted classes or correctness",
+                got=f"{shown(source.fields, 12) or 'none of them'}",
+                remedy="write them with `oodometer predict`, or rename columns with --map theirs=ours",
+                file=name,
+            )
+        if options.cluster is not None and not source.holds(options.cluster):
+            there = [f"the columns {shown(source.columns, 12)}"]
+            remedy = "name a column of the files with --cluster, or leave it out"
+            raise no_clusters(options.cluster, there, remedy, name)
+        also = (one for one in (CHOSEN, EPOCH, options.cluster) if one and source.holds(one))
+        extra = tuple(dict.fromkeys((key, *also)))
+        sources.append(opener.open(model, options.classes, extra_columns=extra))
+    opener.check(elsewhere)
+    for wanted in (("candidate_scores", "prediction", "label"), ("correct",)):
+        scored = wanted[0] == "candidate_scores"
+        answered = all(set(_ANSWERS) & set(one.fields) for one in sources)
+        if all(wanted[0] in one.fields for one in sources) and (scored or not answered):
+            read = [one.read([name for name in wanted if name in one.fields]) for one in sources]
+            return _of_candidates(read) if scored else _of_correctness(read, named)
+    sources = _one_order(sources, named, options)
+    return [one.read(_fields(one)) for one in sources]
+
+
+def _of_candidates(records: Sequence[Predictions]) -> list[Predictions]:
+    """Positions among candidates as classes; there are as many as the longest row has."""
+    most = max(int(code.max()) for one in records for code in (one.predicted, one.label) if code is not None)
+    classes = tuple(range(max(most + 1, 2)))
+    return [
+        replace(one, classes=classes, prediction=one.predicted, candidate_scores=None, confidence=None, _cache={})
+        for one in records
+    ]
+
+
+def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> list[Predictions]:
+    """Where only correctness is known: the classes are wrong and right, and the truth is right."""
+    out = []
+    for record, name in zip(records, names, strict=True):
+        known = np.asarray(record.correct, dtype=np.float64)
+        absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
+        if len(absent):
+            raise InputError(
+                "whether the answer is right, as there are no classes",
+                got="an empty cell",
+                remedy="leave the row out of all files, or give predictions in a column prediction",
+                file=name,
+                row=int(absent[0]) + 1,
+                column="correct",
+            )
+        right = known.astype(np.int32)
+        out.append(replace(record, classes=("wrong", "right"), prediction=right, label=np.ones_like(right), _cache={}))
+    return out
+
+
+def _fields(source: Source) -> list[str]:
+    return [name for name in ("probabilities", "prediction", "label", "logits") if name in source.fields]
+
+
+def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions) -> list[Source]:
+    """The sources with their classes in the order of the first; `InputError` where they are not the same."""
+    if options.classes is not None:
+        return sources
+    found = [one.classes or () for one in sources]
+    if all("probabilities" not in one.fields and "logits" not in one.fields for one in sources):
+        _check_vocabularies(found, named)
+        every = tuple(dict.fromkeys(name for some in found for name in some))  # what is seen need not be all there is
+        return [one.aligned(Axes.given(every)) for one in sources]
+    remedy = "only models of the same classes can be ranked; --classes a,b names them in the order of the probabilities"
+    check_classes(found, named, remedy)
+    return [sources[0], *(one.aligned(Axes(found[0])) for one in sources[1:])]
+
+
+def _check_vocabularies(found: Sequence[Sequence[int | str]], named: Sequence[str]) -> None:
+    """Raise `InputError` where predicted classes can be of no one set: none in common, or numbers beside words."""
+    first = {str(one) for one in found[0]}
+    for classes, name in zip(found, named, strict=True):
+        own = {str(one) for one in classes}
+        numbers = {one.lstrip("-").isdigit() for one in own | first}
+        if not own & first or len(numbers) > 1:
+            raise InputError(
+                f"classes of the same names, such as those of {named[0]}, {shown(found[0])}",
+                got=shown(classes),
+                remedy="write them in the same words in all files; if they are right as they are, name all classes "
+                "with --classes a,b",
+                file=name,
+            )
+
+
+def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list[list[str]]:
+    """The ids of each file, one a row; `InputError` where one is absent, or where repeats cannot be told apart."""
+    ids = [key_array(one.columns[key], key, file).to_pylist() for one, file in zip(records, files, strict=True)]
+    for cells, file in zip(ids, files, strict=True):
+        check_filled(cells, file, key)
+    epochs = [one.columns[EPOCH].tolist() for one in records if EPOCH in one.columns and key != EPOCH]
+    told = len(epochs) == len(ids) and all(
+        len({*zip(cells, some, strict=True)}) == len(cells) for cells, some in zip(ids, epochs, strict=True)
+    )
+    out = [named_repeats(cells, epochs[i] if told else None) for i, cells in enumerate(ids)]
+    for names, file in zip(out, files, strict=True):
+        if len(set(names)) < len(names):
+            name, times = Counter(names).most_common(1)[0]
+            raise InputError(
+                "ids that name one row each",
+                got=f"{name!r} {times} times, beside ids that repeat",
+                remedy="mend them, or name another column with --id",
+                file=file,
+                row=names.index(name) + 1,
+                column=key,
+            )
+    return out
+
+
+def _orders(ids: Sequence[list[str]], names: Sequence[str]) -> list[Array]:
+    """For each file the places of the first file's ids; `InputError` where the files have other ids."""
+    first = ids[0]
+    out = [np.arange(len(first))]
+    for own, name in zip(ids[1:], names[1:], strict=True):
+        where = {one: row for row, one in enumerate(own)}
+        absent = [one for one in first if one not in where]
+        more = len(own) - (len(first) - len(absent))
+        if absent or more:
+            said = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            said += [f"{more:,} ids more"] if more else []
+            raise InputError(
+                f"the ids of {names[0]}",
+                got=" and ".join(said),
+                remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
+                file=name,
+            )
+        out.append(np.array([where[one] for one in first], dtype=np.int64))
+    return out
+
+
+def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Sequence[str]) -> Array:
+    """Labels that the files hold, positions of classes, -1 where unknown; `InputError` where two files differ."""
+    codes = np.full(len(ids), -1, dtype=np.int64)
+    for record, name in zip(records, names, strict=True):
+        if record.label is None:
+            continue
+        own = np.asarray(record.label, dtype=np.int64)
+        apart = np.flatnonzero((own >= 0) & (codes >= 0) & (own != codes))
+        if len(apart):
+            classes = record.classes or ()
+            raise InputError(
+                f"the same labels in all files, {classes[codes[apart[0]]]!r} for id {ids[apart[0]]!r}",
+                got=f"{classes[own[apart[0]]]!r}",
+                remedy="give the labels with --examples FILE; where rows of one id are several questions, name "
+                "another column with --id",
+                file=name,
+                column="label",
+            )
+        codes = np.where(own >= 0, own, codes)
+    return codes
+
+
+def _given(
+    table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: RankOptions
+) -> tuple[Array, Array | None]:
+    """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen, if told."""
+    file, classes = table.file or table.name, record.classes or ()
+    label = options.columns.label or "label"
+    key = _column(table, key, options, f"rename that of this file with --map theirs={key}")
+    label = _column(table, label, options, "name it with --label")
+    remedy = "write the labels in the words of the columns, or rename the columns with --map theirs=ours"
+    if record.probabilities is None:
+        remedy = "write the labels in the words of the predictions, or name all classes with --classes a,b,c"
+    codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
+    tells = CHOSEN in table.columns and CHOSEN not in (key, label)
+    kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if tells else {})}
+    place = {one: code for code, one in enumerate(classes)}
+    exact, of_base = {one: [row] for row, one in enumerate(ids)}, defaultdict(list)
+    for row, one in enumerate(ids):
+        of_base[EPOCH_OF_ID.sub("", one)].append(row)
+    names: list[str] = []
+    truth: list[Any] = []
+    picked: list[bool] = []
+    for batch in table.batches(kinds, 4096):
+        try:
+            names += key_cells(batch.column(key), key).to_pylist()
+        except InputError as error:
+            raise error.at(file=file) from None
+        cells = batch.column(label).to_pylist()
+        truth += matched(cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy)
+        picked += [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
+    if not names:
+        raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
+    times, own = Counter(names), np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
+    for row, (name, single) in enumerate(zip(names, named_repeats(names), strict=True)):
+        as_often = times[name] == len(of_base.get(name, ()))
+        at = (exact.get(single) if as_often else None) or exact.get(name) or of_base.get(name)
+        code = -1 if truth[row] is None else place[truth[row]]
+        fault = None if at else ("the id of a row of the predictions", repr(name))
+        if at and code >= 0 and len({code, *codes[at], -1}) > 2:
+            fault = "ids that name one row each", f"{name!r} again, with another label"
+        if at and code >= 0 and len({*own[at], -1}) > 2:
+            fault = "a label for each row of this id, as the predictions hold several", "one for all"
+        if fault is not None or at is None:
+            expected, got = fault or ("", "")
+            mend = "mend them, or name another column with --id"
+            mend = mend if at else "ask the models about these rows too, or leave the row out"
+            raise InputError(expected, got=got, remedy=mend, file=file, row=row + 1, column=key)
+        codes[at] = np.where(code < 0, codes[at], code)
+        chosen[at] |= picked[row]
+    return codes, chosen if tells else None
+
+
+def _column(table: RawTable, name: str, options: RankOptions, remedy: str) -> str:
+    """What the examples call a column: its own name, or one that is renamed to it."""
+    if name in table.columns:
+        return name
+    theirs = next((one for one, ours in (options.mapping or {}).items() if ours == name and one in table.columns), None)
+    if theirs is None:
+        raise InputError(
+            f"a column {name}: examples are matched to predictions by id",
+            got=f"the columns {shown(table.columns, 12)}",
+            remedy=remedy,
+            file=table.file or table.name,
+        )
+    return theirs
+
+
+_BATCH = 4096  # rows of images or of a table that are asked at once; texts go in one call
+
+
+@final
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a file as they were read.
+
+    parts : inputs, texts in one part. targets : of all rows, empty without labels. ids : of all rows, their numbers
+    where they are not ``named``. inputs : columns that were read. chosen : whether a row was chosen to be labelled,
+    empty where nothing says so. clusters : cells of the column of clusters that was asked for. numbered : whether the
+    file writes ids as whole numbers.
+    """
+
+    parts: tuple[Dataset, ...]
+    targets: tuple[Any, ...]
+    ids: tuple[str, ...]
+    named: bool
+    file: str
+    modality: str
+    inputs: tuple[str, ...]
+    chosen: tuple[bool, ...] = ()
+    clusters: tuple[Any, ...] = ()
+    numbered: bool = False
+
+    @property
+    def texts(self) -> tuple[Any, ...]:
+        """The inputs where they are texts or pairs, else none."""
+        return tuple(one for part in self.parts for one in part.inputs) if self.modality in ("text", "pair") else ()
+
+
+def _read_rows(
+    data: Any,
+    opened: Sequence[Classifier],
+    sources: Sequence[str],
+    columns: Columns,
+    *,
+    label: bool,
+    cluster: str | None = None,
+) -> Rows:
+    """All rows of a file, in batches for images and tables, in one part for texts."""
+    examples = open_examples(data, opened[0].reads, columns)
+    named = (*columns.inputs, columns.label, columns.id)
+    held = getattr(getattr(examples, "table", None), "columns", ())
+    key = getattr(examples, "id", None) if held else None
+    file = examples.file or examples.name
+    more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in held else ()
+    if cluster is not None:
+        if cluster not in held:
+            raise no_clusters(cluster, held, "name one of the examples with --cluster, or leave it out", file)
+        more = (*more, *(() if cluster in (*more, *named, key) else (cluster,)))
+    if more or key:
+        examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
+    for one, source in zip(opened, sources, strict=True):
+        if examples.modality not in one.reads:
+            raise InputError(
+                f"models that read {examples.modality}, as {sources[0]} does",
+                got=f"one that reads {' or '.join(one.reads)}",
+                remedy="name models of the same kind of input",
+                file=source,
+            )
+        if one.by_position and examples.modality == "table" and not columns.inputs:
+            raise UsageError(
+                f"{source} tells the columns of a table by their order alone, and another file may have another: name "
+                "them in the order that it wants, with --input a --input b"
+            )
+    batches: list[Batch] = list(examples.batches(_BATCH))
+    parts = [one.data for one in batches]
+    if examples.modality in ("text", "pair") and len(parts) > 1:
+        texts = tuple(one for part in parts for one in part.inputs)
+        parts = [Dataset(examples.name, texts, modality=parts[0].modality)]
+
+    def cells(column: str | None) -> list[Any]:
+        return [one for batch in batches for one in batch.columns.get(column or "", ())]
+
+    ids, names = tuple(one for batch in batches for one in batch.data.ids), cells(key)
+    check_filled(names, file, key)
+    if len(set(ids)) < len(ids):
+        first: dict[str, int] = {}
+        row = next(row for row, one in enumerate(ids, 1) if first.setdefault(one, row) < row)
+        got = f"{ids[row - 1]!r} twice, first in row {first[ids[row - 1]]}"
+        where: dict[str, Any] = {"file": file, "row": row, "column": key}
+        raise InputError("ids that name one row each", got=got, remedy="mend them", **where)
+    return Rows(
+        parts=tuple(parts),
+        targets=tuple(one for batch in batches for one in batch.data.targets) if label else (),
+        ids=ids or tuple(map(str, range(1, sum(map(len, parts)) + 1))),
+        named=bool(ids),
+        file=file,
+        modality=examples.modality,
+        inputs=tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
+        chosen=tuple(map(was_chosen, cells(CHOSEN))),
+        clusters=ids if cluster == key and key else tuple(cells(cluster)),
+        numbered=bool(names) and all(isinstance(one, int | np.integer) for one in names),
+    )
+
+
+def ask_models(
+    models: Sequence[tuple[str, Any]],
+    data: Mapping[str, Any],
+    options: RankOptions,
+    means: Means,
+    progress: Callable[[int, int], None] | None,
+) -> Answered:
+    """Open the models, read the ``data`` by name and ask; what the folder of ``means`` has is not asked again.
+
+    Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out. All
+    rows of `reference`, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
+    models of other classes, or that read something else, and for data that cannot be used.
+    """
+    opened, columns = [open_classifier(model, **options.of_models()) for _, model in models], options.columns
+    sources = [said_model(model) for _, model in models]
+    _check_used(models, opened, options)
+    given = _read_rows(data["examples"], opened, sources, columns, label=True, cluster=options.cluster)
+    row = given.parts[0].take([0])
+    of_each = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
+    check_classes(
+        of_each,
+        sources,
+        "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in one "
+        "order, name them in it with --classes a,b",
+    )
+    classes = of_each[0]
+
+    def like(one: Any, label: bool) -> Rows | None:
+        """Further rows of the form of the examples; `InputError` where they are of another one."""
+        if one is None:
+            return None
+        wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
+        rows = _read_rows(one, opened, sources, wanted, label=label)
+        if rows.modality != given.modality:
+            expected, remedy = f"rows like those of {given.file}, {given.modality}", "give rows of the same form"
+            raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
+        return rows
+
+    pool, known_ground = like(data["unlabelled"], False), like(data["reference"], True)
+    known = _labels(given, classes, columns.label)
+    rest = [row for row in range(len(given.ids)) if row not in known]
+    picked, twice = [(given, list(known)), (given, rest)], 0
+    if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
+        mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
+        there = set(given.ids if pool.named and given.named else given.texts)
+        fresh = [row for row, one in enumerate(mine) if one not in there] if mine else list(range(len(pool.ids)))
+        picked, twice = [*picked, (pool, fresh)], len(pool.ids) - len(fresh)
+    order = [(rows, at) for rows, some in picked for at in some]
+    asked, truth = picked, {}
+    if known_ground is not None:
+        truth = _labels(known_ground, classes, columns.label)
+        asked = [*picked, (known_ground, list(truth))]
+    names = [name for name, _ in models]
+    records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
+    if options.threshold is not None:  # for the class named or the second by name
+        records = [decided(one, options.threshold, decided_class(one.classes, options.positive)) for one in records]
+    one_file = len({id(rows) for rows, _ in order}) == 1
+    place = {name: code for code, name in enumerate(classes)}
+    chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
+    cells = given.clusters if options.cluster else given.ids if given.named else ()
+    texts = {id(rows): rows.texts for rows, _ in picked}
+    right = np.array([place[one] for one in truth.values()], dtype=np.int32)
+    return Answered(
+        names=tuple(names),
+        sources=tuple(sources),
+        records=tuple(one.slice(0, len(order)) for one in records),
+        labels=np.array([place[one] for one in known.values()], dtype=np.int64),
+        ids=tuple(rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order),
+        modality=given.modality,
+        inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
+        columns=given.inputs,
+        chosen=np.array(chosen) if any(chosen) else None,
+        id_column=(columns.id or "id") if given.named else None,
+        numbered=given.numbered,
+        label_column=columns.label or "label",
+        clusters=clusters_of([cells[row] for row in known], options.cluster is not None) if cells else None,
+        cluster_column=options.cluster or columns.id or "id",
+        classifiers=tuple(opened),
+        truncated=truncated,
+        left_out={"rows of the pool that are among the examples": twice} if twice else {},
+        references=tuple(
+            replace(one.slice(len(order), len(one)), label=right, first_row=0) for one in records if len(right)
+        ),
+    )
+
+
+def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dict[int, int | str]:
+    """Row -> its class, of the rows that have one; `InputError` where none has, or one is no class of the models."""
+    column = column or "label"
+    truth = matched(rows.targets, classes, file=rows.file, first_row=0, column=column) if rows.targets else []
+    known = {row: one for row, one in enumerate(truth) if one is not None}
+    if not known:
+        raise InputError(
+            "labelled rows",
+            got=f"no value in a column {column}",
+            remedy="name the column of the truth with --label, or label a few rows; ten already help",
+            file=rows.file,
+        )
+    return known
+
+
+def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier], options: RankOptions) -> None:
+    """Raise `UsageError` for a model that has no classes, and for an option that none of the models takes."""
+    for (_, model), one in zip(models, opened, strict=True):
+        if "dialogue" in one.reads and not {"text", "pair"} & set(one.reads):
+            raise UsageError(
+                f"{said_model(model)} ranks replies and has no classes; `compare` judges rankers by their predictions "
+                "files"
+            )
+    outside = [isinstance(one, OutsideClassifier) for one in opened]
+    if options.gives is not None and not any(
+        out and one.kind != "estimator" for out, one in zip(outside, opened, strict=True)
+    ):
+        raise UsageError("--gives is of functions, modules and ONNX files, and no model is one; leave it out")
+    named = [isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() for _, model in models]
+    if options.max_length is not None and not any(hub and not out for hub, out in zip(named, outside, strict=True)):
+        raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
+
+
+def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
+    """What is asked at once, in the order of the rows: texts of all files together."""
+    out: list[Dataset] = []
+    for rows, some in picked:
+        start = 0
+        for part in rows.parts:
+            inside = [at - start for at in some if start <= at < start + len(part)]
+            start += len(part)
+            if inside:
+                bare = Dataset(part.name, part.inputs, source=part.source, modality=part.modality)
+                out.append(bare.take(inside))
+    if out[0].modality in ("text", "pair"):
+        whole = tuple(one for part in out for one in part.inputs)
+        cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
+        return [Dataset(out[0].name, one, source=out[0].source, modality=out[0].modality) for one in cuts]
+    return out
+
+
+_SUGGESTED = (".csv", ".jsonl")
+
+
+def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
+    """Raise `UsageError` where a file for suggested rows makes no sense, or cannot be written in its form."""
+    if out is None:
+        return
+    if not suggest:
+        raise UsageError("an output file is for suggested rows: say how many with --suggest")
+    if Path(out).suffix.lower() not in _SUGGESTED:
+        raise UsageError(f"cannot write {out}: end the name in {' or '.join(_SUGGESTED)}")
+
+
+def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
+    """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
+
+    Columns are called as in the labelled rows, so that the file can be put behind them; without ids there, none are
+    written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
+    """
+    check_out(out, len(found.suggested) or 1)
+    rows = []
+    for name, text in found.suggested or [("", None)]:  # without any the heads are written
+        parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+        usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
+        columns = found.columns if len(found.columns) == len(parts) else usual
+        key = found.id_column or (None if parts else "id")
+        named: dict[str, Any] = {} if key is None else {key: int(name) if found.numbered and name else name}
+        told = {found.label_column: "", CHOSEN: "by disagreement"}
+        rows.append({**named, **dict(zip(columns, parts, strict=True)), **told})
+    heads = list(rows[0])
+    rows = rows if found.suggested else []
+    if Path(out).suffix.lower() == ".jsonl":
+        write_result(
+            out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        )
+        return
+    file = io.StringIO()
+    writer = csv.DictWriter(file, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_result(out, file.getvalue())
+
+
+_ASKING, _WHOLE = 100, 1000  # of the progress, where attributions are made
+
+
+@verb(Asked)
+def rank(asked: Asked) -> FewShotRanking:
+    """Rank models by a few labelled rows of the data in question, and a pool of rows without labels.
+
+    P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
+    of `posterior`: two models differ in accuracy only where they disagree. The order is by the mean of P(a beats b),
+    without a pool by right answers. Raises `InputError` for models or data that cannot be used, `UsageError` for a call
+    that makes no sense.
+    Source: Singhal et al. (2022) for the task, the baselines and the factors.
+
+    >>> import numpy as np
+    >>> loud = lambda texts: np.array([[0.2, 0.8] if text.isupper() else [0.7, 0.3] for text in texts])
+    >>> rows = {"text": ["AH", "oh", "NO", "yes"], "label": [1, 0, 1, 0]}
+    >>> found = rank({"loud": loud, "deaf": lambda texts: loud(texts)[:, ::-1]}, examples=rows, classes=[0, 1])
+    >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
+    (('loud', 'deaf'), 0.91, 4)
+    """
+    given: dict[str, Any] = {one.name: getattr(asked, one.name, None) for one in fields(RankOptions)}
+    worked_out = {
+        "columns": Columns(as_names(asked.inputs), asked.label, asked.id),
+        "factors": tuple(asked.factors),
+        "classes": None if asked.classes is None else tuple(asked.classes),
+        "mapping": renamings(asked.mapping, asked.positive),
+        "engine": task_engine(asked.engine, asked.workers),
+    }
+    run_folder = asked.run_folder
+    options = RankOptions(**given | worked_out)
+    named = named_models(asked.models)
+    check_different([name for name, _ in named], [model for _, model in named])
+    data = {name: getattr(asked, name) for name in ("examples", "unlabelled", "reference")}
+    live = not are_files(named)
+    if run_folder is not None and not live:
+        raise UsageError(
+            "a run folder keeps what live models answer, and these are predictions files: no model is asked; leave "
+            "--run-folder out"
+        )
+    models = [model for _, model in named]
+    about: dict[str, str] = {}
+    if run_folder is not None:  # a model may be a name of a hub or of a module
+        given_data = {name: one for name, one in data.items() if one is not None}
+        about = {"verb": "rank", **places_of_run(models=models, **given_data), **places_said(models=models)}
+    means = Means()
+    if live and (options.engine is not None or run_folder is not None):
+        means = Means(sent_models(models, options.of_models()), options.engine)
+    if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
+        means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
+    asking, explaining = asked.progress, None
+    if asking is not None and options.explained:  # two parts of one
+        asking, explaining = partial(_tell, asking, 0, _ASKING), partial(_tell, asking, _ASKING, _WHOLE)
+    with in_run_folder(run_folder, about) as folder:
+        means = replace(means, folder=folder)
+        suite = _suite(named, data, options, means, asking)
+        suite.check()
+        explained, why = explain_suite(suite, options, explaining, means) if options.explained else (None, "")
+        return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, asked.argv)
+
+
+def _suite(
+    named: Sequence[tuple[str, Any]],
+    data: Mapping[str, Any],
+    options: RankOptions,
+    means: Means,
+    progress: Callable[[int, int], None] | None,
+) -> Answered:
+    """What the models say, live or from files; `UsageError` for what does not go with the one or the other."""
+    examples, unlabelled, reference = (data[name] for name in ("examples", "unlabelled", "reference"))
+    if not are_files(named):
+        if positive_column(options.positive) is not None:
+            raise UsageError(
+                "--positive COLUMN is of predictions files; =CLASS alone says for which class live models decide"
+            )
+        if options.mapping:
+            raise UsageError(
+                "--map renames columns of predictions files; name those of data with --input, --label, --id"
+            )
+        if examples is None:
+            raise UsageError(
+                "live models are ranked by labelled examples: give some, --examples FILE; ten already help"
+            )
+        if isinstance(reference, (list, tuple)):
+            raise UsageError("live models have one reference, which all are asked about; give a single file")
+        return ask_models(named, data, options, means, progress)
+    if unlabelled is not None:
+        raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
+    for what, value in (
+        ("--input", options.columns.inputs or None),
+        ("--gives", options.gives),
+        ("--max-length", options.max_length),
+        ("--device", options.device),
+    ):
+        if value is not None:
+            raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
+    references = () if reference is None else reference if isinstance(reference, (list, tuple)) else [reference]
+    if references and len(references) != len(named):
+        raise UsageError(
+            f"expected a reference for each of {len(named)} predictions files, in their order, got {len(references)}"
+        )
+    return match_files(named, examples, references, options)
+
+
+def _tell(progress: Callable[[int, int], None], start: int, stop: int, done: int, total: int) -> None:
+    """Progress of a part as one of the whole."""
+    progress(start + (stop - start) * done // max(total, 1), _WHOLE)
+
+
+def _said(data: Any) -> str | None:
+    if data is None:
+        return None
+    if isinstance(data, (list, tuple)):
+        return shown([said_model(one) for one in data])
+    return str(data) if isinstance(data, (str, os.PathLike)) else f"in memory ({type(data).__name__})"
