@@ -61,9 +61,16 @@ def with_replies(row: Mapping[str, Any], column: str, turns: Sequence[str]) -> I
     >>> [one["response"] for one in with_replies({"turns": ["a", "b", "c"]}, "turns", ["a", "b", "c"])]
     ['b', 'c']
     """
-    rest = {name: value for name, value in row.items() if name != column}
+    rest = {name: value for name, value in row.items() if name not in (column, "context")}
     for at in replies_among(row[column]):
-        yield {**rest, "context": list(turns[:at]), "response": turns[at], "turn": at}
+        yield {"context": list(turns[:at]), **rest, "response": turns[at], "turn": at}
+
+
+def why_no_reply(turns: Sequence[Any]) -> str:
+    """The reason for which a conversation holds no reply."""
+    if len(turns) > 1:
+        return "a chat in which the assistant does not reply"
+    return "a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"
 
 
 def replies_among(turns: Sequence[Any]) -> list[int]:

@@ -17,7 +17,7 @@ from ..errors import InputError, MissingExtraError, UsageError
 from ..store.artifact_cache import content_of
 from ..store.source import RawTable, open_table
 from .base import Dataset, Dialogue, Modality, Table
-from .dialogues import TURNS, Replies, exchange, is_context, said, with_replies
+from .dialogues import TURNS, Replies, exchange, is_context, said, why_no_reply, with_replies
 from .files import hub_rows
 from .images import HELD, LateImages, decode_image, image_files
 
@@ -375,7 +375,12 @@ class DialogueExamples(Examples):
         file_row = 0
         for file_row, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
             value = row[self.turns]
-            texts = [said(_bare(one)) for one in value] if isinstance(value, list) else [None]
+            texts: list[Any] = [None]
+            if isinstance(value, list):  # a table gives each object the keys of all, empty where it lacks them
+                bare = [
+                    {k: v for k, v in one.items() if v is not None} if isinstance(one, dict) else one for one in value
+                ]
+                texts = list(map(said, bare))
             if any(one is None for one in texts):
                 raise InputError(
                     "a list of turns, each a text or an object with a text in it",
@@ -386,17 +391,10 @@ class DialogueExamples(Examples):
                     column=self.turns,
                 )
             turns = tuple(map(str, texts))
-            if is_context(self.turns, row):
-                least, why = 1, "a context without turns"
-                found: list[Mapping[str, Any]] = [row]
-            else:
-                least, why = 2, "a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"
-                found = list(with_replies(row, self.turns, turns))
-            if len(turns) < least:
-                skipped.append((f"row {file_row}", why))
-                continue
+            context = is_context(self.turns, row)
+            found = ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
             if not found:
-                skipped.append((f"row {file_row}", "a chat in which the assistant does not reply"))
+                skipped.append((f"row {file_row}", "a context without turns" if context else why_no_reply(turns)))
             for one in found:
                 yield one, turns if one is row else turns[: one["turn"]], file_row
         if not file_row:
@@ -410,11 +408,6 @@ class DialogueExamples(Examples):
         responses = (said(row.get("response")) for row, *_ in source._contexts([]))
         texts = (one for one in responses if one is not None)
         return Replies(texts, drawing.candidates, drawing.seed, source.file or source.name)
-
-
-def _bare(turn: Any) -> Any:
-    """A turn as it was written: a table gives each object the keys of all, empty where it lacks them."""
-    return {name: value for name, value in turn.items() if value is not None} if isinstance(turn, dict) else turn
 
 
 class FolderExamples(Examples):

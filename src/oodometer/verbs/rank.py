@@ -222,14 +222,10 @@ def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> lis
         known = np.asarray(record.correct, dtype=np.float64)
         absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
         if len(absent):
-            raise InputError(
-                "whether the answer is right, as there are no classes",
-                got="an empty cell",
-                remedy="leave the row out of all files, or give predictions in a column prediction",
-                file=name,
-                row=int(absent[0]) + 1,
-                column="correct",
-            )
+            expected = "whether the answer is right, as there are no classes"
+            remedy = "leave the row out of all files, or give predictions in a column prediction"
+            where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
+            raise InputError(expected, got="an empty cell", remedy=remedy, **where)
         right = known.astype(np.int32)
         out.append(replace(record, classes=("wrong", "right"), prediction=right, label=np.ones_like(right), _cache={}))
     return out

@@ -104,27 +104,15 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
     elif described(home) is not None:
         panel = Panel([load_discriminator(home)])
     else:
-        begun = training_home(home).is_dir()
-        raise InputError(
-            "a folder of judges",
-            got="a training that was not finished"
-            if begun
-            else "no such folder"
-            if not home.is_dir()
-            else "a folder of something else",
-            remedy="run the same training again, it goes on"
-            if begun
-            else "name the folder that `oodometer discriminate train --out` wrote",
-            file=str(home),
-        )
+        got = "a folder of something else" if home.is_dir() else "no such folder"
+        remedy = "name the folder that `oodometer discriminate train --out` wrote"
+        if training_home(home).is_dir():
+            got, remedy = "a training that was not finished", "run the same training again, it goes on"
+        raise InputError("a folder of judges", got=got, remedy=remedy, file=str(home))
     metrics = {isinstance(one, RegressionDiscriminator) for one in panel.members}
     if len(metrics) > 1:
-        raise InputError(
-            "judges that all judge right and wrong, or all a metric",
-            got="both",
-            file=str(home),
-            remedy="put them into two folders",
-        )
+        expected, remedy = "judges that all judge right and wrong, or all a metric", "put them into two folders"
+        raise InputError(expected, got="both", file=str(home), remedy=remedy)
     usual = "metric" if metrics == {True} else "exact"
     return panel, {"metric": usual, **_about(home)}
 
@@ -139,12 +127,9 @@ def _about(home: Path) -> dict[str, Any]:
         about = None
     if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
         return about
-    raise InputError(
-        "what is known of the judges, as it was written",
-        got="a damaged file",
-        file=str(home / ABOUT),
-        remedy="remove the folder and train again, or name another with --out",
-    )
+    expected, remedy = "what is known of the judges, as it was written", "remove the folder and train again"
+    where: dict[str, Any] = {"file": str(home / ABOUT), "remedy": f"{remedy}, or name another with --out"}
+    raise InputError(expected, got="a damaged file", **where)
 
 
 def _checksum(about: Mapping[str, Any]) -> str:

@@ -280,37 +280,6 @@ def _check(options: JudgeOptions) -> None:
             raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
 
 
-def _existing_judges(
-    sources: Sequence[str], labels: Sequence[str], *, max_length: int = 512, device: str | None = None
-) -> list[PretrainedDiscriminator]:
-    """Hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each.
-
-    Without a label a classifier must have one output, or two of which the second means Correct. Raises `InputError` for
-    a label that it does not have, and where it has more than two and none is named.
-    """
-    if labels and len(labels) not in (1, len(sources)):
-        raise InputError(
-            f"one label that means Correct for all, or {len(sources)}, one for each judge",
-            got=str(len(labels)),
-            remedy="repeat --judge-label in the order of the judges",
-        )
-    named: Sequence[str | None] = labels if len(labels) > 1 else [*labels, None][:1] * len(sources)
-    found = []
-    for source, label in zip(sources, named, strict=True):
-        wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
-        judge = PretrainedDiscriminator(source, correct=wanted, max_length=max_length, device=device)
-        known = judge.labels
-        if label is None and len(known) > MOST:
-            raise InputError(
-                "a label that means Correct",
-                got="none",
-                file=source,
-                remedy=f"name it with --judge-label; the classifier has {', '.join(known)}",
-            )
-        found.append(judge)
-    return found
-
-
 class _Asked:
     """What judges said: ``said`` is P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked.
 
@@ -391,9 +360,31 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
     elif judges is not None:
         found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
-    existing = _existing_judges(
-        options.existing, options.judge_labels, max_length=options.max_length, device=options.device
+    # hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each
+    if options.judge_labels and len(options.judge_labels) not in (1, len(options.existing)):
+        raise InputError(
+            f"one label that means Correct for all, or {len(options.existing)}, one for each judge",
+            got=str(len(options.judge_labels)),
+            remedy="repeat --judge-label in the order of the judges",
+        )
+    named: Sequence[str | None] = (
+        options.judge_labels
+        if len(options.judge_labels) > 1
+        else [*options.judge_labels, None][:1] * len(options.existing)
     )
+    existing = []
+    for source, label in zip(options.existing, named, strict=True):
+        wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
+        judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
+        known = judge.labels
+        if label is None and len(known) > MOST:
+            raise InputError(
+                "a label that means Correct",
+                got="none",
+                file=source,
+                remedy=f"name it with --judge-label; the classifier has {', '.join(known)}",
+            )
+        existing.append(judge)
     for one in existing:
         found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
     if options.threshold is not None:

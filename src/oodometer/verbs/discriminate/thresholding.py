@@ -115,19 +115,15 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
     for column, values in rows.record.columns.items():
         if column.startswith(PROBABILITY):
             names.append(column.removeprefix(PROBABILITY))
-            found.append(_numbers(rows, column, values))
+            out = np.empty(len(values))
+            for row, cell in enumerate(values.tolist()):
+                try:
+                    out[row] = float(cell)
+                except (TypeError, ValueError):
+                    out[row] = np.nan
+                if not 0 <= out[row] <= 1:
+                    raise rows.error(
+                        row, "a probability from 0 to 1", repr(cell)[:60], "mend the cell or ask the judges", column
+                    )
+            found.append(out)
     return tuple(names), np.array(found, dtype=np.float64).reshape(len(names), len(rows.inputs))
-
-
-def _numbers(rows: TextRows, column: str, values: Array) -> Array:
-    out = np.empty(len(values))
-    for row, cell in enumerate(values.tolist()):
-        try:
-            out[row] = float(cell)
-        except (TypeError, ValueError):
-            out[row] = np.nan
-        if not 0 <= out[row] <= 1:
-            raise rows.error(
-                row, "a probability from 0 to 1", repr(cell)[:60], "mend the cell or ask the judges", column
-            )
-    return out

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, final
 
-from ...datasets.dialogues import CONTEXTS, TURNS, replies_among, said, text_key
+from ...datasets.dialogues import CONTEXTS, TURNS, said, text_key, why_no_reply, with_replies
 from ...errors import InputError, UsageError
 
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -209,11 +209,8 @@ class Texts:
             elif column in CONTEXTS or "response" in row:
                 refused["a context without turns"] += 1
             else:
-                replies = replies_among(turns)
-                if not replies:
-                    few = "a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"
-                    refused["a chat in which the assistant does not reply" if len(turns) > 1 else few] += 1
-                rest = {name: value for name, value in row.items() if name != column}
-                for at in replies:
-                    more = {"context": None, **rest, "response": said(turns[at]), "turn": at}
-                    yield tuple(map(said, turns[:at])), Again(more, "context", turns[:at], number)
+                texts = tuple(map(said, turns))
+                replies = list(with_replies(row, column, texts))
+                refused.update([] if replies else [why_no_reply(turns)])
+                for one in replies:
+                    yield texts[: one["turn"]], Again(dict(one), "context", turns[: one["turn"]], number)
