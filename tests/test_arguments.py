@@ -47,6 +47,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.read: {"data": RECORD},
     oodometer.write: {"record": RECORD, "path": "/dev/null/p.csv"},
     oodometer.write_report: {"result": EVALUATION, "path": "/dev/null/p.html"},
+    oodometer.load_result: {"path": "none.json"},
     oodometer.cite: {"method": "atc"},
     oodometer.methods: {},
     demo: {"out": "/dev/null"},

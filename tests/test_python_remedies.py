@@ -436,6 +436,7 @@ def test_options_become_arguments() -> None:
         "--map 'my score=prob_yes'": 'mapping={"my score": "prob_yes"}',
         "or a classifier with --judge": "or a classifier with existing=",
         "--rows 500; leave --out out": "rows=500; leave out out",
+        "--metrics names plan twice": "metrics names plan twice",
         "as --log_samples, `oodometer fit R --out F`": "as --log_samples, `oodometer fit R --out F`",
         "name them with classes=[...] (--classes)": "name them with classes=[...]",
     }.items():

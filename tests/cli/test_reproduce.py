@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from oodometer.cli import reproduce as command
 from oodometer.recipes import Recipe, Step
 from oodometer.recipes.base import Progress, Workspace
 
@@ -59,9 +58,7 @@ class Chores(Toy):
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The entrance with the command in it and a toy on the shelf."""
-    if "reproduce" not in {one.name for one in entrance.app.registered_commands}:
-        command.add_to(entrance.app)
+    """The entrance, with a toy on the shelf."""
     shelf = {"toy": Toy, "chores": Chores}
     for name in shelf:
         monkeypatch.setitem(home.RECIPES, name, name)
