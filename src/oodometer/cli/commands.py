@@ -56,6 +56,9 @@ def going_on(words: str | Callable[[], str]) -> Iterator[None]:
         raise Stopped(f"interrupted{'' if said.startswith(' ') else '; '}{said}", code) from None
 
 
+_SAVED = "Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated."
+
+
 class Written(Options):
     """Where an answer goes, besides the terminal; a command offers some of them."""
 
@@ -65,14 +68,8 @@ class Written(Options):
     report: str | None = option(
         default=None, path="written", metavar="FILE", help="Write a self-contained page to this .html or .pdf file."
     )
-    out: Sequence[str] | None = option(
-        default=None, path="written", metavar="FILE", flag="--out --save",
-        help="Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated.",
-    )  # fmt: skip
-    save: Sequence[str] | None = option(
-        default=None, path="written", metavar="FILE",
-        help="Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated.",
-    )  # fmt: skip
+    out: Sequence[str] | None = option(default=None, path="written", metavar="FILE", flag="--out --save", help=_SAVED)
+    save: Sequence[str] | None = option(default=None, path="written", metavar="FILE", help=_SAVED)
 
     def check(self, pages: bool) -> None:
         """Refuse, before the work, what could not be written after it; ``pages``: a report is a page, nothing else."""

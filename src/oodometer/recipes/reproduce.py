@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,15 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
     recipe = find_recipe(paper)
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
-    _check("model", only, recipe.models(scale), paper, scale)
-    _check("task", tasks, recipe.tasks(scale), paper, scale)
-    if workers is not None and workers < 1:
-        raise UsageError(f"expected at least one worker, got {workers}")
+    for what, option, named, known in (
+        ("model", "only", only, recipe.models(scale)),
+        ("task", "task", tasks, recipe.tasks(scale)),
+    ):
+        unknown = [name for name in named if name not in known]
+        if unknown and not known:
+            raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out")
+        if unknown:
+            raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
     for name, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
         if value is not None and not recipe.side_by_side:
             raise UsageError(f"{paper} does its steps one after another; leave --{name} out")
@@ -118,15 +123,3 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
         runs = run_steps(steps, workspace, options.report, beside, manifest)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
-
-
-def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, scale: str) -> None:
-    """`UsageError` for a name that the recipe does not know."""
-    unknown = [name for name in named if name not in known]
-    if unknown and not known:
-        raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out")
-    if unknown:
-        raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
-
-
-_OPTIONS = {"model": "only", "task": "task"}
