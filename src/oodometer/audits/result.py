@@ -266,11 +266,18 @@ def audit_view(told: Mapping[str, Any]) -> View:
     if told.get("p_value") is not None:
         words = "REFUTED: the labels contradict" if told.get("refuted") else "Not refuted: the labels do not contradict"
         verdict = f"{words} the label-free interval (p = {told['p_value']:.2g})"
+    if free is not None and free.lower <= 0 and free.upper >= 1:
+        verdict = "Nothing to refute: without labels every accuracy was possible"
+    elif free is not None and not told.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
+        verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
     assumed = f"Assumes: {told['assumes']}" if told.get("assumes") else ""
     sentences = [*_labels(told, rows), verdict, claim, *_believed(told), assumed]
-    cells = [[one["method"], *cells_of(one), one["kind"], one["assumes"]] for one in told.get("intervals") or ()]
+    cells = [
+        [one["method"], *cells_of(one), one["kind"], f"{one.get('effective_labels') or 0:.0f}", one["assumes"]]
+        for one in told.get("intervals") or ()
+    ]
     believed = told.get("believed") or {}
-    columns = ["interval", "accuracy", "lower", "upper", "kind", "assumes"]
+    columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
     return View(
         "Audited accuracy",
         percent(chosen.value),
