@@ -164,7 +164,7 @@ def test_the_page_is_written_and_says_the_verdict(
     text = page.read_text(encoding="utf-8")
     assert len(text.encode()) < 1_000_000
     assert f"the model got {found['correct']} right" in text
-    assert ("The labels refute" if found["refuted"] else "The labels do not refute") in text
+    assert ("REFUTED: the labels" if found["refuted"] else "Not refuted: the labels do not") in text
     assert {w["labels"] for w in found["outlook"]["widths"]} >= {10, 40, 100, 300}
     assert "Audited accuracy" in capsys.readouterr().out
 
