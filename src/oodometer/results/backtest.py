@@ -41,7 +41,7 @@ def family_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Trial(Record):
+class Trial:
     """One simulated target: its true accuracy, and what every method said of it.
 
     Parameters
@@ -66,6 +66,10 @@ class Trial(Record):
     def key(self) -> Key:
         """Family, severity and repeat."""
         return self.family, self.severity, self.repeat
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {**vars(self), "estimates": {m: list(t) for m, t in self.estimates.items()}, "signs": dict(self.signs)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .columns import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .shown import Shown
-from .values import Interval, Record, counted, listed, percent, plain, rounded_up, signed_points
+from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
 from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
@@ -22,7 +22,7 @@ _RANKINGS = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}
 
 
 @dataclass(frozen=True)
-class ModelRecord(Record):
+class ModelRecord:
     """What was found for one model: in its domain, out of it, on a target without labels, and what it costs.
 
     in_domain, out_of_domain : `Evaluation`, the second None where no file was given.
@@ -42,6 +42,27 @@ class ModelRecord(Record):
     didma: Interval | None = None
     nidma: Interval | None = None
     columns: Mapping[str, tuple[ColumnChange, ...]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+
+        def short(one: Evaluation | None) -> dict[str, Any] | None:
+            if one is None:
+                return None
+            return {k: v for k, v in one.to_dict().items() if k not in _LEFT_OUT}
+
+        return {
+            "name": self.name,
+            "in_domain": short(self.in_domain),
+            "out_of_domain": short(self.out_of_domain),
+            "target": plain(self.target),
+            "energy": self.energy,
+            "parameters": self.parameters,
+            "computation": plain(self.computation),
+            "didma": plain(self.didma),
+            "nidma": plain(self.nidma),
+            "columns": {domain: [one.to_dict() for one in changes] for domain, changes in self.columns.items()},
+        }
 
 
 @dataclass(frozen=True, repr=False)
