@@ -12,7 +12,7 @@ import pytest
 
 from oodometer import shift_text
 from oodometer.errors import InputError
-from oodometer.models.text.attention import AttentionImportance
+from oodometer.models.text.network import AttentionImportance
 from oodometer.shifts.text.words import words_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))

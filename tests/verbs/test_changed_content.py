@@ -19,7 +19,7 @@ from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
 from oodometer.discriminators.collect import Question
 from oodometer.errors import UsageError
-from oodometer.models.sent import SentModel, stamp_of
+from oodometer.models.opening import SentModel, stamp_of
 from oodometer.rankings.explaining import name_of_answers
 from oodometer.store import read_predictions
 from oodometer.store.artifact_cache import content_of

@@ -18,7 +18,7 @@ import oodometer
 from oodometer.cli import main
 from oodometer.datasets import Dataset, Table
 from oodometer.errors import UsageError
-from oodometer.models.sent import SentModel
+from oodometer.models.opening import SentModel
 from oodometer.predictions import Predictions
 from oodometer.rankings.explaining import name_of_answers
 from oodometer.runs import Lock, read_manifest

@@ -16,8 +16,7 @@ import numpy as np
 from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..models.base import Classifier, Progress, Text
-from ..models.opening import open_classifier
-from ..models.sent import SentModel, forgetting, stamp_of
+from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
 from ..store import write_result
 from ..store.artifact_cache import checksum, made_anew, read_artifact, write_artifact
 from .base import Attribution, Model, WordAttributions, Words, as_words, check_unicode, checked_targets

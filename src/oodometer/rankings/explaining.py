@@ -21,7 +21,7 @@ from ..datasets import Dataset, Table
 from ..engines import Engine, run_tasks
 from ..errors import InputError, UsageError
 from ..models.base import Answers, Classifier, Progress
-from ..models.sent import SentModel, forgetting
+from ..models.opening import SentModel, forgetting
 from ..passes.run_folder import RunFolder
 from ..predictions import Predictions
 from ..registry import create, find, names

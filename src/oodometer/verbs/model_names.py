@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..models.sent import SentModel, stamp_of
+from ..models.opening import SentModel, stamp_of
 from ..store.files import ENDINGS
 
 

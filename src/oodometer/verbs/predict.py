@@ -22,8 +22,7 @@ from ..models.artifacts import fingerprint
 from ..models.base import Classifier, Request, only_shift
 from ..models.ensemble import Ensemble
 from ..models.labels import matched
-from ..models.opening import open_classifier
-from ..models.sent import forgetting, kept_model, stamp_of
+from ..models.opening import forgetting, kept_model, open_classifier, stamp_of
 from ..models.torch.library import on_gpu
 from ..options import declared, verb
 from ..predictions import Predictions

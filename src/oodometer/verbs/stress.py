@@ -21,8 +21,7 @@ from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..models.base import Classifier
 from ..models.labels import matched
-from ..models.opening import open_classifier
-from ..models.sent import SentModel, forgetting, stamp_of
+from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
 from ..options import verb
 from ..predictions import Predictions
 from ..results import Interval

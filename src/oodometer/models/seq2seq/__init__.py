@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..tokens import learn_pieces, learn_words
 from .codec import StandIns, check_spelling, find_stand_ins
 from .decoding import Beams
-from .encoder_decoder import EncoderDecoder, snapshot_folders
-from .exact_match import Clean, close_brackets, composed, exact_match, squeeze
+from .encoder_decoder import Clean, EncoderDecoder, close_brackets, composed, exact_match, snapshot_folders, squeeze
 
 __all__ = [
     "Beams",

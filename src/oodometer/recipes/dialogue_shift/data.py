@@ -18,7 +18,7 @@ from ...datasets.dialogues import daily_dialog_conversations
 from ...errors import MissingExtraError
 from ...models import ResponseRanker, load_model
 from ...models.base import Request
-from ...models.text.attention import AttentionImportance
+from ...models.text.network import AttentionImportance
 from ...models.torch.library import load_pretrained, use_threads
 from ...models.torch.training import TrainingConfig
 from ...shifts import find_text_shift

@@ -73,7 +73,7 @@ class ShiftInputs:
                 if issubclass(cls, ImportantWords):
                     options["importance"], told["importance"] = asked.importance, str(asked.importance)
                     if not callable(asked.importance):
-                        from ...models.text.attention import AttentionImportance
+                        from ...models.text.network import AttentionImportance
 
                         options["importance"] = AttentionImportance(asked.importance)
             self._made[cls] = cls(**options), told
