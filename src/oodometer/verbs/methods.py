@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ..estimators import Estimator
 from ..options import checked, one_of
 from ..predictions import Predictions
 from ..registry import METHOD_KINDS, MethodKind, find, names
@@ -63,7 +64,7 @@ def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
                     "assumes": getattr(cls, "assumes", None),
                     "kind": getattr(cls, "kind", None) if one == "estimator" else None,
                     "citation": getattr(cls, "citation", None),
-                    "metrics": getattr(cls, "gives_metrics", None) if one == "estimator" else None,
+                    "metrics": cls.expect is not Estimator.expect if one == "estimator" else None,
                 }
             )
     return out
