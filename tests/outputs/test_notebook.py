@@ -130,7 +130,7 @@ def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[
         assert number in stress
 
 
-@pytest.mark.parametrize("name", ["estimate", "backtest", "audit"])
+@pytest.mark.parametrize("name", ["estimate", "backtest", "audit", "evaluate", "compare", "diagnose", "rank", "stress"])
 def test_a_further_sentence_is_everywhere(
     made: dict[str, Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,7 +143,7 @@ def test_the_audit_says_that_votes_stood_for_labels() -> None:
     found = as_json(audit(outputs(400, 0.95, 0), TARGET.without_labels(), labels=labels, methods=["votes"]))
     told = text_of(render(found))
     assert found["proxy"] == "votes"
-    assert "the labels and the judges' votes on every row" in told
+    assert "Intervals named ppi use the labels and the judges' votes on every row." in told
     assert "the model's confidence" not in told
 
 

@@ -278,13 +278,19 @@ def audit_view(told: Mapping[str, Any]) -> View:
     ]
     believed = told.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
+    beside = "the judges' votes" if told.get("proxy") == "votes" else "the model's confidence"
+    uses = (
+        [f"Intervals named ppi use the labels and {beside} on every row"]
+        if any("ppi" in row[0] for row in cells)
+        else []
+    )
     return View(
         "Audited accuracy",
         percent(chosen.value),
         chosen,
         str(told.get("method") or ""),
         sentences=tuple(filter(None, sentences)),
-        details=(*method, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
+        details=(*method, *uses, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
         grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
         notes=notes,
         warnings=warnings,
