@@ -368,7 +368,13 @@ def collect(
     search = _Search(inputs, golds, how, cross_fitted=folds is not None)
     asked = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
-        _check_folds(folds, len(inputs), len(asked))
+        given = np.asarray(folds)
+        if given.shape != (len(inputs),) or not np.issubdtype(given.dtype, np.integer):
+            got = f"{given.dtype} of shape {given.shape}"
+            raise UsageError(f"expected folds as {len(inputs)} whole numbers, one a row, got {got}")
+        if set(given.tolist()) != set(range(len(asked))):
+            known = sorted(set(given.tolist()))
+            raise UsageError(f"expected a model for each fold, folds 0 to {len(asked) - 1}, got the folds {known}")
     engine = None
     if how.engine is not None or how.workers is not None:
         for one in asked:
@@ -519,16 +525,6 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
     names, codes = np.unique(np.asarray(inputs, dtype=object), return_inverse=True)
     of_name = np.random.default_rng([seed, 3]).permutation(len(names)) % folds
     return np.asarray(of_name[codes].astype(np.int64))
-
-
-def _check_folds(folds: Array, rows: int, models: int) -> None:
-    given = np.asarray(folds)
-    if given.shape != (rows,) or not np.issubdtype(given.dtype, np.integer):
-        raise UsageError(f"expected folds as {rows} whole numbers, one a row, got {given.dtype} of shape {given.shape}")
-    if set(given.tolist()) != set(range(models)):
-        raise UsageError(
-            f"expected a model for each fold, folds 0 to {models - 1}, got the folds {sorted(set(given.tolist()))}"
-        )
 
 
 def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...intervals import normal_quantile
 from ...metrics.resampling import REPLICATES
-from .tables import section
+from .tables import cells, section
 
 MOST_FLIPS = 20
 
@@ -286,10 +286,12 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
 
     ``over`` says what the tests take for their sample.
     """
-    claims = list(claims)
-    heads = ["the paper says", "here", "what was seen", "test", "p for", "p against", "p among all claims"]
-    rows = [[one["claim"], one["verdict"], one["evidence"], *_tested(one)] for one in claims]
-    tested = [one for one in claims if one["test"]]
+    told: list[dict[str, Any]] = [dict(one) for one in claims]
+    for one in told:
+        every = one["test"] and ("all" if one["needed"] == one["looks"] else f"{one['needed']} or more")
+        looks = f"; {every} of {one['looks']} looks" if every and one["looks"] > 1 else ""
+        one["tested"] = f"{one['test']}{looks}" if one["test"] else "none"
+    tested = [one for one in told if one["test"]]
     decided = [one for one in tested if one["verdict"] != "undecided"]
     firm = sum(one["p_all"] <= LEVEL for one in decided)
     words = "**The paper's findings here.** A claim holds, or does not, where its p-value is at most "
@@ -297,16 +299,10 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
     words += f"{over} "
     words += f"Of {len(tested)} claims tested {len(decided)} are decided; {firm} of these verdicts also stand when "
     words += "corrected for the number of claims (Holm)."
-    return section(words, heads, rows)
+    row = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p}"
+    heads = "the paper says | here | what was seen | test | p for | p against | p among all claims"
+    return section(words, heads, cells(row, told, p=_p))
 
 
-def _tested(one: Mapping[str, Any]) -> list[str]:
-    if not one["test"]:
-        return ["none", "-", "-", "-"]
-    every = "all" if one["needed"] == one["looks"] else f"{one['needed']} or more"
-    looks = f"; {every} of {one['looks']} looks" if one["looks"] > 1 else ""
-    return [f"{one['test']}{looks}", *(_p(one[name]) for name in ("p_for", "p_against", "p_all"))]
-
-
-def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+def _p(value: float | None) -> str:
+    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
