@@ -552,7 +552,7 @@ def _fit_one(name: str, reference: Predictions, level: float, seed: int, decided
     made: Any = find("estimator", name)
     try:
         made = create("estimator", name, level=level, seed=seed)
-        if decided and getattr(made, "argmax_only", False):
+        if decided and made.traits.argmax_only:
             return Skipped(name, NOT_ARGMAX)
         fitted = made.fit(reference)
         if not isinstance(fitted, Estimator):
