@@ -17,7 +17,7 @@ import oodometer
 from oodometer import predict
 from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
-from oodometer.discriminators.collect import Question
+from oodometer.discriminators.collect import CollectOptions, _Search
 from oodometer.errors import UsageError
 from oodometer.models.opening import SentModel, stamp_of
 from oodometer.rankings.explaining import name_of_answers
@@ -256,7 +256,9 @@ def test_answers_of_other_weights_have_another_name(tmp_path: Path) -> None:
 
     def names() -> list[Any]:
         sent = SentModel(str(home), stamp_of(home))
-        return [name_of_answers(sent, asked), Question.kept_in(tmp_path, home, ("a",), 4).file, content_of(home)]
+        search = _Search(["a"], ["a"], CollectOptions(beams=4))
+        beams = search.question(home, np.arange(1), tmp_path).file
+        return [name_of_answers(sent, asked), beams, content_of(home)]
 
     first = names()
     assert names() == first

@@ -32,7 +32,7 @@ KINDS: dict[str, str] = {
     "recurrent": "models.text.words:Recurrent",
     "token-encoder": "models.text.encoder:TokenEncoder",
     "resnet": "models.image.resnet:ResNet",
-    "image-encoder": "models.image.encoder:ImageEncoder",
+    "image-encoder": "models.image.network:ImageEncoder",
     "response-ranker": "models.response_ranking:ResponseRanker",
     "ensemble": "models.ensemble:Ensemble",
     "monte-carlo-dropout": "models.uncertainty:MonteCarloDropout",
