@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oodometer.cli import main, output
+from oodometer.cli import main
+from oodometer.outputs import terminal
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
@@ -274,14 +275,8 @@ def test_methods_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert ["class_prior", "`label` of at least two classes", "other shares of the true classes"] in listed
 
 
-def test_the_best_of_a_table_stands_out_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "60")
-    output.print_table(["method", "error"], [["one", "1.0"], ["two", "2.0"]], bold=[(0, 1)])
-    shown = capsys.readouterr().out
+def test_the_best_of_a_table_stands_out_on_a_terminal() -> None:
+    rows = [["one", "1.0"], ["two", "2.0"]]
+    shown = "\n".join(terminal.table_lines(["method", "error"], rows, 60, bold=[(0, 1)], colour=True))
     assert "\x1b[1m1.0" in shown
     assert "\x1b[1m2.0" not in shown

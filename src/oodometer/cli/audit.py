@@ -21,8 +21,11 @@ def audit(given: dict[str, Any], to: Written) -> None:
     out = given.get("out")
     if given["suggest"] and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
-    if to.report is not None:
-        _check_place(to.report)
+    if to.report is not None:  # before the work, not after it
+        path = Path(to.report)
+        if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+            why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
+            raise UsageError(f"cannot write {to.report}: {why}; choose a file in a folder that exists")
     with output.results(), output.progress_bar("auditing") as progress:
         found = run(**given, expected_widths=to.report is not None, progress=progress)
         found = replace(found, argv=output.command_line())
@@ -33,13 +36,3 @@ def audit(given: dict[str, Any], to: Written) -> None:
             output.tell(f"Wrote {len(found.suggestion.row)} rows to label to {out}")
             if str(out).lower().endswith(".html"):
                 output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
-
-
-def _check_place(report: str) -> None:
-    """Say before the work, not after it, that there is no place for the page."""
-    from ..errors import UsageError
-
-    path = Path(report)
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
-        raise UsageError(f"cannot write {report}: {why}; choose a file in a folder that exists")

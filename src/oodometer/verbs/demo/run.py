@@ -189,8 +189,10 @@ def demo(options: DemoOptions) -> Demo:
     except OSError as error:
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     images, labels = digits(seed)
-    train, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
-    models = _train(images[train], labels[train], seed)
+    known, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
+    # small networks that differ in their random start alone
+    seeds = ((1000 * seed + i) % 2**32 for i in range(_MODELS))
+    models = [train(images[known] / 16, labels[known], seed=one) for one in seeds]
     reference = folder / "reference.parquet"
     write_predictions(_predict(models, images[held], labels[held]), reference)
     steps = []
@@ -201,22 +203,12 @@ def demo(options: DemoOptions) -> Demo:
         write_predictions(Predictions.from_arrays(label=labels[far], classes=range(10)), truth)
         argv = f"oodometer estimate {reference} {target} --labels {truth}"
         found = replace(estimate(reference, target, labels=truth, seed=seed), argv=argv)
-        steps.append(Step(severity, _name(drift), found, (target, truth)))
+        rubbed, noise, turned = drift
+        name = f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
+        steps.append(Step(severity, name if any(drift) else "as in training", found, (target, truth)))
         if options.progress is not None:
             options.progress(severity + 1, len(_DRIFT))
     return Demo(reference, tuple(steps), seed)
-
-
-def _name(drift: tuple[float, float, float]) -> str:
-    rubbed, noise, turned = drift
-    if not any(drift):
-        return "as in training"
-    return f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
-
-
-def _train(images: Array, labels: Array, seed: int) -> list[Network]:
-    """Five small networks that differ in their random start alone."""
-    return [train(images / 16, labels, seed=(1000 * seed + i) % 2**32) for i in range(_MODELS)]
 
 
 def _predict(models: list[Network], images: Array, labels: Array) -> Predictions:
