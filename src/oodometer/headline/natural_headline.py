@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -37,13 +36,16 @@ def under_assumptions(
     by_name = {e.method: e for e in estimates}
     refuted = refuted_assumptions(by_name, diagnosis)
     label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
-    source = by_name.get("source")
-    return {
-        "natural": Assumed(natural.interval, natural.method),
-        "none": _of(source, refuted.get("none"), "the accuracy of the reference was not asked for (`source`)"),
-        "label": _of(label, refuted.get("label"), "no method of label shift could answer"),
-        "covariate": Assumed(covariate.interval, covariate.method, refuted.get("covariate")),
-    }
+    out = {"natural": Assumed(natural.interval, natural.method)}
+    unasked = "the accuracy of the reference was not asked for (`source`)"
+    for name, one, why in (
+        ("none", by_name.get("source"), unasked),
+        ("label", label, "no method of label shift could answer"),
+        ("covariate", covariate, ""),
+    ):
+        against = refuted.get(name)
+        out[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
+    return out
 
 
 def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
@@ -66,12 +68,6 @@ def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Esti
     known_ones = [(e, known("estimator", e.method).traits) for e in estimates if ":" not in e.method]
     able = [(e, traits) for e, traits in known_ones if traits.stable == stable]
     return min(able, key=lambda pair: key(*pair), default=(None,))[0]
-
-
-def _of(estimate: Estimate | None, refuted: str | None, why: str) -> Assumed:
-    if estimate is None:
-        return Assumed(None, "", refuted, why)
-    return Assumed(estimate.interval, estimate.method, refuted)
 
 
 def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
@@ -208,10 +204,8 @@ def trust_of(
     if measured is not None:
         promise += f" (checked on {measured[1]}, their sources left out: {percent(measured[2], 0)})"
     if high - low > WIDEST:
-        return (
-            "none",
-            f"{promise}; that is more than half of all accuracies: label some target rows (`oodometer audit`)",
-        )
+        why = "that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+        return "none", f"{promise}; {why}"
     if doubt:
         return "low", f"{promise}; {doubt}"
     held = measured is not None and measured[2] >= HIGH_RATE
@@ -235,11 +229,8 @@ def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
         return f"the reference holds no {kind}, so nothing is known of them"
     if diagnosis is not None and diagnosis.kind == "support":
         return diagnosis.why
-    if diagnosis is not None and any(
-        f.name == "confidence alarm" and f.strength == "strong" and f.refutes for f in diagnosis.findings
-    ):
-        return "confidence does not see what other signs see"
-    return ""
+    alarms = [] if diagnosis is None else [f for f in diagnosis.findings if f.name == "confidence alarm" and f.refutes]
+    return "confidence does not see what other signs see" if any(f.strength == "strong" for f in alarms) else ""
 
 
 def provenance(prior: NaturalShifts) -> str:
@@ -270,14 +261,6 @@ class MetricEvidence:
     bounds: tuple[float, float] = (0.0, 1.0)
     error: float | None = None
 
-    @property
-    def sees_no_shift(self) -> bool:
-        """Whether no test sees a shift, and the test of the outputs would have seen most that matter."""
-        diagnosis = self.evidence.diagnosis
-        if diagnosis is None or diagnosis.kind != "none":
-            return False
-        return any((f.power or 0.0) >= _ENOUGH_POWER for f in diagnosis.findings if f.name == "label shift")
-
 
 def metric_answers(
     base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
@@ -302,12 +285,10 @@ def metric_answers(
         if label.details.get("refuted"):
             refuted["label"] = label.warnings[0]
     named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
-    answers = {
-        name: Assumed(None, "", refuted.get(name), f"no method that asks for it tells {base}")
-        if one is None
-        else Assumed(one.interval, one.method, refuted.get(name))
-        for name, one in named.items()
-    }
+    answers = {}
+    for name, one in named.items():
+        against, why = refuted.get(name), f"no method that asks for it tells {base}"
+        answers[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
     also = label if label is not None and label is not start and "label" not in refuted else None
     natural = _natural(base, start, also, evidence, prior)
     answers = {"natural": Assumed(natural.interval, natural.method), **answers}
@@ -323,11 +304,10 @@ def _natural(
     scale = high - low
     diagnosis = evidence.evidence.diagnosis
     apart = also is not None and diagnosis is not None and diagnosis.kind == "label"
-    start_unit, also_unit = (None if e is None else _unit(e, evidence.bounds) for e in (start, also))
-    assert start_unit is not None
-    ends = [one for one in (start_unit, also_unit) if one is not None]
+    answers = [start] if also is None else [start, also]
+    ends = [((e.value - low) / scale, (e.lower - low) / scale, (e.upper - low) / scale) for e in answers]
     still = min(one[1] for one in ends), max(one[2] for one in ends)
-    signs = metric_signs(start_unit[0], evidence)
+    signs = metric_signs(ends[0][0], evidence)
     own = prior.metrics.get(base)
 
     def interval(three: tuple[float, float, float], asked: float) -> Interval:
@@ -339,7 +319,7 @@ def _natural(
     if also is not None:
         method = f"middle of {start.method}, {also.method}" if apart else f"{start.method}, spanning {also.method}"
         doubt = "other class shares explain what is seen as well as other inputs do, so the interval spans both answers"
-    value = (start_unit[0] + also_unit[0]) / 2 if apart and also_unit else start_unit[0]
+    value = (ends[0][0] + ends[-1][0]) / 2 if apart else ends[0][0]
     span = interval((value, *still), level)
     if own is None or signs is None:
         why = doubt or "it rests on one method and its assumption; nothing here checks that assumption"
@@ -355,12 +335,6 @@ def _natural(
         why += f"; {doubt}"
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(own)})"
     return Headline(interval(whole, level), method, assumes, trust, why, bands)
-
-
-def _unit(e: Estimate, bounds: tuple[float, float]) -> tuple[float, float, float]:
-    low, high = bounds
-    value, lower, upper = ((one - low) / (high - low) for one in (e.value, e.lower, e.upper))
-    return value, lower, upper
 
 
 def spanned(
@@ -400,7 +374,12 @@ def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
     own = reference.width / (2 * normal_quantile(reference.level)) if evidence.error is None else evidence.error
     error = max(own / (high - low), _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
     source = (reference.value - low) / (high - low)
-    moved = 0.0 if evidence.sees_no_shift else here.moved  # what is left of it is chance, which `error` knows
+    # where no test sees a shift, and that of the outputs would have seen most that matter, what moved is chance, which
+    # `error` knows
+    seen = evidence.evidence.diagnosis
+    powers = [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
+    none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
+    moved = 0.0 if none else here.moved
     return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)
 
 
@@ -422,7 +401,8 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None
-    return replace(signs, moved=_seen(signs.moved), unexplained=_seen(signs.unexplained))
+    moved, rest = (one if one is not None and math.isfinite(one) else None for one in (signs.moved, signs.unexplained))
+    return replace(signs, moved=moved, unexplained=rest)
 
 
 def with_labels(
@@ -461,7 +441,3 @@ def with_labels(
     why = "label more rows to decide it" if verdict == "cannot say" else "by public shifts and your labels together"
     fell = Fall(margin, chance, verdict, None, verdict == "fell", why)
     return replace(believe(known, sampled, score, found.level, assumes), fell=fell)
-
-
-def _seen(sign: float | None) -> float | None:
-    return sign if sign is not None and math.isfinite(sign) else None

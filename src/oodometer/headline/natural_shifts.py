@@ -18,11 +18,14 @@ import numpy as np
 from ..arrays import Array
 from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
+from ..intervals import normal_quantile
 from ..results import Interval, percent
 from ..results.fall import Fall, FallVerdict
 from ..results.values import counted
 
 FORMAT = 2
+_QUANTILE, _REACH = ("p", "standard_error", "moved"), ("points", "cases", "inside", "missed_by_3")
+_VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 
 
@@ -143,7 +146,7 @@ class NaturalShifts:
         """
         value = self.value(signs)
         low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
-        half = _z(level) * standard_error(value, signs)
+        half = normal_quantile(level) * standard_error(value, signs)
         low, high = max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
         if signs.still is None:
             return low, high
@@ -152,25 +155,18 @@ class NaturalShifts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, as the file holds it."""
-        return {
+        rows = zip(self.levels, self.chance, self.size, strict=True)
+        quantiles = ((float(p), round(float(a), 4), round(float(b), 4)) for p, a, b in rows)
+        plain = {
             "format": FORMAT,
             **(self.about or {}),
             "value": {"rise": self.rise, "fall": self.fall, "gate": self.gate},
             "unknown": dict(self.unknown),
-            "quantiles": [
-                {"p": float(p), "standard_error": round(float(a), 4), "moved": round(float(b), 4)}
-                for p, a, b in zip(self.levels, self.chance, self.size, strict=True)
-            ],
-            "reach": [
-                {"points": most, "cases": cases, "inside": inside, "missed_by_3": missed}
-                for most, cases, inside, missed in self.reach
-            ],
-            "verdicts": [
-                {"margin": margin, "said": said, "cases": cases, "right": right}
-                for margin, said, cases, right in self.verdicts
-            ],
-            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
+            "quantiles": [dict(zip(_QUANTILE, row, strict=True)) for row in quantiles],
+            "reach": [dict(zip(_REACH, row, strict=True)) for row in self.reach],
+            "verdicts": [dict(zip(_VERDICT, row, strict=True)) for row in self.verdicts],
         }
+        return plain | ({"metrics": {n: one.to_dict() for n, one in self.metrics.items()}} if self.metrics else {})
 
     @classmethod
     def from_dict(cls, plain: Any, file: str) -> Self:
@@ -181,21 +177,19 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            value, rows = plain["value"], plain["quantiles"]
-            columns = [np.array([float(row[name]) for row in rows]) for name in ("p", "standard_error", "moved")]
-            reach = [(r["points"], r["cases"], r["inside"], r["missed_by_3"]) for r in plain["reach"]]
-            verdicts = [(r["margin"], r["said"], r["cases"], r["right"]) for r in plain["verdicts"]]
-            rise, fall, gate = (float(value[name]) for name in ("rise", "fall", "gate"))
+            levels, chance, size = (np.array([float(row[name]) for row in plain["quantiles"]]) for name in _QUANTILE)
+            reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
+            verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
+            rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
             metrics = {str(name): cls.from_dict(one, file) for name, one in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([*columns, [rise, fall, gate, *unknown.values()]])
-        if not len(columns[0]) or not np.isfinite(numbers).all() or (np.diff(columns[0]) <= 0).any():
+        numbers = np.concatenate([levels, chance, size, [rise, fall, gate, *unknown.values()]])
+        if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         about = {name: plain[name] for name in ("made_by", "date", "cases", "sources", "unseen_falls") if name in plain}
-        levels, chance, size = columns
-        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about, tuple(verdicts), metrics)
+        return cls(rise, fall, gate, levels, chance, size, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -226,12 +220,6 @@ def packaged_prior() -> NaturalShifts:
     """
     text = files("oodometer.headline").joinpath("natural_shifts.json").read_text(encoding="utf-8")
     return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
-
-
-def _z(level: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
@@ -267,8 +255,7 @@ def chance_of_fall(
         known = [one for one in chances if one is not None]
         return sum(known) / len(known) if known else None
     if assumed is not None and source is not None:
-        z = NormalDist().inv_cdf((1 + assumed.level) / 2)
-        deviation = max((assumed.upper - assumed.lower) / (2 * z), 1e-9)
+        deviation = max((assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9)
         return NormalDist(assumed.value, deviation).cdf(source - margin)
     return None if signs is None else prior.share_below(signs, signs.source - margin)
 
@@ -337,25 +324,20 @@ def judged(
         if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"
         alarm = verdict == "fell" and changed is not None and changed <= CHANGED
-        out.append(Fall(margin, chance, verdict, changed, alarm, _why(prior, margin, verdict, chance, assume)))
+        why = ""
+        if chance is None:
+            why = "the accuracy of the reference, or what the outputs say, is not known"
+        elif assume == "judges":
+            why = "by the judges' error rates on the reference"
+        elif assume != "natural":
+            why = "under the assumption that was chosen"
+        elif verdict == "cannot say":
+            why = "a few labels decide it (`oodometer audit`)"
+        elif measured is not None:
+            said = "had" if verdict == "fell" else "had not fallen so far"
+            why = f"of {measured[0]} public cases called so, their sources left out, {percent(measured[1], 0)} {said}"
+        out.append(Fall(margin, chance, verdict, changed, alarm, why))
     return out
-
-
-def _why(prior: NaturalShifts, margin: float, verdict: FallVerdict, chance: float | None, assume: str) -> str:
-    if chance is None:
-        return "the accuracy of the reference, or what the outputs say, is not known"
-    if assume == "judges":
-        return "by the judges' error rates on the reference"
-    if assume != "natural":
-        return "under the assumption that was chosen"
-    if verdict == "cannot say":
-        return "a few labels decide it (`oodometer audit`)"
-    measured = _measured(prior, margin, verdict)
-    if measured is None:
-        return ""
-    cases, right = measured
-    said = "had" if verdict == "fell" else "had not fallen so far"
-    return f"of {cases} public cases called so, their sources left out, {percent(right, 0)} {said}"
 
 
 def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tuple[int, float] | None:

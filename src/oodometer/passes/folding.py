@@ -34,8 +34,7 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
     hears: Any = hearing_phases(progress)
     if hears is not None:
         hears.phase(name)
-        return progress
-    return None
+    return progress if hears is not None else None
 
 
 def hearing_phases(progress: Progress | None) -> Progress | None:
@@ -112,6 +111,5 @@ class Execution:
                 self.progress(done, len(parts))
 
         if self.folder is not None:
-            found: S = self.folder.fold(self.runner, work, parts, merge, on_done)
-            return found
+            return self.folder.fold(self.runner, work, parts, merge, on_done)  # type: ignore[no-any-return]
         return self.runner.fold(parts, work, merge, on_done)

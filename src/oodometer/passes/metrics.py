@@ -144,39 +144,29 @@ class MetricPlan:
                 out[f"metrics:{name}"] = guarded(name, method, partial(method.summarize, calibrated), Sums)
         return out
 
-    def state_of(self, name: str, states: Mapping[str, Any]) -> Any:
-        """The state of a method; None where it was left out."""
-        return states.get(f"metrics:{name}", states.get(name))
-
-    def _expectations(self, states: Mapping[str, Any]) -> tuple[dict[str, Expectation], list[Skipped]]:
-        """What each method expects of a target, and why some say nothing."""
-        found, skipped = {}, []
-        counts = unless_failed(states[COUNTS])
-        for name, method in self.methods.items():
-            state = self.state_of(name, states)
-            if state is None:
-                continue
-            try:
-                made = method.expect(unless_failed(state), counts, _DRAWS)
-                predicted = predicted_of(states)
-                expected, drawn = (_as_predicted(one, predicted) for one in (made.expected, made.drawn))
-                found[name] = made._replace(expected=expected, drawn=drawn)
-            except plugins.FAILURES as error:
-                skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
-        return found, skipped
-
     def estimates(self, states: Mapping[str, Any]) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
-        found, skipped = self._expectations(states)
+        expected: dict[str, Expectation] = {}  # by method
+        skipped: list[Skipped] = []
+        counts, predicted = unless_failed(states[COUNTS]), predicted_of(states)
+        for name, method in self.methods.items():
+            state = states.get(f"metrics:{name}", states.get(name))
+            if state is None:
+                continue  # it was left out
+            try:
+                made = method.expect(unless_failed(state), counts, _DRAWS)
+                told = {field: _as_predicted(getattr(made, field), predicted) for field in ("expected", "drawn")}
+                expected[name] = made._replace(**told)
+            except plugins.FAILURES as error:
+                skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
         out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
-        rows, predicted = int(states[COUNTS]["rows"]), predicted_of(states)
         for metric in self.metrics:
             why = self.why_not(metric, predicted)
             if why is not None:
                 skipped.append(Skipped(metric.name, why))
                 continue
-            made = [self._estimate(name, metric, expectation, rows) for name, expectation in found.items()]
-            out[metric.name] = [one for one in made if one is not None]
+            estimates = (self._estimate(name, metric, one, int(counts["rows"])) for name, one in expected.items())
+            out[metric.name] = [one for one in estimates if one is not None]
         return out, [*self.skipped, *skipped]
 
     def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -96,12 +96,11 @@ def check_rule(batch: Predictions, is_argmax: bool) -> None:
     if batch.probabilities is None:
         return
     if not is_argmax and batch.prediction is None:
-        raise InputError(
-            "`prediction` as in the reference, whose predictions are decisions, not the class of highest probability",
-            got="probabilities alone",
-            file=batch.source,
-            remedy="add the column to the target, or leave it out of the reference to judge the argmax of both",
+        expected = (
+            "`prediction` as in the reference, whose predictions are decisions, not the class of highest probability"
         )
+        remedy = "add the column to the target, or leave it out of the reference to judge the argmax of both"
+        raise InputError(expected, got="probabilities alone", file=batch.source, remedy=remedy)
     if is_argmax and not batch.is_argmax:
         row = int(np.argmax(batch.own_probability < batch.top.first - 1e-6))
         raise InputError(
@@ -259,17 +258,9 @@ class EstimationPlan(Pass):
         """Values alone, without intervals of the metrics: what a trial needs."""
         light = {name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()}
         methods = {name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()}
-        return replace(
-            self,
-            methods=methods,
-            curve=None,
-            confidence=None,
-            shift_statistics=None,
-            diagnostician=None,
-            by=None,
-            every=None,
-            metrics=None,
-        )
+        names = ("curve", "confidence", "shift_statistics", "diagnostician", "by", "every", "metrics")
+        without: dict[str, Any] = dict.fromkeys(names)
+        return replace(self, methods=methods, **without)
 
     def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
@@ -318,7 +309,13 @@ class EstimationPlan(Pass):
         if self.rows_in_all is not None:
             batch = replace(batch, rows_in_all=self.rows_in_all)
         calibrated = self.choice.apply(batch)
-        whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
+
+        def seen(name: str, rows: Predictions, lighter: bool = False) -> Any:
+            """The state of a method, or a `Failed` that says why there is none."""
+            method = self.methods[name]
+            return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(rows), Sums)
+
+        whole = {name: seen(name, calibrated) for name in self.methods}
         whole["truth"] = _truth(batch)
         if can_be_judged(batch):
             whole["labelled"] = self._labelled(batch, calibrated)
@@ -336,13 +333,17 @@ class EstimationPlan(Pass):
             whole |= self.metrics.summarize(batch, calibrated, whole)
         out: State = {WHOLE: whole}
         light = None if self.metrics is None else self.metrics.lighter()
-        for key, index in self._slices(calibrated):
+        names: Sequence[Any] = ()
+        rows: Iterable[Array] = ()
+        if self.by is not None:
+            names, rows = rows_by_value(column_of(calibrated, self.by))
+        elif self.every is not None:
+            names, rows = rows_by_value(self.every.numbers(calibrated, self.first_row))
+        keys: list[Key] = [("every" if self.by is None else "by", name) for name in names]
+        self.check_slices(keys)
+        for key, index in zip(keys, rows, strict=True):
             piece = calibrated.take(index)
-            states = {
-                name: _seen(name, method, piece, lighter=True)
-                for name, method in self.methods.items()
-                if not method.traits.heavy
-            }
+            states = {name: seen(name, piece, lighter=True) for name, m in self.methods.items() if not m.traits.heavy}
             states["truth"] = _truth(piece)
             if "labelled" in whole:
                 states["labelled"] = self._labelled(batch.take(index), piece)
@@ -361,15 +362,16 @@ class EstimationPlan(Pass):
         start = batch.first_row - self.first_row
         end = start + len(batch)
         if end > len(self.labels):
-            raise InputError(
-                f"as many labels as target rows (at least {end})",
-                got=f"{len(self.labels)}",
-                remedy="give one row of labels for each target row, null where unknown",
-                file=self.labels.source,
-                column="label",
-            )
+            self.check_labels(end, "at least ")
         truth = self.labels.slice(start, end)
         return replace(batch, label=truth.label, correct=truth.correct, _cache={})
+
+    def check_labels(self, rows: int, least: str = "") -> None:
+        """No label may be left over: a file of labels that is longer than the target belongs to another one."""
+        if self.labels is not None and len(self.labels) != rows:
+            expected, got = f"as many labels as target rows ({least}{rows})", str(len(self.labels))
+            remedy = "give one row of labels for each target row, null where unknown"
+            raise InputError(expected, got=got, remedy=remedy, file=self.labels.source, column="label")
 
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
         """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
@@ -389,37 +391,6 @@ class EstimationPlan(Pass):
             labels=np.bincount(label, minlength=max(classes, 1)) if classes else np.zeros(1, dtype=np.int64),
         )
 
-    def check_labels(self, rows: int) -> None:
-        """No label may be left over: a file of labels that is longer than the target belongs to another one."""
-        if self.labels is not None and len(self.labels) != rows:
-            raise InputError(
-                f"as many labels as target rows ({rows})",
-                got=str(len(self.labels)),
-                remedy="give one row of labels for each target row, null where unknown",
-                file=self.labels.source,
-                column="label",
-            )
-
-    def _slices(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
-        """Row numbers of each slice and each chunk in the batch."""
-        if self.by is not None:
-            values = column_of(batch, self.by)
-            kind = "by"
-        elif self.every is not None:
-            values = self.every.numbers(batch, self.first_row)
-            kind = "every"
-        else:
-            return
-        names, rows = rows_by_value(values)
-        keys: list[Key] = [(kind, name) for name in names]
-        self.check_slices(keys)
-        yield from zip(keys, rows, strict=True)
-
-
-def _seen(name: str, method: Estimator, batch: Predictions, lighter: bool = False) -> Any:
-    """The state of a method, or a `Failed` that says why there is none."""
-    return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(batch), Sums)
-
 
 def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]:
     """Confidence of each sample, and its cell among 60 equal ones over [0, 1]."""
@@ -430,10 +401,9 @@ def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]
 def confidence_counts(score: Score, record: Predictions) -> Array:
     """Rows in each of 60 equal cells of confidence over [0, 1]."""
     try:
-        index = bins_of_confidence(score, record)[1]
+        counts: Array = tally(bins_of_confidence(score, record)[1], CONFIDENCE_BINS)[0, :, 0]
     except NotApplicable:
         return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
-    counts: Array = tally(index, CONFIDENCE_BINS)[0, :, 0]
     return counts
 
 
@@ -454,8 +424,6 @@ def _truth(batch: Predictions) -> Sums:
 
 
 _LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
-
-
 _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 
@@ -465,8 +433,8 @@ def default_methods() -> list[str]:
     Every method that the data can feed is run; those of plugins come last where they state no order.
     """
     names("estimator")  # with the plugins
-    found = [(name, known("estimator", name)) for name in those("estimator", lambda cls: True)]
-    return [one for name, cls in found for one in ((name,) if cls.traits.runs_as is None else cls.traits.runs_as)]
+    runs_as = {name: known("estimator", name).traits.runs_as for name in those("estimator", lambda cls: True)}
+    return [one for name, several in runs_as.items() for one in ((name,) if several is None else several)]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
@@ -519,16 +487,34 @@ def fit_plan(
     curve = None
     if target_accuracies is not None:
         curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
-    jobs: list[Callable[[], Any]] = [partial(_fit_curve, record, curve)]
-    decided = not record.is_argmax
-    jobs += [partial(_fit_one, name, calibrated, level, seed, decided) for name in names_asked]
-    threads = len(record) >= _THREADED_ROWS
+
+    def fit_curve() -> RiskCoverage | None:
+        try:
+            return None if curve is None else curve.fit(record)
+        except NotApplicable:
+            return None  # no confidence, no curve: the report leaves the section out
+
+    def fit_method(name: str) -> Estimator | Skipped:
+        made: Any = find("estimator", name)
+        try:
+            made = create("estimator", name, level=level, seed=seed)
+            if getattr(made, "argmax_only", False) and not record.is_argmax:
+                return Skipped(name, NOT_ARGMAX)
+            method = made.fit(calibrated)
+            if not isinstance(method, Estimator):
+                raise TypeError(f"fit gave no estimator but {type(method).__name__}")
+        except plugins.FAILURES as error:
+            return Skipped(name, plugins.why_failed(name, made, error))
+        return method
+
+    jobs: list[Callable[[], Any]] = [fit_curve, *(partial(fit_method, name) for name in names_asked)]
     # the long ones first, so that no core waits for one that began last
     order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
+    threads = len(record) >= _THREADED_ROWS
     done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
-    fitted_curve, *found = (done[i] for i in range(len(jobs)))
-    fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
-    skipped = [f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Skipped) and n in names_wanted]
+    fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
+    fitted = {name: one for name, one in results.items() if isinstance(one, Estimator)}
+    skipped = [one for name, one in results.items() if isinstance(one, Skipped) and name in names_wanted]
     metric_plan = None
     if metrics is not None:
         metric_plan = fit_metrics(metrics, fitted, calibrated, record, level=level, seed=seed)
@@ -546,26 +532,3 @@ def fit_plan(
         metrics=metric_plan,
     )
     return plan, skipped
-
-
-def _fit_one(name: str, reference: Predictions, level: float, seed: int, decided: bool) -> Estimator | Skipped:
-    made: Any = find("estimator", name)
-    try:
-        made = create("estimator", name, level=level, seed=seed)
-        if decided and made.traits.argmax_only:
-            return Skipped(name, NOT_ARGMAX)
-        fitted = made.fit(reference)
-        if not isinstance(fitted, Estimator):
-            raise TypeError(f"fit gave no estimator but {type(fitted).__name__}")
-    except plugins.FAILURES as error:
-        return Skipped(name, plugins.why_failed(name, made, error))
-    return fitted
-
-
-def _fit_curve(reference: Predictions, curve: RiskCoverage | None) -> RiskCoverage | None:
-    if curve is None:
-        return None
-    try:
-        return curve.fit(reference)
-    except NotApplicable:
-        return None  # no confidence, no curve: the report leaves the section out

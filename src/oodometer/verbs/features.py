@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import UsageError
@@ -37,7 +37,7 @@ def listed(asked: Asked) -> list[str]:
 
 
 def with_features(
-    sources: Sequence[Source], target: Source | None, asked: Asked, taken: Iterable[str | None] = ()
+    sources: Sequence[Source], target: Source | None, asked: Asked, taken: Sequence[str | None] = ()
 ) -> tuple[list[Source], Source | None]:
     """The references and the target with the columns that were asked for as their features.
 
@@ -61,51 +61,30 @@ def with_features(
             raise UsageError(f"{source.name} holds `features` already; leave --features out, or rename those columns")
     from ..store.learn_encoding import learn_encoding
 
-    every = asked == _AUTO
-    if every:
-        names, left_out = _candidates(sources, target, {name for name in taken if name})
-    else:
-        names, left_out = listed(asked), {}
-        _check_inputs(names, files)
+    every, names, left_out = asked == _AUTO, [] if asked == _AUTO else listed(asked), {}
+    for name in sources[0].own_columns if every else ():
+        lacking = next((one.name for one in files if name not in one.own_columns), None)
+        if name in (*_OURS, *taken):
+            continue
+        if lacking is not None:
+            left_out[name] = f"{lacking} has none"
+        elif len(names) == _MOST:
+            left_out[name] = f"there are {_MOST} before it"
+        else:
+            names.append(name)
+    for name, source in ((name, source) for name in names for source in files if not every):
+        if not source.holds(name):
+            raise no_column(name, source.columns, source.path)
+        renamed = name not in FIELDS and name not in source.columns  # no column of its own, but one was renamed to it
+        if name not in source.own_columns and name not in _INPUTS and not renamed:
+            raise UsageError(
+                f"{source.name}: {name} is the truth, an answer of the model or a time; --features are its inputs"
+            )
     encoding = learn_encoding(sources, names, every).without(left_out)
     if not encoding.columns:
         why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
         raise UsageError(f"--features auto finds no column to take in {sources[0].name}" + (f" ({why})" if why else ""))
     return [source.encoded(encoding) for source in sources], None if target is None else target.encoded(encoding)
-
-
-def _check_inputs(names: Sequence[str], files: Sequence[Source]) -> None:
-    """Every column is there, and none is an answer of the model or its truth."""
-    for name in names:
-        for source in files:
-            if not source.holds(name):
-                raise no_column(name, source.columns, source.path)
-            if name not in source.own_columns and name not in _INPUTS and not _is_renamed_input(source, name):
-                raise UsageError(
-                    f"{source.name}: {name} is the truth, an answer of the model or a time; --features are its inputs"
-                )
-
-
-def _is_renamed_input(source: Source, name: str) -> bool:
-    """Whether a name that is no column of its own stands for one, which was renamed to it."""
-    return name not in FIELDS and name not in source.columns
-
-
-def _candidates(sources: Sequence[Source], target: Source | None, taken: set[str]) -> tuple[list[str], dict[str, str]]:
-    """Columns of all files that may be inputs, and why others are not."""
-    names: list[str] = []
-    left_out: dict[str, str] = {}
-    for name in sources[0].own_columns:
-        lacking = next((s for s in (*sources, *([target] if target else [])) if name not in s.own_columns), None)
-        if name in taken or name in _OURS:
-            continue
-        if lacking is not None:
-            left_out[name] = f"{lacking.name} has none"
-        elif len(names) == _MOST:
-            left_out[name] = f"there are {_MOST} before it"
-        else:
-            names.append(name)
-    return names, left_out
 
 
 def about_features(source: Source) -> Mapping[str, Any]:

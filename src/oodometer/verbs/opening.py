@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from ..arrays import Array
 from ..audits.joining import KEY
 from ..classes import NewClassError
-from ..errors import MissingColumnsError, UnknownColumnError, UsageError
+from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
 from ..kernels import limited_to
 from ..passes.folding import Execution
@@ -17,12 +21,16 @@ from ..passes.run_folder import run_folder as in_run_folder
 from ..runs import places_of_run
 from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order
-from ..store.columns import class_names
+from ..store.cells import dictionary, plain
+from ..store.columns import class_names, likely_columns, looks_like_probability
+from ..store.encoding import raw_numbers
 from .fitted import FittedSource, faults_of_fitted, is_fitted
 from .options import Reading, Running
-from .unread import unread_probabilities
 
 Result = TypeVar("Result")
+_SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
+_READ = ("probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "member_probabilities", "votes")
+_LEAST_ROWS = 20
 
 
 def in_name_order(source: Source) -> Source:
@@ -228,9 +236,9 @@ class Opener:
                 del mapping[error.column]
                 continue
             except MissingColumnsError as error:  # a mistyped renaming says more than that nothing is known
-                mistyped = [self._complaints[c] for c in self.mapping if c not in mapping and self._meant(c)]
-                if mistyped:
-                    raise mistyped[0] from error
+                for column in self.mapping:
+                    if column not in {*mapping, *self._used} and self._complaints[column].meant:
+                        raise self._complaints[column] from error
                 raise
             self._used.update(mapping)
             if axes is None and not isinstance(data, Source):
@@ -242,7 +250,10 @@ class Opener:
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
-            return decided_source(source, self._threshold, self._decided_class(source))
+            if self._decides_for is None:  # the class that the threshold is about, where the source tells its classes
+                lone = positive_class(source, self._positive)
+                self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
+            return decided_source(source, self._threshold, self._decides_for)
 
     def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
@@ -250,17 +261,6 @@ class Opener:
         if cluster is not None or not source.holds(KEY) or KEY in extra:
             return source
         return self.open(data, classes, [*extra, KEY], **options)
-
-    def _decided_class(self, source: Source) -> int | str | None:
-        """The class that the threshold is about; None where the source does not say which classes there are."""
-        if self._decides_for is None:
-            lone = positive_class(source, self._positive)
-            self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
-        return self._decides_for
-
-    def _meant(self, column: str) -> str | None:
-        """The column that was meant by one that is renamed and not there, unless another file held it."""
-        return self._complaints[column].meant if column not in self._used else None
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
         """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""
@@ -285,3 +285,83 @@ def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
         faults_of_fitted(data.get("reference")),
     ):
         yield Execution(options.engine, options.workers, options.progress, folder)
+
+
+def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple[dict[str, str], list[str]]:
+    """Columns that are read as probabilities, theirs -> ours, and lines about them and about those that are not.
+
+    Only of a file with predictions and without any scores. A column is read where its name looks like a probability,
+    its numbers lie between 0 and 1, and it tells one of two predicted classes from the other (an area under the curve
+    of 0.95 or more) as no other such column does; or where there is one for each class and their largest is the
+    prediction. What is not understood is named, but for columns that were ``renamed``.
+
+    >>> from oodometer.store import as_source
+    >>> p = [i / 40 for i in range(40)]
+    >>> table = {"prediction": [int(one > 0.4) for one in p], "label": [1] * 40, "y_pred_proba": p}
+    >>> unread_probabilities(as_source(table))[0]
+    {'y_pred_proba': 'prob_1'}
+    """
+    if "prediction" not in source.fields or set(_READ) & set(source.fields):
+        return {}, []
+    own = [name for name in source.own_columns if name not in renamed]
+    columns = [name for name in own if looks_like_probability(name)]
+    others = [name for name in own if name not in columns]
+    try:
+        with closing(cast(Any, source.raw(["prediction", *columns, *others]))) as batches:
+            batch = next(batches)
+        coded = dictionary(plain(batch.column(0)), "prediction", source.raw_text)
+    except OodometerError:
+        return {}, []  # said where it is read
+    # predicted classes of the first rows as texts, None where unknown, and their numbers in columns that hold some
+    said = np.array([*(None if value is None else str(value) for value in coded.values), None], dtype=object)[
+        coded.codes
+    ]
+    numbers = {}
+    for place, name in enumerate([*columns, *others], 1):
+        with suppress(InputError):
+            values = raw_numbers(batch.column(place), name, source.raw_text, source.decimal_comma)
+            if np.isfinite(values).mean() > 0.9 and len(np.unique(values)) > 2:
+                numbers[name] = values
+    classes = sorted({str(one) for one in said.tolist() if one is not None})
+    wide = {c: ours for c, ours in likely_columns(columns).items() if ours.startswith("prob_") and ours != "prob_1"}
+    names = [ours.removeprefix("prob_") for ours in wide.values()]
+    if len(wide) > 1 and set(wide) <= set(numbers) and set(classes) <= set(names):
+        p = np.column_stack([numbers[column] for column in wide])
+        sums = bool(np.nanmin(p) >= 0 and np.nanmax(p) <= 1 and np.allclose(p.sum(axis=1), 1, atol=0.02))
+        if sums and np.mean(np.array(names)[p.argmax(axis=1)] == said) > 0.5:
+            return wide, [f"{source.name}: {', '.join(wide)} are read as the probabilities of the classes"]
+    tells = {name: _class_told(values, said, classes) for name, values in numbers.items()}
+    fitting = [name for name in columns if tells.get(name) is not None]
+    if len(fitting) == 1:
+        name = fitting[0]
+        told = f"{source.name}: {name} is read as the probability of class {tells[name]}, which it tells from the other"
+        return {name: f"prob_{tells[name]}"}, [f"{told}; to leave it out, --map {shlex.quote(f'{name}=unread')}"]
+    seen = fitting or columns or [name for name in others if tells.get(name) is not None]
+    if not seen:
+        return {}, []
+    some = ", ".join(seen[:6]) + (", ..." if len(seen) > 6 else "")
+    name = next((one for one in seen if tells.get(one) is not None), seen[0])
+    low, high = (np.nanmin(numbers[name]), np.nanmax(numbers[name])) if name in numbers else (-1, -1)
+    remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
+    if low >= 0 and 1 < high <= 100:
+        remedy = f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
+    elif tells.get(name) is not None:
+        remedy = f"if it is a probability, --positive {shlex.quote(f'{name}={tells[name]}')}"
+    elif low >= 0 and high <= 1:
+        remedy = f"if it is the confidence in the prediction, --map {shlex.quote(f'{name}=confidence')}"
+    return {}, [f"{source.name}: {some} {'is' if len(seen) == 1 else 'are'} not read; {remedy}"]
+
+
+def _class_told(values: Array, said: Array, classes: list[str]) -> str | None:
+    """The one of two predicted classes whose rows have the larger numbers, between 0 and 1; None where neither has."""
+    known = np.isfinite(values)
+    if len(classes) != 2 or len(said) < _LEAST_ROWS or values[known].min() < 0 or values[known].max() > 1:
+        return None
+    second = said[known] == classes[1]
+    n, m = int(second.sum()), int((~second).sum())
+    if not n or not m:
+        return None
+    _, cell, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    area = (float(rank[cell][second].sum()) - n * (n + 1) / 2) / (n * m)
+    return classes[1] if area >= _SURE else classes[0] if area <= 1 - _SURE else None

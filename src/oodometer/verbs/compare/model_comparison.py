@@ -315,68 +315,62 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     that coverage at risk speaks against; ``undecided`` the one that sums up where AUC and DiSCA part in the sample
     alone.
     """
-    pairs = [
-        finding
-        for a, b in permutations(range(len(domain.models)), 2)
-        if "auc_coverage" in domain.draws and domain.values("auc_coverage")[a] > domain.values("auc_coverage")[b]
-        for finding in (
-            _against(domain, a, b, "disca"),
-            _against(domain, a, b, "coverage_at_risk"),
-            _tail(domain, a, b),
-        )
-        if finding is not None
-    ]
-    pairs.sort(key=lambda finding: -finding["share"])
-    found = [*pairs[:_MOST], *_undecided(domain), *_cases(domain)]
+    found: list[dict[str, Any]] = []
+    area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)
+    ahead = [(a, b) for a, b in permutations(range(len(area)), 2) if area[a] > area[b]]
+    for a, b in ahead:
+        found += [*_against(domain, a, b, "disca"), *_against(domain, a, b, "coverage_at_risk"), *_tail(domain, a, b)]
+    found = sorted(found, key=lambda finding: -finding["share"])[:_MOST]
+    if ahead and "disca" in domain.draws:
+        found += _undecided(domain, ahead)
+    for name, one in zip(domain.models, domain.evaluations, strict=True):
+        about = {"domain": domain.name, "models": [name]}
+        cases = [case for case in one.tables.get("failure_cases", []) if case["seen"]]
+        found += [{**case, **about, "sentence": f"{name}: {case['sentence']}"} for case in cases]
     return [{**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in found]
 
 
-def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | None:
+def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
+    """A finding about two models, with what AUC says of them."""
+    area = domain.values("auc_coverage")
+    about = {"name": name, "domain": domain.name, "models": [domain.models[a], domain.models[b]], "share": share}
+    return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
+
+
+def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]]:
     """AUC prefers a, the metric prefers b, in the sample and in most replicates."""
     if metric not in domain.draws:
-        return None
-    values = domain.values(metric)
-    share = parting(domain, "auc_coverage", metric, a, b)
+        return []
+    values, share = domain.values(metric), parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
-        return None
-    one, other = domain.evaluations[a], domain.evaluations[b]
-    area = domain.values("auc_coverage")
-    names = domain.models
-    ahead = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
-    doubt = _doubt(domain, a, b) if metric == "disca" else ""
+        return []
+    one, other, area, names = domain.evaluations[a], domain.evaluations[b], domain.values("auc_coverage"), domain.models
+    say = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
+    doubt = ""
     if metric == "disca":
-        judge = "DiSCA" if doubt else "selective answering"
-        say = f"{ahead}, {judge} prefers {names[b]}: "
+        if "coverage_at_risk" in domain.draws:
+            covered = domain.values("coverage_at_risk")
+            if covered[a] > covered[b]:
+                risk = float(one.metrics["coverage_at_risk"].to_dict()["risk"])
+                doubt = (
+                    f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
+                )
+                doubt += f"{names[a]} answers {percent(covered[a])} of the rows and {names[b]} {percent(covered[b])}"
+        say += f", {'DiSCA' if doubt else 'selective answering'} prefers {names[b]}: "
         say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
     else:
         risk = float(other.metrics[metric].to_dict()["risk"])
-        say = (
-            f"{ahead}, selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
-            f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
-        )
-    return {
-        "name": f"auc_against_{metric}",
-        "domain": domain.name,
-        "models": [names[a], names[b]],
-        "share": share,
-        "auc_coverage": [float(area[a]), float(area[b])],
-        metric: [float(values[a]), float(values[b])],
-        "contested": bool(doubt),
-        "sentence": say,
-    }
+        say += f", selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
+        say += f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
+    more = {metric: [float(values[a]), float(values[b])], "contested": bool(doubt), "sentence": say}
+    return [_pair(domain, f"auc_against_{metric}", a, b, share, **more)]
 
 
-def _undecided(domain: Domain) -> list[dict[str, Any]]:
+def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
-    if not {"auc_coverage", "disca"} <= set(domain.draws):
-        return []
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
-    apart = [
-        (a, b, parting(domain, "auc_coverage", "disca", a, b))
-        for a, b in permutations(range(len(names)), 2)
-        if area[a] > area[b] and score[b] > score[a]
-    ]
-    unsure = sorted(((a, b, share) for a, b, share in apart if share < SURE), key=lambda one: -one[2])
+    apart = [(a, b, parting(domain, "auc_coverage", "disca", a, b)) for a, b in ahead if score[b] > score[a]]
+    unsure = sorted((one for one in apart if one[2] < SURE), key=lambda one: -one[2])
     if not unsure:
         return []
     a, b, share = unsure[0]
@@ -388,33 +382,10 @@ def _undecided(domain: Domain) -> list[dict[str, Any]]:
         say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
         say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
         say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
-    told = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
     involved = sorted({i for a, b, _ in unsure for i in (a, b)})
-    return [
-        {
-            "name": "undecided",
-            "domain": domain.name,
-            "models": [names[i] for i in involved],
-            "share": share,
-            "pairs": told,
-            "undecided": True,
-            "sentence": say,
-        }
-    ]
-
-
-def _doubt(domain: Domain, a: int, b: int) -> str:
-    """What speaks against a preference of DiSCA for b: coverage at risk may side with a."""
-    if "coverage_at_risk" not in domain.draws:
-        return ""
-    covered = domain.values("coverage_at_risk")
-    if not covered[a] > covered[b]:
-        return ""
-    risk = float(domain.evaluations[a].metrics["coverage_at_risk"].to_dict()["risk"])
-    return (
-        f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
-        f"{domain.models[a]} answers {percent(covered[a])} of the rows and {domain.models[b]} {percent(covered[b])}"
-    )
+    row = {"name": "undecided", "domain": domain.name, "models": [names[i] for i in involved], "share": share}
+    pairs = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
+    return [{**row, "pairs": pairs, "undecided": True, "sentence": say}]
 
 
 def _because(worse: Evaluation, better: Evaluation) -> str:
@@ -441,42 +412,22 @@ def _precise(one: float, other: float) -> tuple[str, str]:
     return f"{one:.{digits}f}", f"{other:.{digits}f}"
 
 
-def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
+def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
     """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
-    found = []
+    early = []
     for one in (domain.evaluations[a], domain.evaluations[b]):
         curve = one.curves.get("accuracy_coverage")
         if curve is None:
-            return None
-        early = np.asarray(curve.x) <= TAIL + 1e-9
-        found.append(float(np.asarray(curve.y)[early].mean()))
-    area, drawn = domain.values("auc_coverage"), domain.draws["auc_coverage"]
+            return []
+        early.append(float(np.asarray(curve.y)[np.asarray(curve.x) <= TAIL + 1e-9].mean()))
+    area, drawn, names = domain.values("auc_coverage"), domain.draws["auc_coverage"], domain.models
     apart = tail_difference(domain.curves[a], domain.curves[b])
     share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
-    if found[1] - found[0] < _TAIL or share < SURE:
-        return None
-    names = domain.models
+    if early[1] - early[0] < _TAIL or share < SURE:
+        return []
     say = (
         f"the tail (case 1): AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f}), but over the first "
         f"{percent(TAIL, 0)} of coverage, where little is answered and little may go wrong, {names[b]} is right "
-        f"{percent(found[1])} of the time and {names[a]} {percent(found[0])}"
+        f"{percent(early[1])} of the time and {names[a]} {percent(early[0])}"
     )
-    return {
-        "name": "tail",
-        "case": 1,
-        "domain": domain.name,
-        "models": [names[a], names[b]],
-        "share": share,
-        "auc_coverage": [float(area[a]), float(area[b])],
-        "tail_accuracy": found,
-        "sentence": say,
-    }
-
-
-def _cases(domain: Domain) -> list[dict[str, Any]]:
-    return [
-        {**case, "domain": domain.name, "models": [name], "sentence": f"{name}: {case['sentence']}"}
-        for name, one in zip(domain.models, domain.evaluations, strict=True)
-        for case in one.tables.get("failure_cases", [])
-        if case["seen"]
-    ]
+    return [_pair(domain, "tail", a, b, share, case=1, tail_accuracy=early, sentence=say)]
