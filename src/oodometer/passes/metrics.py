@@ -155,8 +155,8 @@ class MetricPlan:
                 continue  # it was left out
             try:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
-                told = {field: _as_predicted(getattr(made, field), predicted) for field in ("expected", "drawn")}
-                expected[name] = made._replace(**told)
+                value, drawn = (_as_predicted(one, predicted) for one in (made.expected, made.drawn))
+                expected[name] = made._replace(expected=value, drawn=drawn)
             except plugins.FAILURES as error:
                 skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
         out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
