@@ -20,8 +20,18 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer import Predictions
 from oodometer.backtests import trials
-from oodometer.backtests.run import BacktestOptions, run_backtest, tasks_of
-from oodometer.backtests.trials import Key, Trial, TrialStore, cache_folder, fingerprint, run_trials, trial_keys
+from oodometer.backtests.trials import (
+    BacktestOptions,
+    Key,
+    Trial,
+    TrialStore,
+    cache_folder,
+    fingerprint,
+    run_backtest,
+    run_trials,
+    tasks_of,
+    trial_keys,
+)
 from oodometer.engines import LocalEngine
 from oodometer.errors import InputError, UsageError
 from oodometer.passes.folding import Execution

@@ -17,12 +17,18 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions, estimate
-from oodometer.backtests.run import BacktestOptions, run_backtest
-from oodometer.backtests.trials import Trial
+from oodometer.backtests.trials import BacktestOptions, Trial, run_backtest
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.estimators import AverageConfidence, Traits
-from oodometer.headline.headline import Evidence, make_headline
-from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed, averaged_methods, spelled
+from oodometer.headline.headline import (
+    LEAST_TRIALS,
+    Evidence,
+    TrialWeighting,
+    Weighed,
+    averaged_methods,
+    make_headline,
+    spelled,
+)
 from oodometer.passes.plan import default_methods, quick_methods
 from oodometer.registry import _checked, register, unregister
 from oodometer.results import Estimate

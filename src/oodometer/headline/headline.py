@@ -2,20 +2,284 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
+from statistics import NormalDist, median
 
 import numpy as np
 
+from ..arrays import Array
 from ..diagnoses import Diagnosis
 from ..estimators.votes import said_of_rates
 from ..inference.clusters import clustered_error
 from ..intervals import clopper_pearson
 from ..registry import known, those
 from ..results import Estimate, Interval, percent
+from ..results.backtest import Trial
+from ..results.diagnosis import ShiftKind
 from ..results.estimation import Headline
-from .weighing import TrialWeighting, averaged_methods, spelled, trimmed_mean
+
+_LEAST = 4
+_TRIMMED = 2
+_ROWS = 1000  # reference rows at which the trials and the trimmed mean weigh alike
+
+
+def averaged_methods() -> tuple[str, ...]:
+    """The methods: one of each kind, a difference, two calibrations, label shift, two thresholds, transport.
+
+    >>> averaged_methods()
+    ('doc', 'atc-entropy', 'threshold-classwise', 'im', 'cbpe', 'leap', 'cott')
+    """
+    return those("estimator", lambda cls: cls.traits.in_panel)
+
+
+def trimmed_mean(estimates: Mapping[str, float]) -> float:
+    """Mean of their estimates without the two lowest and the two highest (of few, fewer); NaN with under four.
+
+    With small samples weights that were estimated err more than the methods differ, and a mean without weights is hard
+    to beat; without its extremes it also survives one method that breaks down. Source: Claeskens et al. (2016).
+
+    >>> trimmed_mean({"doc": 0.5, "im": 0.6, "cbpe": 0.8, "leap": 0.9, "source": 1.0})
+    0.7
+    """
+    said = sorted(estimates[m] for m in averaged_methods() if m in estimates)
+    if len(said) < _LEAST:
+        return float("nan")
+    trimmed = min(_TRIMMED, (len(said) - 1) // 2)
+    return float(np.mean(said[trimmed : len(said) - trimmed]))
+
+
+def trimmed_mean_share(reference_rows: int) -> float:
+    """Weight of the trimmed mean beside trials from so many labelled rows, 1000 / (1000 + rows).
+
+    >>> trimmed_mean_share(1000), round(trimmed_mean_share(50_000), 2)
+    (0.5, 0.02)
+    """
+    return _ROWS / (_ROWS + reference_rows)
+
+
+LEAST_TRIALS = 20
+# Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
+_RARE = {"logit_noise": 0.1, "logit_temperature": 0.1}
+# What a diagnosis says of the families: label shift that explains everything, or that is refuted.
+_LIKELY: dict[str, dict[str, float]] = {"label": {"class_prior": 20.0}, "covariate": {"class_prior": 0.2}}
+_SCALE_OF_SIGNS = 0.1
+_SCALE_OF_MOVES = 0.1
+_SCALE_WITHOUT_SIGNS = 0.03
+_MOVES = ("label-shift", "doc", "cbpe", "atc-entropy", "agreement")
+_NEIGHBOURS = 12
+_LEAST_WIDTH = 0.5
+_ERROR_FLOOR = 0.005  # of accuracy: no method is taken to be better than this
+_CHANCE_IN_FLOOR = 0.1
+_NOISE_SHARE = 0.7  # of the binomial variance of a target's accuracy, given what the model says of its rows
+_WORTH_TELLING = 0.015  # of the weight
+_LEAST_TRIMMED = 0.01
+_MOST_TOLD = 3
+_LEAST_MASS = 0.2  # of the weights of trials in which a method answered, before it gets a say
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What the trials make of a target's estimates.
+
+    Parameters
+    ----------
+    value : weighted mean of the methods and the trimmed mean of some.
+    half : half the width of the interval, from the weighted quantile of the errors of the same rule on the trials.
+    shares : method -> its weight by the trials, largest first.
+    trimmed : weight of the trimmed mean; the shares have the rest.
+    families : family -> its share of the trials that the target resembles.
+    covered : whether the target's statistics lie among those of the trials.
+    """
+
+    value: float
+    half: float
+    shares: Mapping[str, float]
+    trimmed: float
+    families: Mapping[str, float]
+    covered: bool
+
+
+def spelled(weighed: Weighed) -> str:
+    """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
+
+    >>> spelled(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
+    'doc 75 %, trimmed mean 25 %'
+    >>> spelled(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
+    'doc 40 %, atc 30 %, im 20 %, others 10 %'
+    """
+    own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
+    told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
+    if weighed.trimmed > _LEAST_TRIMMED:
+        told["trimmed mean"] = weighed.trimmed
+    told["others"] = max(1 - sum(told.values()), 0.0)
+    # rounded down, then what is missing from 100 goes to the largest remainders
+    floors = {m: int(100 * share) for m, share in told.items()}
+    by_remainder = sorted(told, key=lambda m: floors[m] - 100 * told[m])
+    for m in by_remainder[: 100 - sum(floors.values())]:
+        floors[m] += 1
+    return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
+
+
+class TrialWeighting:
+    """Weights for methods from trials of known truth: each trial counts by how much its shift resembles the target's.
+
+    With x the vector of shift statistics (how far the target moved, what label shift leaves unexplained, how far some
+    methods moved from the reference accuracy), trial j has weight w_j ~ prior_j exp(-|x - x_j|^2 / 2h). The mean
+    squared error of method m is e_m = sum_j w_j ((a_mj - truth_j)^2 - 0.7 truth_j (1 - truth_j) / rows_j), the last
+    term being what chance adds to every method alike; methods count by 1 / e_m^2. Beside them stands
+    the `trimmed_mean` of some, the heavier the smaller the reference (`trimmed_mean_share`). The interval is the
+    weighted quantile of the errors of this very rule on the trials, each with itself left out. Families have equal
+    weight, those that change what outputs mean a tenth of it.
+
+    Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
+    """
+
+    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
+        self.trials = tuple(trials)
+        self.methods = methods = tuple(dict.fromkeys(methods))
+        counts = Counter(t.family for t in trials)
+        self._favour = np.array([c.traits.favour if (c := known("estimator", m)) else 1.0 for m in methods])
+        self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
+        values = [_with_label_shift({m: three[0] for m, three in t.estimates.items()}, t.signs) for t in trials]
+        rows = np.array([t.rows for t in trials])
+        self._truth = np.array([t.truth for t in trials])
+        self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
+        said = [[v.get(m, np.nan) for m in methods] for v in values]
+        self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
+        self._trimmed = trimmed_mean_share(reference_rows)
+        self._trimmed_means = np.array([trimmed_mean(v) for v in values])
+        self._points_of_trials: Array = np.array(
+            [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
+        ).reshape(len(self.trials), 2 + len(_MOVES))
+
+    def weigh(
+        self,
+        estimates: Mapping[str, float],
+        shift_statistics: Mapping[str, float],
+        source: float,
+        rows: int,
+        level: float,
+        kind: ShiftKind | None = None,
+    ) -> Weighed | None:
+        """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
+        if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
+            return None
+        here = _vector(shift_statistics, estimates, source)
+        # what the target lacks is left out; a trial that lacks what the target has did not move in it
+        seen = ~np.isnan(here)
+        scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
+        scale[:2] = _SCALE_OF_SIGNS
+        points, here = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen], here[seen] / scale[seen]
+        distance = np.square(points - here).sum(axis=1)
+        factors = _LIKELY.get(kind or "unknown", {})  # how much likelier the diagnosis makes each trial's family
+        prior = self._prior * np.array([factors.get(t.family, 1.0) for t in self.trials])
+        weights = self._weights(distance, prior)
+        said = np.array([estimates.get(m, np.nan) for m in self.methods])
+        shares = self._shares(weights, ~np.isnan(said))
+        if shares is None:
+            return None
+        trimmed = trimmed_mean(estimates)
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed)
+        between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
+        np.fill_diagonal(between, np.inf)
+        half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
+        nearest = np.quantile(between.min(axis=1), 0.95)
+        covered = bool(distance.min() <= 4 * max(nearest, _LEAST_WIDTH))
+        if not covered:
+            half *= 1 + float(np.sqrt(distance.min() / max(nearest, _LEAST_WIDTH))) / 4
+        order = np.argsort(-shares)
+        alike: dict[str, float] = defaultdict(float)
+        for trial, weight in zip(self.trials, weights, strict=True):
+            alike[trial.family] += float(weight)
+        return Weighed(
+            value,
+            half,
+            {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
+            0.0 if np.isnan(trimmed) else self._trimmed,
+            dict(sorted(alike.items(), key=lambda item: -item[1])),
+            covered,
+        )
+
+    def _weights(self, distance: Array, prior: Array) -> Array:
+        near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
+        width = max(float(near) if np.isfinite(near) else _LEAST_WIDTH, _LEAST_WIDTH)
+        weights = prior * np.exp(-(distance - distance.min()) / (2 * width))
+        out: Array = weights / weights.sum()
+        return out
+
+    def _shares(self, weights: Array, answered: Array) -> Array | None:
+        """Weight of each method, from its error on the trials; 0 where it did not answer."""
+        known = ~np.isnan(self._said)
+        squares = np.where(known, np.square(self._said - self._truth[:, None]) - self._noise[:, None], 0.0)
+        mass = weights @ known
+        # where targets are small, what chance adds hides differences between methods: they are then weighed more alike
+        floor = _ERROR_FLOOR**2 + _CHANCE_IN_FLOOR * float(weights @ self._noise)
+        error = np.maximum(weights @ squares / np.maximum(mass, 1e-12), 0) + floor
+        usable = answered & (mass >= _LEAST_MASS)
+        if not usable.any():
+            return None
+        shares = np.where(usable, self._favour * error**-2.0, 0.0)
+        out: Array = shares / shares.sum()
+        return out
+
+    def _mix(self, weighed: float, trimmed: float) -> float:
+        mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
+        return float(np.clip(mixed, 0, 1))
+
+    def _half(
+        self, weights: Array, between: Array, prior: Array, answered: Array, value: float, rows: int, level: float
+    ) -> float:
+        """Half-width: weighted quantile of the rule's errors on the trials, with the target's own sampling error."""
+        heavy = np.flatnonzero(weights > 1e-4 * weights.max())
+        errors, mass, noise = [], [], []
+        for i in heavy:
+            shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
+            if shares is not None:
+                weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
+                errors.append(self._mix(weighed, float(self._trimmed_means[i])) - self._truth[i])
+                mass.append(weights[i])
+                noise.append(self._noise[i])
+        if not errors:
+            return 1.0
+        error, share = np.abs(np.array(errors)), np.array(mass) / np.sum(mass)
+        effective = 1 / float(np.square(share).sum())
+        quantile = _weighted_quantile(error, share, min(1.0, level * (1 + 1 / effective)))
+        square = float(share @ np.square(error))
+        own = max(square - float(share @ np.array(noise)), square / 9)
+        there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
+        least = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(_ERROR_FLOOR**2 + there))
+        # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
+        chosen = self._shares(weights, answered)
+        methods = 1.0 if chosen is None else 1 / float(np.square(chosen).sum())
+        widened = 1 + methods / effective
+        return max(quantile * float(np.sqrt(widened * (own + there) / max(square, 1e-12))), least)
+
+
+def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]) -> dict[str, float]:
+    """What each method said; label shift's is among the statistics where the method itself was not tried."""
+    return ({"label-shift": shift["label_shift"]} if "label_shift" in shift else {}) | dict(estimates)
+
+
+def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
+    """Shift statistics and moves of some methods from the reference accuracy; NaN where one is missing."""
+    values = _with_label_shift(estimates, shift)
+    found = [shift.get(k, np.nan) for k in ("moved", "unexplained")]
+    found += [values.get(m, np.nan) - source for m in _MOVES]
+    return np.array(found)
+
+
+def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
+    """Smallest value at or below which the shares reach the level.
+
+    >>> _weighted_quantile(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3), 0.6)
+    2.0
+    """
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
+
 
 _ALARMING_SPREAD = 0.1
 _ASSUMES_LIKE_TRIALS = (

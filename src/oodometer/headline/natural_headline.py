@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,8 @@ from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.fall import Fall
 from ..results.values import counted
-from .headline import Evidence, beyond_overlap, confidence_middle
+from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior, verdict_of
-from .weighing import trimmed_mean_share
 
 
 def under_assumptions(

@@ -30,7 +30,7 @@ from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
 from .estimate import estimated
-from .estimate.options import EstimateJob
+from .estimate.learning import EstimateJob
 from .features import with_features
 from .opening import executing, opener_for, renamings, with_classes_of_all
 from .options import AuditOptions

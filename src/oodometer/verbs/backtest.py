@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..audits.joining import labelled
-from ..backtests.run import BacktestOptions as TrialOptions
-from ..backtests.run import run_backtest
-from ..backtests.trials import LEAST_REFERENCE
+from ..backtests.trials import LEAST_REFERENCE, run_backtest
+from ..backtests.trials import BacktestOptions as TrialOptions
 from ..errors import InputError
 from ..options import verb
 from ..passes.reference import label_warnings, read_reference

@@ -17,8 +17,7 @@ from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from .clusters import cluster_column
 from .estimate import estimate
-from .estimate.learning import learn, reference_figures, told_of_fit
-from .estimate.options import EstimateJob
+from .estimate.learning import EstimateJob, learn, reference_figures, told_of_fit
 from .features import with_features
 from .fitted import Fitted, FittedSource, check_ending
 from .opening import executing, opener_for

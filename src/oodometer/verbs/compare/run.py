@@ -393,7 +393,7 @@ def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
     from ..estimate import estimated  # which no other part needs
-    from ..estimate.options import EstimateJob
+    from ..estimate.learning import EstimateJob
 
     how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
     asked = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)

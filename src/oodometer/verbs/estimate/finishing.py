@@ -17,7 +17,7 @@ from ...diagnoses import Diagnosis
 from ...errors import InputError
 from ...estimators import Estimator
 from ...headline.alarms import Watched, judge_alarms
-from ...headline.headline import Evidence, make_headline
+from ...headline.headline import Evidence, TrialWeighting, make_headline
 from ...headline.natural_headline import (
     MetricEvidence,
     doubt_of,
@@ -29,7 +29,6 @@ from ...headline.natural_headline import (
     under_assumptions,
 )
 from ...headline.natural_shifts import ShiftSigns, chance_by_labels, chance_of_fall, judged
-from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
 from ...kernels import one_thread, side_by_side
@@ -44,8 +43,7 @@ from ...store import Source
 from ..clusters import Design
 from ..features import about_features
 from ..fitted import Fitted
-from .learning import confidence_figure
-from .options import EstimateJob
+from .learning import EstimateJob, confidence_figure
 
 Chance = Callable[[float], float | None]  # how likely the accuracy lies below a bound
 _ByMetric = Mapping[str, Sequence[Estimate]]

@@ -29,8 +29,7 @@ from ..fitted import Fitted, FittedSource
 from ..opening import executing, opener_for, with_classes_of_all
 from ..options import EstimateOptions
 from .finishing import finish, none_applies
-from .learning import asked_as_fitted, learn, recalled, reference_figures
-from .options import EstimateJob
+from .learning import EstimateJob, asked_as_fitted, learn, recalled, reference_figures
 
 PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
