@@ -177,10 +177,10 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
+            rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
             levels, chance, size = (np.array([float(row[name]) for row in plain["quantiles"]]) for name in _QUANTILE)
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
-            rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
             metrics = {str(name): cls.from_dict(one, file) for name, one in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
