@@ -498,7 +498,7 @@ def fit_plan(
         made: Any = find("estimator", name)
         try:
             made = create("estimator", name, level=level, seed=seed)
-            if getattr(made, "argmax_only", False) and not record.is_argmax:
+            if not record.is_argmax and made.traits.argmax_only:
                 return Skipped(name, NOT_ARGMAX)
             method = made.fit(calibrated)
             if not isinstance(method, Estimator):
