@@ -268,7 +268,15 @@ def run_tasks(
         return found
     if not given:
         return []
-    _check_sendable(function, given)
+    for what in (function, *given):
+        try:
+            pickle.dumps(what)
+        except Exception as error:  # pickling runs code of the objects
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise UsageError(
+                f"the work cannot be sent to workers ({said}); name models and data by their paths, use functions of a "
+                "module, or take the engine local"
+            ) from error
     work = _Work(function, bool(getattr(function, GPU, False)))
     numbered = list(enumerate(given))
     if on_result is None:
@@ -288,16 +296,3 @@ def _alone(function: Callable[[T], R], item: T) -> R:
     """The result of a task in one thread; the threads of the process are put back."""
     with limited_to(1), one_thread():
         return function(item)
-
-
-def _check_sendable(function: Callable[[Any], Any], items: Sequence[Any]) -> None:
-    """`UsageError` for what cannot be pickled, before anything is started: a lambda, a model in memory."""
-    for what in (function, *items):
-        try:
-            pickle.dumps(what)
-        except Exception as error:  # pickling runs code of the objects
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise UsageError(
-                f"the work cannot be sent to workers ({said}); name models and data by their paths, use functions of a "
-                "module, or take the engine local"
-            ) from error

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from ..errors import MissingExtraError, UsageError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, check_workers, fold_states
-from .remote import Session, check_listens, join, order_of, received, run_part, why_lost
+from .remote import ClusterEngine, check_listens, join, order_of, received, run_part, why_lost
 
 S = TypeVar("S")
 _RETRIES = 3  # of a part whose worker died
@@ -23,7 +22,7 @@ _STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: 
 
 @register("engine")
 @final
-class RayEngine(Engine):
+class RayEngine(ClusterEngine):
     """Works in tasks of Ray, one a part; the driver holds no more states than there are tasks under way.
 
     Parameters
@@ -44,39 +43,30 @@ class RayEngine(Engine):
     """
 
     name = "ray"
-    elsewhere = True
     requires = "Ray"
 
-    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        self.workers, self.address = check_workers(workers), address
-        self._session: Session | None = None  # kept alive while this is
-
-    @classmethod
-    def from_argument(cls, argument: str, *, workers: int | None = None) -> RayEngine:
-        """The engine on the cluster at an address: ``ray:HOST:PORT``.
-
-        >>> RayEngine.from_argument("ray://head:10001").address
-        'ray://head:10001'
-        """
-        return cls(workers, argument)
-
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
+    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
+        """States in the order of the parts, no more of them under way than the window holds."""
         try:
             import ray
         except ImportError:
             raise MissingExtraError("the engine ray", "ray", extra="ray") from None
-        self._join(ray)
-        return fold_states(self._states(ray, parts, work), parts, merge, on_done)
 
-    def _states(self, ray: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts, no more of them under way than the window holds."""
+        def start() -> Any:
+            quiet = {"log_to_driver": False, "configure_logging": False}
+            if self.address is None:
+                cpus = self.workers or cores()
+                with _errors_alone():
+                    ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
+                return ray.shutdown
+            _check_answers(self.address)
+            try:
+                ray.init(address=self.address, **quiet)
+            except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
+                raise _no_answer(self.address, error) from error
+            return ray.shutdown
+
+        self._session = join("ray", self.address, ray.is_initialized, start)
         order = ray.put(order_of(work, ray.cloudpickle.dumps))
         there = ray.cluster_resources()
         gpus = 1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0  # else it would wait for ever
@@ -102,25 +92,6 @@ class RayEngine(Engine):
         except ray.exceptions.RayError as error:
             raise why_lost("Ray", error) from error
         return received(answer)
-
-    def _join(self, ray: Any) -> None:
-        """Be in a session: the one there is, that of the address, or one of our own."""
-
-        def start() -> Any:
-            quiet = {"log_to_driver": False, "configure_logging": False}
-            if self.address is None:
-                cpus = self.workers or cores()
-                with _errors_alone():
-                    ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
-                return ray.shutdown
-            _check_answers(self.address)
-            try:
-                ray.init(address=self.address, **quiet)
-            except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
-                raise _no_answer(self.address, error) from error
-            return ray.shutdown
-
-        self._session = join("ray", self.address, ray.is_initialized, start)
 
 
 @contextmanager

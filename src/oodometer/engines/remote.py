@@ -8,15 +8,18 @@ import signal
 import socket
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 from hashlib import blake2b
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
+from .base import Engine, check_workers, fold_states
 
+S = TypeVar("S")
 _PATIENCE = 5.0  # seconds for an address to answer
 
 
@@ -59,6 +62,40 @@ def join(
             session = Session(start())
         _started[name, address] = session
         return session
+
+
+class ClusterEngine(Engine):
+    """An engine whose workers are a cluster: at an address, in the session there is, or started here."""
+
+    elsewhere = True
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self.workers, self.address = check_workers(workers), address
+        self._session: Session | None = None  # kept alive while this is
+
+    @classmethod
+    def from_argument(cls, argument: str, *, workers: int | None = None) -> Self:
+        """The engine at an address: ``ray:HOST:PORT``; for Spark that of a master or a Connect server.
+
+        >>> from oodometer.engines import RayEngine, SparkEngine
+        >>> RayEngine.from_argument("ray://head:10001").address, SparkEngine.from_argument("sc://head:15002").address
+        ('ray://head:10001', 'sc://head:15002')
+        """
+        return cls(workers, argument)
+
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts."""
+        return fold_states(self._states(parts, work), parts, merge, on_done)
+
+    @abstractmethod
+    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
+        """States in the order of the parts, few of them under way at a time."""
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 from ..errors import MissingExtraError, UsageError, WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, check_workers, fold_states
-from .remote import Order, Session, check_listens, join, order_of, received, run_part, signals_waiting, why_lost
+from .remote import ClusterEngine, Order, check_listens, join, order_of, received, run_part, signals_waiting, why_lost
 
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
@@ -33,7 +32,7 @@ _PORTS = {"sc": 15002, "spark": 7077}  # where none is named
 
 @register("engine")
 @final
-class SparkEngine(Engine):
+class SparkEngine(ClusterEngine):
     """Works in jobs of Spark, a few parts a task; the driver holds the states of two jobs at a time.
 
     Parameters
@@ -54,40 +53,22 @@ class SparkEngine(Engine):
     """
 
     name = "spark"
-    elsewhere = True
     requires = "Spark, Java"
 
-    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        self.workers, self.address = check_workers(workers), address
-        self._session: Session | None = None  # kept alive while this is
-
-    @classmethod
-    def from_argument(cls, argument: str, *, workers: int | None = None) -> SparkEngine:
-        """The engine on a master or a Connect server: ``spark:spark://HOST:PORT``.
-
-        >>> SparkEngine.from_argument("sc://head:15002").address
-        'sc://head:15002'
-        """
-        return cls(workers, argument)
-
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
+    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
+        """States in the order of the parts; two jobs at a time, so that no core waits for the last part of one."""
         try:
             import pyspark  # noqa: F401
         except ImportError:
             raise MissingExtraError("the engine spark", "pyspark", extra="spark") from None
-        return fold_states(self._states(self._join(), parts, work), parts, merge, on_done)
-
-    def _states(self, session: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts; two jobs at a time, so that no core waits for the last part of one."""
         from pyspark import cloudpickle
+        from pyspark.sql import SparkSession
 
+        with _quiet():
+            self._session = join(
+                "spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start
+            )
+        session = SparkSession.getActiveSession()
         with _quiet():
             order = _Sent(session, order_of(work, cloudpickle.dumps))
         tasks = self.workers or _parallelism(session)
@@ -108,16 +89,6 @@ class SparkEngine(Engine):
                     one.cancel()
                 order.forget()
 
-    def _join(self) -> Any:
-        """Be in a session: the one there is, that of the address, or one of our own."""
-        from pyspark.sql import SparkSession
-
-        with _quiet():
-            self._session = join(
-                "spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start
-            )
-        return SparkSession.getActiveSession()
-
     def _start(self) -> Any:
         from pyspark.sql import SparkSession
 
@@ -129,7 +100,12 @@ class SparkEngine(Engine):
                 raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
             builder = builder.remote(self.address)
         else:
-            _check_java()
+            home = os.environ.get("JAVA_HOME")
+            if not shutil.which("java") and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+                raise UsageError(
+                    "the engine spark needs Java 17 or later, which was not found; run: sudo apt-get install "
+                    "default-jre-headless, or set JAVA_HOME"
+                )
             builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
             builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         if self.address is None:  # a Spark of our own writes errors alone
@@ -252,12 +228,3 @@ def _check_answers(address: str) -> None:
 
 def _no_answer(address: str, said: str) -> UsageError:
     return UsageError(f"no Spark answers at {address} ({said}); start one, or leave the address out to start one here")
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if not shutil.which("java") and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
-        raise UsageError(
-            "the engine spark needs Java 17 or later, which was not found; run: sudo apt-get install "
-            "default-jre-headless, or set JAVA_HOME"
-        )

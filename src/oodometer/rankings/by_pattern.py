@@ -104,7 +104,19 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     own = (apart - apart.sum() / (2 * (len(alone) - 1))) / (len(alone) - 2)  # apart_ab = own_a + own_b
     agree = -np.log(np.maximum(own, _LEAST_OWN * apart.mean() / (len(alone) - 1)))
     few = np.array([2 / max(found.classes, 2), 1 - 2 / max(found.classes, 2)])
-    scores = _scores(cells, _strengths(cells, agree - agree.mean(), few, rng), rng)
+    strengths = _strengths(cells, agree - agree.mean(), few, rng)
+    draws = min(_DRAWS, max(_LEAST, _IN_ALL // len(cells.of)))
+    strengths = strengths[np.arange(draws) % len(strengths)]
+    step = max(1, _AT_ONCE // len(cells.of))
+    out = []
+    for start in range(0, draws, step):
+        part = strengths[start : start + step]
+        # the largest q of a pattern is no less than one in the number of its cells: no sum of a pattern is 0
+        drawn = rng.standard_gamma(_TIED * _expected(cells, part) + cells.seen)
+        share = rng.standard_gamma(cells.counts, (len(part), len(cells.counts)))
+        share /= np.maximum(np.add.reduceat(drawn, cells.begins, axis=1), 1e-300)
+        out.append((drawn * share[:, cells.of]) @ cells.right)
+    scores = np.concatenate(out)
     ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])
     place = np.searchsorted(alone, first)
     p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(place, place)]
@@ -204,19 +216,3 @@ def _expected(cells: _Cells, strengths: Array) -> Array:
     log += strengths[:, -1:] * (cells.right.sum(axis=1) == 0)
     weight = np.exp(log - np.maximum.reduceat(log, cells.begins, axis=1)[:, cells.of])
     return np.asarray(weight / np.add.reduceat(weight, cells.begins, axis=1)[:, cells.of])
-
-
-def _scores(cells: _Cells, strengths: Array, rng: np.random.Generator) -> Array:
-    """Draws of the share of rows on which a model is right, times one number for all models, shape (draw, model)."""
-    draws = min(_DRAWS, max(_LEAST, _IN_ALL // len(cells.of)))
-    strengths = strengths[np.arange(draws) % len(strengths)]
-    step = max(1, _AT_ONCE // len(cells.of))
-    out = []
-    for start in range(0, draws, step):
-        part = strengths[start : start + step]
-        # the largest q of a pattern is no less than one in the number of its cells: no sum of a pattern is 0
-        drawn = rng.standard_gamma(_TIED * _expected(cells, part) + cells.seen)
-        share = rng.standard_gamma(cells.counts, (len(part), len(cells.counts)))
-        share /= np.maximum(np.add.reduceat(drawn, cells.begins, axis=1), 1e-300)
-        out.append((drawn * share[:, cells.of]) @ cells.right)
-    return np.concatenate(out)

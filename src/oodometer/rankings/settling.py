@@ -75,7 +75,19 @@ def labels_to_settle(
         for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
     else:
         for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
-    needed = _decisive(for_a, for_b, level, rng)
+    # further decisive rows that settle in each future, infinite beyond `_MOST`
+    share = rng.beta(for_a, for_b, _PATHS)
+    needed = np.full(_PATHS, np.inf)
+    won = np.zeros(_PATHS, dtype=np.int64)
+    enough_a, enough_b = _bounds(for_a, for_b, level), _bounds(for_b, for_a, level)
+    alive = np.arange(_PATHS)
+    for step in range(1, _MOST + 1):
+        won[alive] += rng.random(len(alive)) < share[alive]
+        done = (won[alive] >= enough_a[step]) | (step - won[alive] >= enough_b[step])
+        needed[alive[done]] = step
+        alive = alive[~done]
+        if not len(alive):
+            break
     decides = np.ones(_PATHS)
     if found.classes > 2:
         decides = rng.beta(1 + wins + losses, 1 + int(found.neither[a, b]), _PATHS)
@@ -133,23 +145,6 @@ def _until(needed: Array, share: Array, rng: np.random.Generator) -> Array:
     # numpy's largest mean is below 1e18; a share of 1e-9 means "beyond" anyway
     out[ahead] = steps + rng.negative_binomial(steps, np.clip(share[ahead], 1e-9, 1.0))
     return out
-
-
-def _decisive(for_a: float, for_b: float, level: float, rng: np.random.Generator) -> Array:
-    """Further decisive rows that settle in each future, float64, shape (future,); infinite beyond `_MOST`."""
-    share = rng.beta(for_a, for_b, _PATHS)
-    total = np.full(_PATHS, np.inf)
-    won = np.zeros(_PATHS, dtype=np.int64)
-    enough_a, enough_b = _bounds(for_a, for_b, level), _bounds(for_b, for_a, level)
-    alive = np.arange(_PATHS)
-    for step in range(1, _MOST + 1):
-        won[alive] += rng.random(len(alive)) < share[alive]
-        done = (won[alive] >= enough_a[step]) | (step - won[alive] >= enough_b[step])
-        total[alive[done]] = step
-        alive = alive[~done]
-        if not len(alive):
-            break
-    return total
 
 
 def _bounds(mine: float, other: float, level: float) -> Array:

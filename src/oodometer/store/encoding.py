@@ -230,7 +230,11 @@ class ColumnEncoding:
         table = np.full(len(values) + 1, len(labels) + 1)  # code -1, an empty cell, picks the last
         for place, own in enumerate(names):
             if own is not None:
-                self._check_value(own, codes, place)
+                wrong = self.values == "truth" and own not in (*TRUTHS, "0", "1")
+                wrong |= self.values == "integer" and as_number(own) is None
+                if wrong:  # a cell where the reference had truth values or whole numbers must be one
+                    row = first_true(codes == place) + 1
+                    raise InputError(self._expected, got=repr(own[:60]), row=row, column=self.user.name, remedy=_REMEDY)
                 table[place] = labels.get(
                     TRUTHS[own == "1"] if self.values == "truth" and own in ("0", "1") else own, len(labels)
                 )
@@ -247,14 +251,6 @@ class ColumnEncoding:
             return "a whole number, as in the reference"
         shown = ", ".join(map(repr, self.user.labels[:2]))
         return f"categories such as {shown}, as in the reference"
-
-    def _check_value(self, name: str, codes: Array, place: int) -> None:
-        """A cell where the reference had truth values or whole numbers must be one."""
-        wrong = self.values == "truth" and name not in (*TRUTHS, "0", "1")
-        wrong |= self.values == "integer" and as_number(name) is None
-        if wrong:
-            row = first_true(codes == place) + 1
-            raise InputError(self._expected, got=repr(name[:60]), row=row, column=self.user.name, remedy=_REMEDY)
 
     def _check_not_numbers(self, names: list[str | None], labels: Mapping[str, int], codes: Array) -> None:
         """Numbers alone where the reference had names: another column under this name."""

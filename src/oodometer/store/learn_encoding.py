@@ -74,11 +74,6 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
             left_out[name] = str(unfit)
         except InputError as error:
             raise error.at(file=sources[0].path) from None
-    return FeatureEncoding(_placed(columns), left_out)
-
-
-def _placed(columns: Sequence[ColumnEncoding]) -> tuple[ColumnEncoding, ...]:
-    """The columns one behind the other; with many of them categories keep fewer values of their own."""
     fixed = sum(one.user.width for one in columns if one.user.kind != "category")
     some = [one for one in columns if one.user.kind == "category"]
     most = _MOST_LABELS
@@ -88,7 +83,7 @@ def _placed(columns: Sequence[ColumnEncoding]) -> tuple[ColumnEncoding, ...]:
     for one in columns:
         out.append(replace(one, user=replace(one.user, first=first, labels=one.user.labels[:most])))
         first += out[-1].user.width
-    return tuple(out)
+    return FeatureEncoding(tuple(out), left_out)
 
 
 def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bool]:

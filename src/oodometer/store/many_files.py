@@ -431,7 +431,19 @@ def open_files(
                 file=reader.file,
                 remedy="write all files in one way",
             )
-    _check_classes(readers)
+    first = readers[0]
+    for reader in readers[1:]:
+        differing = [("classes", _named(first.classes), _named(reader.classes))]
+        axes = {*first.stated_names, *reader.stated_names}
+        differing += [(a, _named(first.stated_names.get(a)), _named(reader.stated_names.get(a))) for a in sorted(axes)]
+        for what, expected, got in differing:
+            if expected != got:
+                raise InputError(
+                    f"the names of {what} as in {first.file} ({expected})",
+                    got=got,
+                    file=reader.file,
+                    remedy="write all files with the same names in the same order",
+                )
     filled = tuple(one for one in files if one.reader.rows != 0)
     if not filled:
         raise no_rows(name)
@@ -488,22 +500,6 @@ def _agree(cell: str, folder: str) -> bool:
         return float(cell) == float(folder)
     except ValueError:
         return False
-
-
-def _check_classes(readers: Sequence[Reader]) -> None:
-    first = readers[0]
-    for reader in readers[1:]:
-        differing = [("classes", _named(first.classes), _named(reader.classes))]
-        axes = {*first.stated_names, *reader.stated_names}
-        differing += [(a, _named(first.stated_names.get(a)), _named(reader.stated_names.get(a))) for a in sorted(axes)]
-        for what, expected, got in differing:
-            if expected != got:
-                raise InputError(
-                    f"the names of {what} as in {first.file} ({expected})",
-                    got=got,
-                    file=reader.file,
-                    remedy="write all files with the same names in the same order",
-                )
 
 
 def _named(names: ClassNames | Sequence[str] | None) -> str:

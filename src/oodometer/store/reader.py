@@ -553,7 +553,10 @@ def counted(
     looked = each(partial(_look, columns=tuple(to_find), cut=cut), [(readers[i], stamps[i]) for i in lacking])
     for i, facts in zip(lacking, looked, strict=True):
         found[i] = facts
-        _remember(known, readers[i], stamps[i], facts)
+        if facts.index is not None:
+            known.put(readers[i].file, stamps[i], "index", json.loads(json.dumps(facts.index)))
+        for name, one in facts.types.items():
+            known.put(readers[i].file, stamps[i], f"type of {name}", one)
     types = {
         name: [
             facts.types[name] if name in facts.types else one.type_of(name)
@@ -584,10 +587,3 @@ def _recalled(known: KnownFiles, reader: TextReader, stamp: Stamp | None, column
         None if index is None else TextIndex(index[0], tuple((at, rows) for at, rows in index[1])),
         {name: one for name, one in types.items() if one is not None},
     )
-
-
-def _remember(known: KnownFiles, reader: TextReader, stamp: Stamp | None, facts: _Facts) -> None:
-    if facts.index is not None:
-        known.put(reader.file, stamp, "index", json.loads(json.dumps(facts.index)))
-    for name, one in facts.types.items():
-        known.put(reader.file, stamp, f"type of {name}", one)

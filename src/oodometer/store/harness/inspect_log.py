@@ -343,7 +343,11 @@ class _ZipMembers:
         with translated(self.file, "zip"):
             if member.compress_type != _ZSTANDARD:
                 return self._zip.read(member)
-            content = _unpacked(self._packed(member), member.file_size)
+            import pyarrow as pa
+
+            with pa.CompressedInputStream(pa.BufferReader(self._packed(member)), "zstd") as stream:
+                found: Any = stream.read(member.file_size + 1)  # no more than was promised
+            content = bytes(found)
             if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
                 raise ValueError(f"{name} has another checksum than the archive says")
             return content
@@ -355,11 +359,3 @@ class _ZipMembers:
             more = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
             stream.seek(more, 1)
             return stream.read(member.compress_size)
-
-
-def _unpacked(content: bytes, size: int) -> bytes:
-    import pyarrow as pa
-
-    with pa.CompressedInputStream(pa.BufferReader(content), "zstd") as stream:
-        found: Any = stream.read(size + 1)  # no more than was promised
-    return bytes(found)

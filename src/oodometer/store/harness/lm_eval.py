@@ -93,7 +93,35 @@ def read_samples(file: str, options: LogOptions) -> Answers:
             others = described({name: values for name, values in rows.metrics.items() if name != metric.name})
             out.warnings.append(f"{file}: {metric} says what is right; the log also has {others}: --metric NAME")
     if rows.choices:
-        _chosen(rows.choices, metric, out)
+        # the target is a position, a text or a letter, and does not say which: each way is tried against the metric
+        by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
+        verdicts: Sequence[bool] | None = out.columns["correct"] if by_score else None
+        scores, golds, picked = _fitting(rows.choices, metric if by_score else None, verdicts, out.file)
+        out.columns["candidate_scores"] = [_finite(one) for one in scores]
+        if any(math.isinf(one) for row in scores for one in row):
+            out.warnings.append(f"{out.file}: options of log-likelihood -inf get a probability of 0")
+        if picked is not None:
+            out.columns["prediction"] = picked
+            right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
+            out.warnings.append(
+                f"{out.file}: this release of the harness took options with and without the prompt for one another; "
+                f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
+            )
+        if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
+            golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
+        if golds is None and metric is None:
+            raise InputError(
+                "the right option, or a metric",
+                got=repr(rows.choices[0].target)[:40],
+                file=out.file,
+                row=rows.choices[0].row,
+                column="target",
+                remedy="a log without both does not say what is right",
+            )
+        unchecked = metric is not None and not by_score  # the target may be one of several right options
+        if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
+            out.columns["label"] = [next(iter(one)) for one in golds]
+            out.label_decides = picked is None
     elif rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
     return out
@@ -236,42 +264,6 @@ class _Choice:
 
 
 Reading = Callable[[_Choice, int], "set[int] | None"]
-
-
-def _chosen(choices: Sequence[_Choice], metric: Metric | None, out: Answers) -> None:
-    """Add ``candidate_scores``, and ``label`` where it is known, to the columns that hold the verdicts of the metric.
-
-    The target of a log is a position, a text or a letter, and does not say which. Each way to read it is tried against
-    the log's own metric. Raises `InputError` where none gives the metric in every row.
-    """
-    by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
-    verdicts: Sequence[bool] | None = out.columns["correct"] if by_score else None
-    scores, golds, picked = _fitting(choices, metric if by_score else None, verdicts, out.file)
-    out.columns["candidate_scores"] = [_finite(one) for one in scores]
-    if any(math.isinf(one) for row in scores for one in row):
-        out.warnings.append(f"{out.file}: options of log-likelihood -inf get a probability of 0")
-    if picked is not None:
-        out.columns["prediction"] = picked
-        right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
-        out.warnings.append(
-            f"{out.file}: this release of the harness took options with and without the prompt for one another; "
-            f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
-        )
-    if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
-        golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
-    if golds is None and metric is None:
-        raise InputError(
-            "the right option, or a metric",
-            got=repr(choices[0].target)[:40],
-            file=out.file,
-            row=choices[0].row,
-            column="target",
-            remedy="a log without both does not say what is right",
-        )
-    unchecked = metric is not None and not by_score  # the target may be one of several right options
-    if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
-        out.columns["label"] = [next(iter(one)) for one in golds]
-        out.label_decides = picked is None
 
 
 def _finite(scores: Sequence[float]) -> list[float]:
