@@ -284,7 +284,12 @@ def as_source(
     if frames.are_paths(data):
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
-        return _of_cluster(data, wanted, mapping, extra_columns, conditions)
+        from .frames import ClusterFrame
+
+        held = ClusterFrame(data)
+        cluster = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra_columns, where=conditions)
+        cluster._held, cluster.name = held, cluster.name.replace(held.path, held.name)
+        return cluster
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
     return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns, where=conditions)
@@ -312,17 +317,6 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
     if not held.any():
         raise none_left(where, record.source)
     return record if held.all() else record.take(np.flatnonzero(held))
-
-
-def _of_cluster(
-    data: Any, wanted: Axes | None, mapping: Mapping[str, str] | None, extra: Iterable[str], where: Sequence[Condition]
-) -> Source:
-    from .frames import ClusterFrame
-
-    held = ClusterFrame(data)
-    source = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra, where=where)
-    source._held, source.name = held, source.name.replace(held.path, held.name)
-    return source
 
 
 def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
