@@ -265,10 +265,6 @@ class TrainedDiscriminator(Discriminator):
         ask: Callable[..., Answers] = self.model.ask
         return ask
 
-    def _cut(self) -> int:
-        """Pairs that were cut in the last call of it."""
-        return int(getattr(self.model, "truncated", 0))
-
     @classmethod
     @abstractmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
@@ -320,7 +316,7 @@ class TrainedDiscriminator(Discriminator):
         given, found = check_pairs(inputs, outputs)
         answers = self._asking()(list(zip(given, found, strict=True)), progress=progress)
         margins = self._margins(answers)
-        self._count_truncated(self._cut(), len(given), self.max_length)
+        self._count_truncated(int(getattr(self.model, "truncated", 0)), len(given), self.max_length)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
 
     def _margins(self, answers: Answers) -> Array:

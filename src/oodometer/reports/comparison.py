@@ -194,23 +194,11 @@ def badges(result: Result) -> list[dict[str, str]]:
             text = f"Out of its domain the same threshold answers {percent(away['coverage'])}, and "
             text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
             text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
-            out.append(
-                {
-                    "badge": "elsewhere",
-                    "style": "quiet" if holds else "none-badge",
-                    "text": text,
-                }
-            )
+            out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
     said = choices(result)
     if said:
         same = "would" not in said
-        out.append(
-            {
-                "badge": "agreed" if same else "disputed",
-                "style": "high" if same else "low",
-                "text": said,
-            }
-        )
+        out.append({"badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": said})
     return out
 
 

@@ -112,8 +112,38 @@ GROUPS = {
 }
 
 
-def _pairs(result: Result) -> dict[str, Any]:
-    """P(row better than column), models in the order of the ranking."""
+def _evidence(result: Result) -> list[dict[str, Any]]:
+    """Groups of evidence, each row with a cell for each model."""
+    rows = ranked_models(result)
+    short = {str(row["model"]): row["short"] for row in rows}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in result.get("evidence") or []:
+        cells = []
+        for row in rows:
+            interval = best((one.get("intervals") or {}).get(row["model"]))
+            cells.append({"value": (one.get("values") or {}).get(row["model"]), "interval": interval})
+        order = [short.get(str(name), str(name)) for name in one.get("order") or []]
+        share = one.get("group") in ("labels", "pool", "estimate", "agreement", "confidence")
+        cited = reference(str(one["citation"])) if one.get("citation") else None
+        named = [finite((one.get("values") or {}).get(name)) for name in one.get("order") or []]
+        tied = sum(value is not None and value == named[0] for value in named)
+        told = {
+            **one,
+            "cells": cells,
+            "first": (
+                ("" if not order else order[0]) if tied < 2 else f"{tied} tie" if tied < len(named) else "all tie"
+            ),
+            "share": share,
+            "reference": cited,
+        }
+        groups.setdefault(str(one.get("group")), []).append(told)
+    return [{"title": GROUPS.get(name, name), "rows": found} for name, found in groups.items()]
+
+
+def context(result: Result) -> dict[str, Any]:
+    """Names for the template."""
+    examples = result.get("examples") or []
+    # P(row better than column), models in the order of the ranking
     rows = ranked_models(result)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in result.get("pairs") or []:
@@ -131,40 +161,9 @@ def _pairs(result: Result) -> dict[str, Any]:
                 cell["side"] = "for" if cell["p"] >= 0.5 else "against"
                 cell["sure"] = max(cell["p"], 1 - cell["p"]) >= SURE
         grid.append({"name": row["short"], "cells": cells})
-    return {"heads": [row["short"] for row in rows], "rows": grid}
-
-
-def _evidence(result: Result) -> list[dict[str, Any]]:
-    """Groups of evidence, each row with a cell for each model."""
-    rows = ranked_models(result)
-    short = {str(row["model"]): row["short"] for row in rows}
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for one in result.get("evidence") or []:
-        cells = []
-        for row in rows:
-            interval = best((one.get("intervals") or {}).get(row["model"]))
-            cells.append({"value": (one.get("values") or {}).get(row["model"]), "interval": interval})
-        order = [short.get(str(name), str(name)) for name in one.get("order") or []]
-        share = one.get("group") in ("labels", "pool", "estimate", "agreement", "confidence")
-        cited = reference(str(one["citation"])) if one.get("citation") else None
-        told = {**one, "cells": cells, "first": _first(one, order), "share": share, "reference": cited}
-        groups.setdefault(str(one.get("group")), []).append(told)
-    return [{"title": GROUPS.get(name, name), "rows": found} for name, found in groups.items()]
-
-
-def _first(one: dict[str, Any], order: list[str]) -> str:
-    """The model that a piece of evidence puts first; several that tie there."""
-    named = [finite((one.get("values") or {}).get(name)) for name in one.get("order") or []]
-    tied = sum(value is not None and value == named[0] for value in named)
-    return ("" if not order else order[0]) if tied < 2 else f"{tied} tie" if tied < len(named) else "all tie"
-
-
-def context(result: Result) -> dict[str, Any]:
-    """Names for the template."""
-    examples = result.get("examples") or []
     return {
         "ranked": ranked_models(result),
-        "pairs": _pairs(result),
+        "pairs": {"heads": [row["short"] for row in rows], "rows": grid},
         "evidence": _evidence(result),
         "examples": drawn_examples(result),
         "examples_left": max(len(examples) - MOST_EXAMPLES, 0),

@@ -2,28 +2,6 @@
 
 from __future__ import annotations
 
-from .values import (
-    KINDS,
-    Curve,
-    Estimate,
-    Interval,
-    Kind,
-    Ranking,
-    Skipped,
-    percent,
-    plain,
-    rounded_up,
-)
+from .values import KINDS, Curve, Estimate, Interval, Kind, Ranking, Skipped, percent, plain, rounded_up
 
-__all__ = [
-    "KINDS",
-    "Curve",
-    "Estimate",
-    "Interval",
-    "Kind",
-    "Ranking",
-    "Skipped",
-    "percent",
-    "plain",
-    "rounded_up",
-]
+__all__ = ["KINDS", "Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "percent", "plain", "rounded_up"]

@@ -150,6 +150,19 @@ def comparison_view(told: Mapping[str, Any]) -> View:
         for one in told.get("findings") or ()
     ]
     targets = [model for model in models if interval_of((model.get("target") or {}).get("accuracy"))]
+    # what the models cost, and the scores that weigh it
+    of = "energy" if any(one.get("energy") for one in models) else "parameters"
+    rows = [
+        [
+            str(one["name"]),
+            f"{one.get(of) or 0:,.10g}",
+            f"{one['computation']:.4g}",
+            *(cells_of(one.get(score), share=False)[0] for score in ("didma", "nidma")),
+        ]
+        for one in models
+        if one.get("computation") is not None
+    ]
+    columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
     return View(
         "Models compared" if one is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
         counted(len(models), "model") if one is None else signed_points(one.value),
@@ -160,7 +173,7 @@ def comparison_view(told: Mapping[str, Any]) -> View:
         sentences=tuple(filter(None, (*_better(gap, one), may_answer(told), on_target(told)))),
         grids=(
             *(grid for domain in _RANKINGS for grid in _domain_grid(told, domain)),
-            *_costs_grid(models),
+            *([Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []),
             *_targets_grid(told, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
             *(grid for place in ("out_of_domain", "target") for grid in _columns_grid(models, place)),
             *_thresholds_grids(told),
@@ -302,23 +315,6 @@ def _domain_grid(told: Mapping[str, Any], domain: str) -> list[Grid]:
     return [Grid(title, ["model", *names], rows, main=range(1 + min(_MAIN, len(names))), bold=frozenset(bold))]
 
 
-def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
-    """What the models cost, and the scores that weigh it."""
-    of = "energy" if any(one.get("energy") for one in models) else "parameters"
-    rows = [
-        [
-            str(one["name"]),
-            f"{one.get(of) or 0:,.10g}",
-            f"{one['computation']:.4g}",
-            *(cells_of(one.get(score), share=False)[0] for score in ("didma", "nidma")),
-        ]
-        for one in models
-        if one.get("computation") is not None
-    ]
-    columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
-    return [Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []
-
-
 def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
     if not models:
@@ -384,9 +380,8 @@ def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
     missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
     beyond = "OOD: the share answered out of domain with the same threshold, and its accuracy"
     notes = (beyond if away else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
-    title = (
-        f"thresholds in domain, chosen on these rows; proven at the {percent(told.get('level') or 0.95, None)} level"
-    )
+    title = f"thresholds in domain, chosen on these rows; proven at the {percent(told.get('level') or 0.95, None)} "
+    title += "level"
     return [
         Grid(title, columns[: 8 if away else 6], [row[: 8 if away else 6] for row in rows], notes=notes),
         Grid("thresholds that are not proven", ["model", "required", "why"], open_, noun="reason", detail=True),

@@ -282,14 +282,31 @@ def estimation_view(told: Mapping[str, Any]) -> View:
     one = interval_of(truth) if truth.get("decides") else estimate
     diagnosis, why = told.get("diagnosis") or {}, head.get("why") or ""
     parts = [(title, told.get(f"{title}s") or []) for title in ("slice", "chunk")]
+    assumes = str(head.get("assumes") or "")
+    more = f". It assumes in full: {assumes}" if " (" in assumes else ""
+    some = [(part, interval_of(part.get("headline"))) for part in told.get("chunks") or ()]
+    made = [
+        Point(_name(part), one.value, one.lower, one.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
+        for part, one in some
+        if one is not None
+    ]
     return View(
         "True accuracy" if truth.get("decides") else "Estimated accuracy",
         "none" if one is None else percent(one.value),
         one,
         trust=None if truth.get("decides") else head.get("trust"),
         sentences=tuple(filter(None, _sentences(told, one, estimate))),
-        details=tuple(filter(None, (_bands(head), _method(head), *threshold_sentences(told)))),
-        points=tuple(_points(told)),
+        details=tuple(
+            filter(
+                None,
+                (
+                    _bands(head),
+                    (f"Method: {head['method']}{more}" if head.get("method") else ""),
+                    *threshold_sentences(told),
+                ),
+            )
+        ),
+        points=tuple(made if len(made) > 1 else []),
         line=(told.get("reference") or {}).get("accuracy"),
         line_name="reference",
         grids=(
@@ -361,24 +378,6 @@ def _bands(head: Mapping[str, Any]) -> str:
         f"this one ended in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in "
         f"{percent(most.lower, 0)} to {percent(most.upper, 0)}"
     )
-
-
-def _method(head: Mapping[str, Any]) -> str:
-    """What the number is made of, and the assumption in full where it was cut short."""
-    assumes = str(head.get("assumes") or "")
-    more = f". It assumes in full: {assumes}" if " (" in assumes else ""
-    return f"Method: {head['method']}{more}" if head.get("method") else ""
-
-
-def _points(told: Mapping[str, Any]) -> list[Point]:
-    """Chunks for the small chart, in the order of time."""
-    some = [(part, interval_of(part.get("headline"))) for part in told.get("chunks") or ()]
-    made = [
-        Point(_name(part), one.value, one.lower, one.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
-        for part, one in some
-        if one is not None
-    ]
-    return made if len(made) > 1 else []
 
 
 def _name(part: Mapping[str, Any]) -> str:

@@ -146,7 +146,24 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     ('Accuracy', '80.0 %', ('Measured on 50 labelled rows of a.csv',))
     """
     if told.get("files") is not None:
-        return _several(told)
+        # the accuracy of each file, then what each one's own view says under its name
+        views = {str(one.get("name")): evaluation_view(one) for one in told["files"]}
+        rows = [
+            [str(one.get("name")), f"{one.get('rows') or 0:,}", *cells_of((one.get("metrics") or {}).get("accuracy"))]
+            for one in told["files"]
+        ]
+        each = [(f"{name}: ", view) for name, view in views.items()]
+        return View(
+            "Measured on labelled rows",
+            counted(len(rows), "file"),
+            details=tuple(start + said for start, view in each for said in (*view.sentences[1:], *view.details)),
+            grids=(
+                Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
+                *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
+            ),
+            warnings=tuple(start + said for start, view in each for said in view.warnings),
+            seed=next((view.seed for view in views.values()), None),
+        )
     metrics = told.get("metrics") or {}
     numbers = {name: one for name, one in metrics.items() if interval_of(one)}
     name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
@@ -155,6 +172,18 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     cases = [one for one in looked if one.get("seen")]
     none = ("None of the failure cases of the accuracy-coverage curve was seen",) if looked and not cases else ()
     share = name in ("accuracy", "")
+    # the main metrics of each slice
+    slices = told.get("slices") or []
+    there = list(dict.fromkeys(name for one in slices for name in one["metrics"]))
+    names = [name for name in _IN_SLICES if name in there] or there[:5]
+    rows = [
+        [
+            str(one["value"]),
+            f"{one['rows']:,}",
+            *(cells_of(one["metrics"].get(x), share=False)[0] or "-" for x in names),
+        ]
+        for one in slices
+    ]
     return View(
         "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else counted(told.get("rows") or 0, "row"),
@@ -164,32 +193,11 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
         details=(*map(_case, cases), *none),
         grids=(
             *_metrics_grid(told, numbers),
-            *_slices_grid(told.get("slices") or []),
+            *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
             Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
         ),
         warnings=tuple(told.get("warnings") or ()),
         seed=told.get("seed"),
-    )
-
-
-def _several(told: Mapping[str, Any]) -> View:
-    """The accuracy of each file, then what each one's own view says under its name."""
-    views = {str(one.get("name")): evaluation_view(one) for one in told["files"]}
-    rows = [
-        [str(one.get("name")), f"{one.get('rows') or 0:,}", *cells_of((one.get("metrics") or {}).get("accuracy"))]
-        for one in told["files"]
-    ]
-    each = [(f"{name}: ", view) for name, view in views.items()]
-    return View(
-        "Measured on labelled rows",
-        counted(len(rows), "file"),
-        details=tuple(start + said for start, view in each for said in (*view.sentences[1:], *view.details)),
-        grids=(
-            Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
-            *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
-        ),
-        warnings=tuple(start + said for start, view in each for said in view.warnings),
-        seed=next((view.seed for view in views.values()), None),
     )
 
 
@@ -235,21 +243,6 @@ def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[G
     notes = (disca,) if "disca" in numbers and not few else ()
     columns = ["metric", "value", "lower", "upper", "kind"]
     return [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)] if rows else []
-
-
-def _slices_grid(slices: list[Mapping[str, Any]]) -> list[Grid]:
-    """The main metrics of each slice."""
-    there = list(dict.fromkeys(name for one in slices for name in one["metrics"]))
-    names = [name for name in _IN_SLICES if name in there] or there[:5]
-    rows = [
-        [
-            str(one["value"]),
-            f"{one['rows']:,}",
-            *(cells_of(one["metrics"].get(x), share=False)[0] or "-" for x in names),
-        ]
-        for one in slices
-    ]
-    return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []
 
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:

@@ -12,14 +12,11 @@ from .shown import Shown
 from .values import Interval, Record, Skipped, counted, percent, plain
 from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends
 
-FACTORS_MAY_MISLEAD = (
-    "a factor can order models the wrong way round: across architectures the paper's factors are right on nearly all "
-    "or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a hint at why, not as a vote"
-)
-NOT_RANDOM = (
-    "the suggested rows were chosen because the leading models disagree on them: labels of these may decide between "
-    "the models, but they are no random sample, and no accuracy may be computed from them"
-)
+FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
+FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
+FACTORS_MAY_MISLEAD += "hint at why, not as a vote"
+NOT_RANDOM = "the suggested rows were chosen because the leading models disagree on them: labels of these may decide "
+NOT_RANDOM += "between the models, but they are no random sample, and no accuracy may be computed from them"
 
 _EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of two models
 

@@ -199,9 +199,8 @@ def _tight(sets: Sets) -> Claim:
     known = [one for one in sets if one["oracle_width"] is not None and one["inside"]]
     widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
     said = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
-    text = (
-        f"tighter on {sum(ours < theirs for _, ours, theirs in widths)} of {len(known)} sets on which the bounds hold"
-    )
+    text = f"tighter on {sum(ours < theirs for _, ours, theirs in widths)} of {len(known)} sets on which the bounds "
+    text += "hold"
     text += f": {said}" if known else ""
     looks = []
     for one in known:
@@ -275,9 +274,8 @@ def _pure(sets: Sets) -> Iterator[Claim]:
             known.append((one["title"], precision["value"], gold))
             looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
     said = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in known)
-    text = (
-        f"on {sum(precision > gold for _, precision, gold in known)} of {len(known)} sets, precision of accepted and "
-    )
+    text = f"on {sum(precision > gold for _, precision, gold in known)} of {len(known)} sets, precision of accepted "
+    text += "and "
     claim = "outputs that all judges accept are right more often than others (the paper's outlook)"
     if known:
         test = "hypergeometric, on the rows"
@@ -312,9 +310,8 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Claim]:
     for task in result["tasks"].values():
         if found := task.get("metric"):
             row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
-            claim = (
-                f"a discriminator can predict another metric, {found['metric']} ({task['title']}; the paper's outlook)"
-            )
+            claim = f"a discriminator can predict another metric, {found['metric']} ({task['title']}; the paper's "
+            claim += "outlook)"
             looks = [_smaller(one["error"], one["source_error"]) for one in found["sets"]]
             yield on_all(f"metric_{task['task']}", claim, "; ".join(cells(row, found["sets"])), SPREADS, looks)
 

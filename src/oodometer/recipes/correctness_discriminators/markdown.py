@@ -121,7 +121,26 @@ def markdown(result: Mapping[str, Any]) -> str:
     heads = "task | training rows | parser, judge: parameters | checkpoints: step (right, %) | "
     heads += "pairs to judge: right, wrong | judges | accuracy in distribution (dev), % | minutes"
     parts = [section(runs, heads, map(_run, result["tasks"].values())), _table_one(result)]
-    parts += [*(_accuracies(result, family) for family in _FAMILIES), _procedures(result), _fared(result)]
+    # the bounds of each procedure, side by side
+    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in _PROCEDURES}
+    shown = {at: found for at, found in shown.items() if found}
+    rows, bounds = [], "{by_method[lower][value]:bare} to {by_method[upper][value]:bare}"
+    for place, one in shown["half"].items():
+        told = cells(
+            f"{bounds} | {{inside:yes}} | {{by_method[mean][error]:bare}}", [o[place] for o in shown.values()], yes=_yes
+        )
+        errors = (bare((one["by_method"].get(key) or {}).get("error")) for key in BASELINES)
+        rows.append([_titled(one), percent(one["gold"]), *told, *errors])
+    heads = ["data", "gold", *(f"{_PROCEDURES[at]}: bounds | gold inside | AE of the mean" for at in shown)]
+    heads += [f"AE of {name}" for name in BASELINES.values()]
+    text = "**What thresholds and other voters change, %.** Thresholds are set on the development set's outputs so "
+    text += "that each voter accepts as often as the parser is right there. Of judges all agree on a bound; of all "
+    text += "voters, judges, parsers of halves and the parser's confidence, one may disagree."
+    parts += [
+        *(_accuracies(result, family) for family in _FAMILIES),
+        section(text, " | ".join(heads), rows),
+        _fared(result),
+    ]
     parts += [_seeds(result), _later(result)]
     heads = "data | judges that must agree | lower | upper | width | gold inside | AE of the mean"
     row = "{0[title]} | {1[agree]} of {0[judges]} | {1[lower]:percent} | {1[upper]:percent} | {1[width]:bare} | "
@@ -133,10 +152,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     row = "{0[title]} | {1[rows]:,} | {1[gold]:percent} | {1[lower]:percent} | {1[upper]:percent} | "
     thinned = [(one, row) for one in sets for row in _thinned(one["subsets"])]
     draws = max(row["draws"] for one in sets for row in one["subsets"])
-    words = (
-        f"**Figure 4 as a table: samples of the test sets**, with thresholds ({draws} draws of each size; mean, and "
-    )
-    words += "the span of 95 % of the draws)"
+    words = f"**Figure 4 as a table: samples of the test sets**, with thresholds ({draws} draws of each size; mean, "
+    words += "and the span of 95 % of the draws)"
     heads = "data | rows drawn | gold | lower | upper | draws with gold inside, %"
     parts.append(section(words, heads, cells(f"{row}{{1[bounds][0][reliability]:percent}}", thinned)))
     # Truth and bounds by type, for the sets whose types are generalisations or genres
@@ -152,9 +169,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     told = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
     over = "Tests are over rows: what another training would give they do not say."
     if max(seeds) > 1:
-        over = (
-            f"Numbers are means over {told} trainings of a task, and their errors hold those of rows and of trainings."
-        )
+        over = f"Numbers are means over {told} trainings of a task, and their errors hold those of rows and of "
+        over += "trainings."
     return tables_page([*parts, *_self_training(result), *_metric(result), claims_table(result["claims"], over)])
 
 
@@ -224,27 +240,6 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
     return section(f"{text}P ≥ 0.5", heads, rows) if sets else ""
 
 
-def _procedures(result: Mapping[str, Any]) -> str:
-    """The bounds of each procedure, side by side."""
-    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in _PROCEDURES}
-    shown = {at: found for at, found in shown.items() if found}
-    rows, bounds = [], "{by_method[lower][value]:bare} to {by_method[upper][value]:bare}"
-    for place, one in shown["half"].items():
-        told = cells(
-            f"{bounds} | {{inside:yes}} | {{by_method[mean][error]:bare}}", [o[place] for o in shown.values()], yes=_yes
-        )
-        errors = (bare((one["by_method"].get(key) or {}).get("error")) for key in BASELINES)
-        rows.append([_titled(one), percent(one["gold"]), *told, *errors])
-    heads = ["data", "gold", *(f"{_PROCEDURES[at]}: bounds | gold inside | AE of the mean" for at in shown)]
-    heads += [f"AE of {name}" for name in BASELINES.values()]
-    text = (
-        "**What thresholds and other voters change, %.** Thresholds are set on the development set's outputs so that "
-    )
-    text += "each voter accepts as often as the parser is right there. Of judges all agree on a bound; of all voters, "
-    text += "judges, parsers of halves and the parser's confidence, one may disagree."
-    return section(text, " | ".join(heads), rows)
-
-
 def _yes(inside: bool) -> str:
     return "yes" if inside else "**no**"
 
@@ -254,12 +249,10 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[str]:
         found = task.get("self_training")
         if not found:
             continue
-        text = (
-            f"**{task['title']}: one round of self-training.** Of {found['pool']:,} rows of the test set that nobody "
-            f"had labelled, all judges accepted {found['kept']:,} ({percent(found['accepted'])} %); of those "
-            f"{percent(found['precision'])} % are right, of all {percent(found['accuracy'])} %. The parser was "
-            "trained again with them, and compared on rows that it did not see."
-        )
+        text = f"**{task['title']}: one round of self-training.** Of {found['pool']:,} rows of the test set that "
+        text += f"nobody had labelled, all judges accepted {found['kept']:,} ({percent(found['accepted'])} %); of "
+        text += f"those {percent(found['precision'])} % are right, of all {percent(found['accuracy'])} %. The parser "
+        text += "was trained again with them, and compared on rows that it did not see."
         row = "{0[title]} | {1} | {2[rows]:,} | {2[old]:percent} | {2[new]:percent} | {2[new_gain]:percent}"
         runs = [(run.get("seed", 0), run["self_training"]) for run in trainings(result, name) if "self_training" in run]
         rows = cells(row, [(task["sets"][one["name"]], seed, one) for seed, run in runs for one in run["sets"]])
@@ -288,10 +281,8 @@ def _fared(result: Mapping[str, Any]) -> str:
     heads = "choice | gold inside | in distribution | mean width | AE of the mean | out of distribution"
     row = "{name} | {inside} of {sets} | {inside_near} of {sets_near} | {width:.1f%} | {error:.1f%} | {error_away:.1f%}"
     text = "**The bounds under each choice, %.** `confidence` is the parser's, thresholded as ATC does; parsers of "
-    text += (
-        "halves vote by how probable they find an output; slack: strict thresholds for the lower bound, lenient ones "
-    )
-    text += "for the upper, each off by what so few development rows leave open."
+    text += "halves vote by how probable they find an output; slack: strict thresholds for the lower bound, lenient "
+    text += "ones for the upper, each off by what so few development rows leave open."
     return section(text, heads, cells(row, [one._asdict() for one in found]), after) if found else ""
 
 
@@ -310,9 +301,8 @@ def _seeds(result: Mapping[str, Any]) -> str:
                 row += ["; ".join(cells(cell, ends)) or "-" for cell in (bounds, "{mean[error][value]:.1f%}")]
             rows.append(row)
     heads = "data | gold | judges at thresholds: bounds | AE of the mean | all voters: bounds | AE of the mean"
-    text = (
-        "**Seeds, %.** The same rows, trained again from other seeds: parsers, their mistakes and judges; in the order "
-    )
+    text = "**Seeds, %.** The same rows, trained again from other seeds: parsers, their mistakes and judges; in the "
+    text += "order "
     return section(f"{text}of the seeds.", heads, rows) if rows else ""
 
 
@@ -328,10 +318,8 @@ def _later(result: Mapping[str, Any]) -> str:
         rows.append(row)
     heads = ["procedure", "gold inside", "in distribution", "mean width", "AE of the mean, out of distribution"]
     heads += [f"{name}: AE, nearer than it on, p" for name in BASELINES.values()]
-    text = (
-        "**Trainings after the first, %.** Who votes was chosen on parsers of the first seed; these are parsers that "
-    )
-    text += "no choice had seen, on the same rows. Inside is counted for each training; errors are means over the "
+    text = "**Trainings after the first, %.** Who votes was chosen on parsers of the first seed; these are parsers "
+    text += "that no choice had seen, on the same rows. Inside is counted for each training; errors are means over the "
     text += "trainings of a data set, and the paired test is over data sets (p: the mean of the bounds is nearer; for "
     text += "one look, not corrected)."
     return section(text, heads, rows) if rows else ""

@@ -152,7 +152,27 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     if scale == "small":
         return _small()
     if scale == "paper":
-        return _paper()
+        # T5-base, the paper's data by path or hub
+        mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
+        cogs, amr, top = sequences.cogs, sequences.news_amr, sequences.topv2
+        pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
+        of_amr = (_test(amr, "AMR", domain="in"),)
+
+        def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, ...]:
+            near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
+            return _test(read, f"{title}-Brown", "brown"), near
+
+        gen = _test(cogs, "COGS", "gen")
+        return (
+            _task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),), _PAPER),
+            _task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),), _PAPER),
+            _task("cogs: COGS", "semantic", cogs, (gen,), _PAPER, brackets=True, pseudo_labels="gen"),
+            _task("topv2: TOPv2", "semantic", top, (_test(top, "TOP"),), _PAPER),
+            _task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, _PAPER, brackets=True, metric="token_f1"),
+            _task("pos-cogs: POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),), _PAPER),
+            _task("ptb-pos: PTB tags", "tagging", tags, brown_and_wsj(tags, "POS"), _PAPER),
+            _task("ptb-syn: PTB trees", "parsing", trees, brown_and_wsj(trees, "Syn"), _PAPER, brackets=True),
+        )
     raise UsageError(f"unknown scale {scale!r}; expected small or paper")
 
 
@@ -298,30 +318,6 @@ def _small() -> tuple[Task, ...]:
             _sized(10, 500, 6, longest=50, test_rows=2000, longest_output=70),
             brackets=True,
         ),
-    )
-
-
-def _paper() -> tuple[Task, ...]:
-    """T5-base, the paper's data by path or hub."""
-    mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
-    cogs, amr, top = sequences.cogs, sequences.news_amr, sequences.topv2
-    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
-    of_amr = (_test(amr, "AMR", domain="in"),)
-
-    def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, ...]:
-        near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
-        return _test(read, f"{title}-Brown", "brown"), near
-
-    gen = _test(cogs, "COGS", "gen")
-    return (
-        _task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),), _PAPER),
-        _task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),), _PAPER),
-        _task("cogs: COGS", "semantic", cogs, (gen,), _PAPER, brackets=True, pseudo_labels="gen"),
-        _task("topv2: TOPv2", "semantic", top, (_test(top, "TOP"),), _PAPER),
-        _task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, _PAPER, brackets=True, metric="token_f1"),
-        _task("pos-cogs: POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),), _PAPER),
-        _task("ptb-pos: PTB tags", "tagging", tags, brown_and_wsj(tags, "POS"), _PAPER),
-        _task("ptb-syn: PTB trees", "parsing", trees, brown_and_wsj(trees, "Syn"), _PAPER, brackets=True),
     )
 
 

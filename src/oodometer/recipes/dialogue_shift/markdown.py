@@ -29,7 +29,20 @@ def drawings(result: Found) -> list[Drawing]:
     caption = "Mean over the rankers, the band one standard deviation; one ensemble of all. Points: what was asked."
     out, estimates = [], []
     for group, (name, title, across) in _GROUPS.items():
-        chart = _curves(across)
+        x = {
+            "field": "severity",
+            "type": "ordinal",
+            "title": across,
+            "sort": {"field": "order"},
+            "axis": {"labelAngle": 0},
+        }
+        up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
+        colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
+        colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
+        line = plain.lines(x, {"field": "value", **up}, "what")
+        line["encoding"]["color"] = colour
+        band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
+        chart = {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
         panels = [Panel(one, NAMES[one], chart, _rows_drawn(result, group, one)) for one in METRICS]
         out.append(Drawing(name, title, caption, panels, **size))
         rows = []
@@ -59,18 +72,6 @@ def _rows_drawn(result: Found, group: str, metric: str) -> list[dict[str, Any]]:
     ]
 
 
-def _curves(across: str) -> dict[str, Any]:
-    """A line with its band for each of ``what``, the severities in their order."""
-    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
-    up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
-    colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
-    colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
-    line = plain.lines(x, {"field": "value", **up}, "what")
-    line["encoding"]["color"] = colour
-    band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
-    return {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
-
-
 FIGURES = Figures(
     "Dialogue shift: figures",
     "The shifts of Lee et al. (2021) as this run has them; numbers and claims are in result.md",
@@ -80,10 +81,8 @@ FIGURES = Figures(
 
 
 PAPER = "dialogue_shift"
-_OVER = (
-    "Tests draw whole conversations, the same for all methods and conditions, and look at the mean over the rankers; "
-    "where rankers are compared with themselves, a t test over their trainings must say the same."
-)
+_OVER = "Tests draw whole conversations, the same for all methods and conditions, and look at the mean over the "
+_OVER += "rankers; where rankers are compared with themselves, a t test over their trainings must say the same."
 _TABLES = {
     "source": "Where nothing is shifted",
     "uw": "Table B.1: unknown words",
@@ -108,10 +107,9 @@ def markdown(result: Found) -> str:
     out = [_about(result), section(f"{words}contexts (the paper: 6,639).", heads, cells(row, ratios, counted=_counted))]
     fifths = [(one, found, paper["importance"].get(one)) for one, found in ours["importance"].items()]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
-    after = (
-        f"Contexts by number of turns: {turns}; {counts['at_least']:,} of at least {max(map(int, counts['turns']))} "
-    )
-    after += f"(the paper: 2,370). {counts['also_in_train']} instances belong to conversations that also stand in the "
+    after = f"Contexts by number of turns: {turns}; {counts['at_least']:,} of at least "
+    after += f"{max(map(int, counts['turns']))} (the paper: 2,370). {counts['also_in_train']} instances belong to "
+    after += "conversations that also stand in the "
     rows = cells("{0} | {1:counted} | {2:counted}", fifths, counted=_counted)
     out.append(section("**Table 2: the same by importance.**", "fifth | ours | paper", rows, f"{after}training split."))
     heads = "condition | n | method | R@1 | paper | Brier | paper | ECE | paper | ECE, all candidates"
@@ -129,7 +127,23 @@ def markdown(result: Found) -> str:
     row = "{0} | {1[accuracy]:spread} | {1[brier]:spread} | {1[ece]:spread}"
     rows = cells(row, result["common"]["conditions"].items(), spread=_spread)
     out.append(section(words, "condition | R@1 | Brier | ECE", rows) if rows else "")
-    return tables_page([*out, _types(result), _estimates(result), claims_table(result["claims"], _OVER)])
+    # with and without the conversations that also stand in training
+    found = {(row["condition"], row["type"]): row for row in result["types"]}
+    whole = {row["condition"]: row for row in result["rows"] if row["method"] == "vanilla"}
+    rows = []
+    for name in dict.fromkeys(row["condition"] for row in result["types"]):
+        new, seen = (found.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train"))
+        row = "{0} | {1[accuracy]:spread} | {1[rows]} | {2[accuracy]:spread} | {2[rows]} | {3[accuracy]:spread} | "
+        rows += cells(
+            f"{row}{{3[rows]}} | {{2[brier]:spread}} | {{2[ece]:spread}}",
+            [(name, whole[name], new, seen)],
+            spread=_spread,
+        )
+    heads = "condition | R@1 | n | R@1, new | n | R@1, also in train | n | Brier, new | ECE, new"
+    words = "**With and without the test conversations that also stand in the training split**; vanilla."
+    return tables_page(
+        [*out, (section(words, heads, rows) if rows else ""), _estimates(result), claims_table(result["claims"], _OVER)]
+    )
 
 
 def _counted(one: Sequence[float] | None) -> str:
@@ -151,40 +165,20 @@ def _about(result: Found) -> str:
         if method == "vanilla"
         for a, b in zip(values, accuracy[condition, "temperature"], strict=True)
     ]
-    text = (
-        f"**The run.** Scale `{result['scale']}`: {sizes['members']} rankers ({network}), trained for "
-        f"{training['epochs']} epoch on {rows} instances of {data['train']['conversations']:,} conversations with "
-        f"{sizes['train_candidates']} candidates, {training['batch_size']} instances a step, learning rate "
-        f"{training['learning_rate']:g}, asked with {sizes['candidates']} candidates. The seed of a ranker sets the "
-        "order of its batches, its dropout and what of its head is drawn; all learn from the same instances. "
-        f"± is the standard deviation over the rankers. Dropout: {sizes['dropout_passes']} passes of "
-        f"{sizes['dropout_members']} of the rankers. The ensembles of {sizes['ensemble']} are all choices of so "
-        "many rankers, which share members: their spread is too small. Temperatures, fitted on dev: "
-        f"{', '.join(f'{one:.2f}' for one in result['temperatures'])}. Accuracies of vanilla and temperature scaling "
-        f"differ by at most {max(apart, default=0.0):.4f}. ECE has {BINS} buckets."
-    )
+    text = f"**The run.** Scale `{result['scale']}`: {sizes['members']} rankers ({network}), trained for "
+    text += f"{training['epochs']} epoch on {rows} instances of {data['train']['conversations']:,} conversations with "
+    text += f"{sizes['train_candidates']} candidates, {training['batch_size']} instances a step, learning rate "
+    text += f"{training['learning_rate']:g}, asked with {sizes['candidates']} candidates. The seed of a ranker sets "
+    text += "the order of its batches, its dropout and what of its head is drawn; all learn from the same instances. ± "
+    text += f"is the standard deviation over the rankers. Dropout: {sizes['dropout_passes']} passes of "
+    text += f"{sizes['dropout_members']} of the rankers. The ensembles of {sizes['ensemble']} are all choices of so "
+    text += "many rankers, which share members: their spread is too small. Temperatures, fitted on dev: "
+    text += f"{', '.join(f'{one:.2f}' for one in result['temperatures'])}. Accuracies of vanilla and temperature "
+    text += f"scaling differ by at most {max(apart, default=0.0):.4f}. ECE has {BINS} buckets."
     cut = {one["condition"]: one for one in result["conditions"]}.get("test")
     if cut is not None and cut["kept"]:
         text += f" Of {cut['kept']} test instances {cut['truncated']} are longer than the network reads."
     return text
-
-
-def _types(result: Found) -> str:
-    """With and without the conversations that also stand in training."""
-    found = {(row["condition"], row["type"]): row for row in result["types"]}
-    whole = {row["condition"]: row for row in result["rows"] if row["method"] == "vanilla"}
-    rows = []
-    for name in dict.fromkeys(row["condition"] for row in result["types"]):
-        new, seen = (found.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train"))
-        row = "{0} | {1[accuracy]:spread} | {1[rows]} | {2[accuracy]:spread} | {2[rows]} | {3[accuracy]:spread} | "
-        rows += cells(
-            f"{row}{{3[rows]}} | {{2[brier]:spread}} | {{2[ece]:spread}}",
-            [(name, whole[name], new, seen)],
-            spread=_spread,
-        )
-    heads = "condition | R@1 | n | R@1, new | n | R@1, also in train | n | Brier, new | ECE, new"
-    words = "**With and without the test conversations that also stand in the training split**; vanilla."
-    return section(words, heads, rows) if rows else ""
 
 
 def _estimates(result: Found) -> str:

@@ -304,10 +304,9 @@ FIGURES = Figures(
 # ------------------------------------------------------------------ tables
 
 PAPER = "few_shot_ranking"
-_OVER = (
-    "The unit is the suite: models trained anew, other rows and another pool with each seed, a t test over them. Draws "
-    "of ten examples from one pool are no replication; the paper's own test over them stands in the tables as a dagger."
-)
+_OVER = "The unit is the suite: models trained anew, other rows and another pool with each seed, a t test over them. "
+_OVER += "Draws of ten examples from one pool are no replication; the paper's own test over them stands in the tables "
+_OVER += "as a dagger."
 _BASELINES = ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM")
 _TABLES = {"shap": "Table 2", "lime": "Table 7", "token-ig": "Table 8"}
 _FACTORS = ("const", "swap-max-diff", "swap-avg", "index-diff", "max-diff", "sum-diff", "first-tok")
@@ -340,10 +339,8 @@ def markdown(result: Found) -> str:
         out.append(section(words, "method | PAWS | paper | SUB | paper | CON | paper", rows, after))
     known = {name for row in result["rows"] for name in row["few_shot"]}
     names = ["ACC", POWERED, *result["combined"], *sorted(name for name in known if name.startswith("pool/"))]
-    words = (
-        "**Beyond the paper**, inoculated models: accuracy with the unlabelled pool (PPI++), label-free evidence of "
-    )
-    words += "the pool alone, and combinations in which labels come first (the paper's test over draws as a dagger)."
+    words = "**Beyond the paper**, inoculated models: accuracy with the unlabelled pool (PPI++), label-free evidence "
+    words += "of the pool alone, and combinations in which labels come first (the paper's test over draws as a dagger)."
     learnt, after = result["learnt"], ""
     if learnt:
         means = {name: sum(one["weights"][name] for one in learnt) / len(learnt) for name in learnt[0]["weights"]}
@@ -360,10 +357,8 @@ def markdown(result: Found) -> str:
             for place, pair in enumerate(row["pairs"]):
                 shown = [dash(None if one is None else 100 * one[place]) for one in pairwise]
                 rows.append([row["suite"], pair["pair"], f"{100 * pair['gap']:.1f}", *shown])
-    words = (
-        "**By pair**, inoculated models of the first seed, the better model first: pairwise accuracy in percent of ACC "
-    )
-    words += "and of the factor made for the set."
+    words = "**By pair**, inoculated models of the first seed, the better model first: pairwise accuracy in percent of "
+    words += "ACC and of the factor made for the set."
     by_pair = section(words, ["set", "pair", "gap", "ACC", *METHODS], rows) if rows else ""
     out += [_table_3(result, look, here), _table_4(look), *_tables_of_models(result), beyond, by_pair]
     return tables_page([*out, claims_table(result["claims"], _OVER)])
@@ -401,10 +396,8 @@ def _table_3(result: Found, look: Looker, here: Callable[..., str]) -> str:
         label = f"GUESS, architecture {one['model'] + 1} named best"
         printed = dash(theirs["GUESS"] if one["model"] == 1 else None)
         rows.append([label, percent(one["few_shot"]["by_seed"]), "-", "-", "-", printed])
-    after = (
-        "The paper's SET-DEPENDENT (75.5) is the factor made for each set. `const`, `swap-avg` and `swap-max-diff` are "
-    )
-    after += "there for the sets that they are made for. GUESS: one architecture is named best in every set, other "
+    after = "The paper's SET-DEPENDENT (75.5) is the factor made for each set. `const`, `swap-avg` and `swap-max-diff` "
+    after += "are there for the sets that they are made for. GUESS: one architecture is named best in every set, other "
     after += "pairs count 0.5; the paper's 72.0 is that of ELECTRA, its second."
     words = "**Table 3: across architectures**, three models a set, mean over the sets, in percent."
     return section(words, ["method", "here", *_PAIRS, "paper, pooled"], rows, after) if rows else ""
@@ -457,13 +450,11 @@ def _tables_of_models(result: Found) -> Iterator[str]:
         return f"{usual:g} ({other})" if other else f"{usual:g}"
 
     usual, more, printed = sizes["training"], sizes["further"], theirs["table_6"]
-    after = (
-        f"Learning rate {rates(usual['learning_rate'], sizes['rates'])}, weight decay {usual['weight_decay']:g}, "
-        f"batches of {usual['batch_size']}; steps of target rows alone "
-        f"{rates(more['learning_rate'], sizes['further_rates'])}. "
-        f"The paper: HANS-SUB/HANS-CON {', '.join(f'{name} {a}/{b}' for name, a, b in printed['hans'])}"
-        f"; PAWS {', '.join(f'{name} {a}' for name, a in printed['paws'])}; learning rate 1e-5, weight decay 0.1."
-    )
+    after = f"Learning rate {rates(usual['learning_rate'], sizes['rates'])}, weight decay {usual['weight_decay']:g}, "
+    after += f"batches of {usual['batch_size']}; steps of target rows alone "
+    after += f"{rates(more['learning_rate'], sizes['further_rates'])}. The paper: HANS-SUB/HANS-CON "
+    after += f"{', '.join(f'{name} {a}/{b}' for name, a, b in printed['hans'])}; PAWS "
+    after += f"{', '.join(f'{name} {a}' for name, a in printed['paws'])}; learning rate 1e-5, weight decay 0.1."
     heads = "model | network | steps | further | target rows | in-domain | out of domain (balanced)"
     yield section("**Table 6: the models of HANS and PAWS**, accuracies in percent.", heads, others, after)
     rows = []

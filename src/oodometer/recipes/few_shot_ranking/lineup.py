@@ -228,7 +228,18 @@ def lineup(config: RunConfig) -> tuple[Plan, ...]:
             shares = {target: config.doses[name][size - 1] for target, size in named.items()}
             slug = f"{name}-{label.replace(' ', '')}".lower()
             out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
-    return (*out, *_nli(config), *_paraphrase(config))
+    network, others = config.roles["nli"], config.roles["nli_others"]
+    base = Plan("nli-base", "0 steps", "nli", network, steps=config.steps["nli"])
+    inoculated = [
+        replace(base, name=f"nli-{many}", label=f"{many} steps", start=base.name, further=many)
+        for many in config.nli_further
+    ]
+    other = replace(base, inoculated=False)
+    return (
+        *out,
+        *[base, *inoculated, *(replace(other, name=f"nli-{o.lower()}", label=o, network=o) for o in others)],
+        *_paraphrase(config),
+    )
 
 
 def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
@@ -237,17 +248,6 @@ def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
     usual, rates = (config.further, config.further_rates) if pure else (config.training, config.rates)
     own = None if pure else config.networks[plan.network].get("learning_rate")
     return replace(usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1)
-
-
-def _nli(config: RunConfig) -> list[Plan]:
-    network, others = config.roles["nli"], config.roles["nli_others"]
-    base = Plan("nli-base", "0 steps", "nli", network, steps=config.steps["nli"])
-    inoculated = [
-        replace(base, name=f"nli-{many}", label=f"{many} steps", start=base.name, further=many)
-        for many in config.nli_further
-    ]
-    other = replace(base, inoculated=False)
-    return [base, *inoculated, *(replace(other, name=f"nli-{o.lower()}", label=o, network=o) for o in others)]
 
 
 def _paraphrase(config: RunConfig) -> list[Plan]:

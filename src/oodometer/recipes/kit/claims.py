@@ -294,10 +294,9 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
     tested = [one for one in told if one["test"]]
     decided = [one for one in tested if one["verdict"] != "undecided"]
     firm = sum(one["p_all"] <= LEVEL for one in decided)
-    words = "**The paper's findings here.** A claim holds, or does not, where its p-value is at most "
-    words += f"{LEVEL}, corrected for the looks of the claim (partial conjunction); else it is undecided. "
-    words += f"{over} "
-    words += f"Of {len(tested)} claims tested {len(decided)} are decided; {firm} of these verdicts also stand when "
+    words = f"**The paper's findings here.** A claim holds, or does not, where its p-value is at most {LEVEL}, "
+    words += f"corrected for the looks of the claim (partial conjunction); else it is undecided. {over} Of "
+    words += f"{len(tested)} claims tested {len(decided)} are decided; {firm} of these verdicts also stand when "
     words += "corrected for the number of claims (Holm)."
     row = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p}"
     heads = "the paper says | here | what was seen | test | p for | p against | p among all claims"

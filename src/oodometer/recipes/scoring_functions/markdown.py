@@ -90,10 +90,8 @@ FIGURES = Figures(
 
 
 PAPER = "scoring_functions"
-_OVER = (
-    "Tests are over models that were trained with different seeds. Each model is judged in turn, the others being its "
-    "ensemble, so their errors depend on one another: the p-values are too small where only MA is compared."
-)
+_OVER = "Tests are over models that were trained with different seeds. Each model is judged in turn, the others being "
+_OVER += "its ensemble, so their errors depend on one another: the p-values are too small where only MA is compared."
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -102,15 +100,6 @@ def markdown(result: Mapping[str, Any]) -> str:
     if not tasks:
         return "No task is finished yet.\n"
     conditions = {name: one for name, one in tasks.items() if name != "dominoes"}
-    out = [_about(result)]
-    out += _of_clean(tasks["clean"]) if "clean" in tasks else []
-    out += _of_training_data(conditions) if conditions else []
-    out += _of_dominoes(tasks["dominoes"]) if "dominoes" in tasks else []
-    out += [_beyond(tasks["clean"]) if "clean" in tasks else "", claims_table(result["claims"], _OVER)]
-    return tables_page(out)
-
-
-def _about(result: Mapping[str, Any]) -> str:
     first = next(iter(result["tasks"].values()))
     sizes, data = first["sizes"], first["data"]
     network = ", ".join(f"{name} {value}" for name, value in sizes["network"].items())
@@ -119,15 +108,18 @@ def _about(result: Mapping[str, Any]) -> str:
     text += f"{data['validation']['rows']} images, every corruption of {data['held']['rows']} "
     text += "images, the same ones." if sizes["overlap"] else "other images."
     if absent := first.get("absent"):
-        text += (
-            f" Not at hand: {', '.join(absent)}; the mildest corruptions stand in for the near shift, the strongest "
-        )
-        text += "for the far one."
+        text += f" Not at hand: {', '.join(absent)}; the mildest corruptions stand in for the near shift, the "
+        text += "strongest for the far one."
     text += f" Not run: {', '.join(result['missing'])}." if result["missing"] else ""
     if result["form"] != FORM:
         text += f" Left by form {result['form']} of this recipe, which is at form {FORM} today: the spread over "
         text += "ensembles is not kept for each model, so the claim on it is undecided."
-    return text
+    out = [text]
+    out += _of_clean(tasks["clean"]) if "clean" in tasks else []
+    out += _of_training_data(conditions) if conditions else []
+    out += _of_dominoes(tasks["dominoes"]) if "dominoes" in tasks else []
+    out += [_beyond(tasks["clean"]) if "clean" in tasks else "", claims_table(result["claims"], _OVER)]
+    return tables_page(out)
 
 
 def _average(values: Sequence[float]) -> float:
@@ -167,9 +159,8 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[str]:
         row = "{0} | {1[conf]:spread} | {1[ma]:spread}"
         yield section(words, "shift | Conf | MA", cells(row, found["shifts"].items(), spread=_spread))
     if found := clean.get("published"):
-        words = (
-            f"**A real near shift**: error of MA among {found['models']} published models of CIFAR-10, each judged in "
-        )
+        words = f"**A real near shift**: error of MA among {found['models']} published models of CIFAR-10, each judged "
+        words += "in "
         yield section(f"{words}turn.", "shift | MA", cells("{0} | {1:spread}", found["shifts"].items(), spread=_spread))
 
 
@@ -196,10 +187,8 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[str]:
             one = theirs["one"]["cifar10"] if variant == "ma" else None
             (told,) = cells(row, [(found, far_one, near_one, one, theirs[variant]["cifar10"])])
             accuracies.append(f"{name} | {NAMES[variant]} | {told}")
-    words = (
-        "**Table 2: errors on compromised training data.** MA_0.02: each member learns 2 % of the labels wrong. Where"
-    )
-    words += " its ensemble is the smaller one, it is compared with plain ones of as many models."
+    words = "**Table 2: errors on compromised training data.** MA_0.02: each member learns 2 % of the labels wrong. "
+    words += "Where its ensemble is the smaller one, it is compared with plain ones of as many models."
     yield section(words, "training data | score | far | paper, STL10 | near | paper, CIFAR-10.1", errors)
     heads = "training data | ensemble | CIFAR-10 | paper | far | near | mean of all: CIFAR-10 | paper | far | near | "
     words = "**Accuracies** of one model (mean of all in turn) and of their ensemble."

@@ -132,10 +132,8 @@ def order_claims(result: Mapping[str, Any]) -> Iterator[Claim]:
         text = f"{NAMES[name]}: coverage at risk sides with AUC on {sides['AUC']} of {len(here)} firm pairs "
         text += f"({sum(one.look.refutes <= LEVEL for one in here)} of them beyond chance by itself), with DiSCA on "
         said.append(f"{text}{sides['DiSCA']}" if here else f"{NAMES[name]}: no firm pair")
-    text = (
-        f"{'; '.join(said)}; firm: AUC and DiSCA part so in {percent(FIRM, 0)} of replicates; `compare` itself notes "
-    )
-    text += f"it of {sum(one.get('contested', False) for one in result['findings'])} pairs"
+    text = f"{'; '.join(said)}; firm: AUC and DiSCA part so in {percent(FIRM, 0)} of replicates; `compare` itself "
+    text += f"notes it of {sum(one.get('contested', False) for one in result['findings'])} pairs"
     claim = "where AUC and DiSCA part, DiSCA is right: coverage at risk sides with it"
     yield on_most("disca_is_right", claim, text, replicates.test, [one.look for one in firm])
     yield _apart(result, replicates, "accuracy", "auc_coverage", "the ranking by accuracy is not the ranking by AUC")
@@ -317,9 +315,8 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Claim]:
             rows = [row for row in model["imdb"]["disca"]["by_tolerance"] if 0.55 <= row["tolerance"] <= 0.95]
             mean[one] = sum(float(row["b"]) for row in rows) / len(rows)
         best = min(mean, key=lambda one: mean[one])
-        text = (
-            f"lowest mean b: {best} ({mean[best]:.2f}); GLOVE-SUM {mean['GLOVE-SUM']:.2f}; no replicates of b are kept"
-        )
+        text = f"lowest mean b: {best} ({mean[best]:.2f}); GLOVE-SUM {mean['GLOVE-SUM']:.2f}; no replicates of b are "
+        text += "kept"
         yield Claim("glove_b", "GLOVE-SUM has the lowest b over all tolerances on IMDb", text)
     # Do transformers form plateaus? That none is seen does not say that there is none
     found = {

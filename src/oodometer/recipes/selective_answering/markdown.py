@@ -151,10 +151,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     row = " | ".join(f"{{{s}[accuracy]:percent}} | {{{s}[auc_coverage]:percent}} | {{{s}[disca]:number}}" for s in SETS)
     sizes, work = (f"{result['settings']['data'][s]['rows']:,} of {NAMES[s]}" for s in SETS), result["work"]
     words = f"**The models** ({' and '.join(sizes)} test rows; 95 % intervals). Training and prediction took "
-    words += (
-        f"{work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of processor time) on {work['cores']} "
-    )
-    words += f"cores, {work['threads']} of them used."
+    words += f"{work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of processor time) on "
+    words += f"{work['cores']} cores, {work['threads']} of them used."
     rows = cells(f"{{name}} | {{place_of}} | {row}", named)
     out = [section(words, ["model", "in place of", *heads], rows), *(_table_two(result, name) for name in SETS)]
     out += [_grids(models), _rankings(result), _partings(result), _cases(result), _costs(result)]
@@ -176,10 +174,8 @@ def _table_two(result: Mapping[str, Any], name: str) -> str:
         rows.append(row)
     ours = {model["name"] for model in result["models"]}
     alone = "; ".join(f"{one} {row[0]:.2f} to {row[-1]:.2f}" for one, row in theirs.items() if one not in ours)
-    words = (
-        f"**Table 2{'a' if name == 'imdb' else 'b'}: DiSCA on {NAMES[name]}**, x = y = z = 0.33, by the accuracy below "
-    )
-    words += "which b is read; ours (the paper's). Bold: our accuracy falls below the column's."
+    words = f"**Table 2{'a' if name == 'imdb' else 'b'}: DiSCA on {NAMES[name]}**, x = y = z = 0.33, by the accuracy "
+    words += "below which b is read; ours (the paper's). Bold: our accuracy falls below the column's."
     after = f"In the paper alone: {alone}" if alone else ""
     return section(words, ["model", *(f"<{t:.2f}" for t in tolerances)], rows, after)
 
@@ -195,10 +191,8 @@ def _grids(models: Sequence[Mapping[str, Any]]) -> str:
         first, *others = (sorted(scores, key=lambda name: -(scores[name].get(grid) or 0.0)) for grid in grids)
         if len(scores) > 1:
             said.append(f"{NAMES[s]} {' and '.join(f'{kendall_tau(first, other):.2f}' for other in others)}")
-    words = (
-        "**DiSCA at 0.95 on other grids**: 100 steps of coverage, 100 steps of confidence, every sample. Kendall's tau "
-    )
-    words += f"of the ranking by coverage with the other two: {'; '.join(said)}."
+    words = "**DiSCA at 0.95 on other grids**: 100 steps of coverage, 100 steps of confidence, every sample. Kendall's "
+    words += f"tau of the ranking by coverage with the other two: {'; '.join(said)}."
     heads = ["model", *(f"{NAMES[s]}, {grid}" for s in SETS for grid in grids)]
     return section(words, heads, cells(f"{{name}} | {row}", models))
 
@@ -234,10 +228,8 @@ def _partings(result: Mapping[str, Any]) -> str:
         sides = [f"{side} on {sum(one.side == side for one in here)}" for side in ("AUC", "DiSCA", "neither")]
         said.append(f"{NAMES[name]}: {len(here)} pairs, with {', '.join(sides)}")
     words = f"**Where AUC and DiSCA part**: the {len(firm)} firm pairs, of which `compare` speaks, and with which of "
-    words += (
-        "the two the third measure sides, coverage at risk (the share of rows answered with at most 5 % of the answers "
-    )
-    words += f"wrong). Of all pairs that they order differently: {'; '.join(said)}."
+    words += "the two the third measure sides, coverage at risk (the share of rows answered with at most 5 % of the "
+    words += f"answers wrong). Of all pairs that they order differently: {'; '.join(said)}."
     auc, disca = (sum(one.side == side for one in firm) for side in ("AUC", "DiSCA"))
     verdict = next((one["verdict"] for one in result["claims"] if one["name"] == "disca_is_right"), "undecided")
     after = f"What this is worth: AUC and DiSCA order {len(found)} pairs differently, {len(firm)} of them firmly. On "
@@ -260,15 +252,13 @@ def _cases(result: Mapping[str, Any]) -> str:
         rows.append(row)
     heads = ["case", "seen by `compare`", "p for (looks)", "verdict"]
     heads += [f"power on {NAMES[name]} at {100 * effect:.0f} points, %" for name in SETS for effect in EFFECTS]
-    words = (
-        "**Failure cases, and the power of the search for them**: how often `compare` would see a true inversion of "
-        f"so many points, mean over the models (lowest to highest), {result['search']['samples']} simulated sets of "
-        "rows for each. start, strong: the surest tenth of the rows is less accurate by that than the next tenth; "
-        "middle: so is the tenth from 20 to 30 % coverage; end: the last tenth is more accurate than all rows before; "
-        "often: every second hundredth of the surer half is less accurate than the next; tail: of two models the one "
-        "ahead by 1 point of AUC is less accurate in the first fifth. *: too small, on average, to make the true curve "
-        "show the case. A case that is not seen is undecided."
-    )
+    words = "**Failure cases, and the power of the search for them**: how often `compare` would see a true inversion "
+    words += f"of so many points, mean over the models (lowest to highest), {result['search']['samples']} simulated "
+    words += "sets of rows for each. start, strong: the surest tenth of the rows is less accurate by that than the "
+    words += "next tenth; middle: so is the tenth from 20 to 30 % coverage; end: the last tenth is more accurate than "
+    words += "all rows before; often: every second hundredth of the surer half is less accurate than the next; tail: "
+    words += "of two models the one ahead by 1 point of AUC is less accurate in the first fifth. *: too small, on "
+    words += "average, to make the true curve show the case. A case that is not seen is undecided."
     return section(words, heads, rows)
 
 

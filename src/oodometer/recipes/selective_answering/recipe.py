@@ -43,10 +43,8 @@ SETS = ("imdb", "sst2")
 T = TypeVar("T")
 _JOULES = 3.6e6  # in a kilowatt-hour
 _PUE = 1.58  # power usage effectiveness of the world's average data centre of 2018: Strubell et al. (2019)
-_HOW_COUNTED = (
-    f"CPU, GPU and memory by codecarbon (counters where the machine has them, else load and design power); "
-    f"PUE {_PUE:g} assumed"
-)
+_HOW_COUNTED = "CPU, GPU and memory by codecarbon (counters where the machine has them, else load and design power); "
+_HOW_COUNTED += f"PUE {_PUE:g} assumed"
 
 
 @final
