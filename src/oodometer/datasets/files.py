@@ -77,12 +77,8 @@ def read_member(path: Path, member: str) -> list[str]:
 
 def missing_file(path: Path) -> InputError:
     """The error for a file that the folder of data does not hold."""
-    return InputError(
-        "a data file in the folder of OODOMETER_DATA",
-        got="no such file",
-        remedy="put it there, or unset OODOMETER_DATA to load from the hub",
-        file=str(path),
-    )
+    remedy = "put it there, or unset OODOMETER_DATA to load from the hub"
+    return InputError("a data file in the folder of OODOMETER_DATA", got="no such file", remedy=remedy, file=str(path))
 
 
 def damaged(

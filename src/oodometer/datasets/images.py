@@ -110,12 +110,8 @@ def pillow_image(what: str) -> Any:
 
 def no_images(got: str) -> InputError:
     """The error for arrays that are no images."""
-    return InputError(
-        "uint8 images of shape (sample, height, width, 3)",
-        got=got,
-        remedy="give arrays of 0 to 255 with the channels last",
-        column="image",
-    )
+    expected = "uint8 images of shape (sample, height, width, 3)"
+    return InputError(expected, got=got, remedy="give arrays of 0 to 255 with the channels last", column="image")
 
 
 def decode_image(image: Any) -> Array:

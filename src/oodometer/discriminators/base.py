@@ -103,22 +103,14 @@ def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str
     if isinstance(inputs, str) or isinstance(outputs, str):
         raise InputError("lists of texts", got="one text", remedy="put it in a list", column="input")
     if len(given["input"]) != len(given["output"]) or not given["input"]:
-        raise InputError(
-            "as many outputs as inputs, at least one",
-            got=f"{len(given['input'])} inputs and {len(given['output'])} outputs",
-            remedy="give one output an input",
-            column="output",
-        )
+        got = f"{len(given['input'])} inputs and {len(given['output'])} outputs"
+        expected = "as many outputs as inputs, at least one"
+        raise InputError(expected, got=got, remedy="give one output an input", column="output")
     for column, texts in given.items():
         bad = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if bad is not None:
-            raise InputError(
-                "a text",
-                got=repr(texts[bad])[:60],
-                remedy="leave the row out or give the text",
-                row=bad + 1,
-                column=column,
-            )
+            remedy = "leave the row out or give the text"
+            raise InputError("a text", got=repr(texts[bad])[:60], remedy=remedy, row=bad + 1, column=column)
     return [str(one) for one in given["input"]], [str(one) for one in given["output"]]
 
 
@@ -265,6 +257,10 @@ class TrainedDiscriminator(Discriminator):
         ask: Callable[..., Answers] = self.model.ask
         return ask
 
+    def _cut(self) -> int:
+        """Pairs that were cut in the last call of it."""
+        return int(getattr(self.model, "truncated", 0))
+
     @classmethod
     @abstractmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
@@ -316,7 +312,7 @@ class TrainedDiscriminator(Discriminator):
         given, found = check_pairs(inputs, outputs)
         answers = self._asking()(list(zip(given, found, strict=True)), progress=progress)
         margins = self._margins(answers)
-        self._count_truncated(int(getattr(self.model, "truncated", 0)), len(given), self.max_length)
+        self._count_truncated(self._cut(), len(given), self.max_length)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
 
     def _margins(self, answers: Answers) -> Array:

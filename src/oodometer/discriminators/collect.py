@@ -89,16 +89,10 @@ class Examples:
         right = int(self.correct.sum())
         names, sizes = np.unique(self.origin.astype(str), return_counts=True)
         wrong = {one for one, good in zip(self.inputs, self.correct.tolist(), strict=True) if not good}
-        return {
-            "pairs": len(self),
-            "correct": right,
-            "incorrect": len(self) - right,
-            "share_correct": right / len(self) if len(self) else None,
-            "inputs": len(set(self.inputs)),
-            "inputs_with_mistakes": len(wrong),
-            "by_origin": dict(zip(names.tolist(), sizes.tolist(), strict=True)),
-            **self.counts,
-        }
+        out: dict[str, Any] = {"pairs": len(self), "correct": right, "incorrect": len(self) - right}
+        out |= {"share_correct": right / len(self) if len(self) else None, "inputs": len(set(self.inputs))}
+        out |= {"inputs_with_mistakes": len(wrong)}
+        return out | {"by_origin": dict(zip(names.tolist(), sizes.tolist(), strict=True)), **self.counts}
 
     def summary(self) -> str:
         """The statistics in words, a line for the pairs, one for each checkpoint, one for what was left out."""
@@ -164,14 +158,9 @@ class Examples:
         verdicts = record.verdicts
         if (verdicts < 0).any():
             row = record.first_row + int(np.argmax(verdicts < 0)) + 1
-            raise InputError(
-                "whether the output is correct",
-                got="null",
-                remedy="drop the row or judge it",
-                file=record.source,
-                row=row,
-                column="correct",
-            )
+            expected = "whether the output is correct"
+            remedy = "drop the row or judge it"
+            raise InputError(expected, got="null", remedy=remedy, file=record.source, row=row, column="correct")
         origin = record.columns.get("origin", np.full(len(record), "", dtype=object))
         return cls(columns["input"], columns["output"], verdicts > 0, np.asarray(origin, dtype=object))
 

@@ -173,13 +173,8 @@ class Panel:
         """
         for name in ("input", "output"):
             if getattr(record, name) is None:
-                raise InputError(
-                    f"a column {name}",
-                    got="none",
-                    remedy="name it with --map theirs=ours or add it",
-                    file=record.source,
-                    column=name,
-                )
+                remedy = "name it with --map theirs=ours or add it"
+                raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
         assert record.input is not None
         assert record.output is not None
         try:
@@ -320,20 +315,15 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
     verdicts = check_verdicts(correct, rows, one_class=True)
     right = int(verdicts.sum())
     if right in (0, rows):
-        raise InputError(
-            "labelled outputs of which some are right and some are wrong, to set the judges' thresholds on",
-            got=f"{right:,} of {rows:,} right",
-            remedy="label more, or leave the thresholds at 0.5",
-        )
+        expected = "labelled outputs of which some are right and some are wrong, to set the judges' thresholds on"
+        remedy = "label more, or leave the thresholds at 0.5"
+        raise InputError(expected, got=f"{right:,} of {rows:,} right", remedy=remedy)
     outside = ~((said >= 0) & (said <= 1))
     if outside.any():
         judge, row = (int(place) for place in np.argwhere(outside)[0])
-        raise InputError(
-            "probabilities of being right from 0 to 1",
-            got=repr(float(said[judge, row])),
-            row=row + 1,
-            remedy="give the judges' own probabilities",
-        )
+        expected = "probabilities of being right from 0 to 1"
+        remedy = "give the judges' own probabilities"
+        raise InputError(expected, got=repr(float(said[judge, row])), row=row + 1, remedy=remedy)
     from scipy.stats import binom
 
     below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)

@@ -119,12 +119,8 @@ class PretrainedDiscriminator(Discriminator):
         for wanted in self.correct:
             at = [place for place, name in labels.items() if wanted == place or str(wanted).lower() == name.lower()]
             if not at:
-                raise InputError(
-                    f"a label of the classifier that means Correct, of {', '.join(labels.values())}",
-                    got=repr(wanted),
-                    remedy="name one of them with correct=",
-                    file=self.source,
-                )
+                expected = f"a label of the classifier that means Correct, of {', '.join(labels.values())}"
+                raise InputError(expected, got=repr(wanted), remedy="name one of them with correct=", file=self.source)
             found += at
         return sorted(set(found))
 
@@ -171,12 +167,8 @@ class RuleDiscriminator(Discriminator):
             except (TypeError, ValueError):
                 value = float("nan")
             if not 0 <= value <= 1:
-                raise InputError(
-                    f"true, false or a probability from {self.name}",
-                    got=repr(answer)[:60],
-                    remedy="let the rule answer every pair",
-                    row=row + 1,
-                )
+                expected = f"true, false or a probability from {self.name}"
+                raise InputError(expected, got=repr(answer)[:60], remedy="let the rule answer every pair", row=row + 1)
             found[row] = value
             if progress is not None:
                 progress(row + 1, len(inputs))

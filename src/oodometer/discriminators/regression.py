@@ -50,12 +50,8 @@ def sentence_bleu(outputs: Sequence[str], golds: Sequence[str], *, order: int = 
 
 def _pairs(outputs: Sequence[str], golds: Sequence[str]) -> list[tuple[list[str], list[str]]]:
     if len(outputs) != len(golds):
-        raise InputError(
-            f"{len(outputs)} gold texts, one an output",
-            got=str(len(golds)),
-            remedy="give as many golds as outputs",
-            column="gold",
-        )
+        expected = f"{len(outputs)} gold texts, one an output"
+        raise InputError(expected, got=str(len(golds)), remedy="give as many golds as outputs", column="gold")
     return [(output.split(), gold.split()) for output, gold in zip(outputs, golds, strict=True)]
 
 
@@ -139,12 +135,9 @@ class RegressionDiscriminator(Discriminator):
         given, found = check_pairs(inputs, outputs)
         targets = _targets(correct, len(given))
         if (targets == targets[0]).all():
-            raise InputError(
-                "outputs of different quality",
-                got=f"{targets[0, 1]:g} for all of them",
-                column="correct",
-                remedy="add outputs of earlier checkpoints (a smaller K) or of another model",
-            )
+            remedy = "add outputs of earlier checkpoints (a smaller K) or of another model"
+            got = f"{targets[0, 1]:g} for all of them"
+            raise InputError("outputs of different quality", got=got, column="correct", remedy=remedy)
         held: Any = None
         if dev is not None:
             dev_inputs, dev_outputs = check_pairs(dev[0], dev[1])
@@ -206,13 +199,9 @@ def _targets(values: Sequence[Any], rows: int) -> Array:
     inside = (array >= 0) & (array <= 1)
     if not inside.all():
         row = int(np.argmin(inside))
-        raise InputError(
-            "a metric between 0 and 1",
-            got=repr(list(values)[row])[:60],
-            column="correct",
-            row=row + 1,
-            remedy="divide per cent by 100; drop rows without gold",
-        )
+        remedy = "divide per cent by 100; drop rows without gold"
+        expected = "a metric between 0 and 1"
+        raise InputError(expected, got=repr(list(values)[row])[:60], column="correct", row=row + 1, remedy=remedy)
     return np.stack([1 - array, array], axis=1).astype(np.float32)
 
 

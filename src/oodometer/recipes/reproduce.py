@@ -44,16 +44,9 @@ class Reproduction:
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        return {
-            "command": "reproduce",
-            "version": __version__,
-            "argv": self.argv,
-            "paper": self.paper,
-            "scale": self.scale,
-            "folder": str(self.folder),
-            "steps": [one.to_dict() for one in self.steps],
-            "result": dict(self.result),
-        }
+        out: dict[str, Any] = {"command": "reproduce", "version": __version__, "argv": self.argv, "paper": self.paper}
+        out |= {"scale": self.scale, "folder": str(self.folder), "steps": [one.to_dict() for one in self.steps]}
+        return out | {"result": dict(self.result)}
 
 
 def find_recipe(paper: str) -> Recipe:

@@ -204,12 +204,8 @@ def badges(result: Result) -> list[dict[str, str]]:
 
 def cards(result: Result) -> list[dict[str, Any]]:
     """The best model by each of four metrics: its value, and how often it is the best in replicates."""
-    titles = {
-        "accuracy": "Most accurate on all rows",
-        "auc_coverage": "Best by AUC",
-        "disca": "Best by DiSCA",
-        "coverage_at_risk": "Answers most",
-    }
+    titles = {"accuracy": "Most accurate on all rows", "auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
+    titles |= {"coverage_at_risk": "Answers most"}
     risk = finite((result.get("settings") or {}).get("risk"))
     if risk is not None:
         titles["coverage_at_risk"] = f"Answers most with {given(risk)} wrong"

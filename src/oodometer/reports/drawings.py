@@ -50,13 +50,9 @@ def lines(
     each point.
     """
     color = {"field": by, "type": "nominal", "sort": None, "scale": {"scheme": "tableau10"}}
-    encoding = {
-        "x": x,
-        "y": y,
-        "color": color if few else {**color, "title": None},
-        "order": {"field": "order", "type": "quantitative", **(order or {})},
-        "tooltip": _tooltip(by, *more, x["field"], y["field"]),
-    }
+    encoding: dict[str, Any] = {"x": x, "y": y, "color": color if few else {**color, "title": None}}
+    encoding |= {"order": {"field": "order", "type": "quantitative", **(order or {})}}
+    encoding |= {"tooltip": _tooltip(by, *more, x["field"], y["field"])}
     point = {"filled": True, "size": 50 if few else 14}
     return {"mark": {"type": "line", "point": point, "strokeWidth": 1.6}, "encoding": encoding}
 
@@ -169,13 +165,9 @@ class Drawing:
         """
         size = {"width": self.width, "height": self.height}
         charts = [{**({"title": one.title} if one.title else {}), **size, **one.spec} for one in self.panels]
-        return {
-            "$schema": SCHEMA,
-            "title": {"text": self.title, "subtitle": self.caption, "anchor": "start"},
-            "description": f"{self.title}. {self.caption}",
-            "columns": self.columns,
-            "concat": charts,
-        }
+        out: dict[str, Any] = {"$schema": SCHEMA}
+        out |= {"title": {"text": self.title, "subtitle": self.caption, "anchor": "start"}}
+        return out | {"description": f"{self.title}. {self.caption}", "columns": self.columns, "concat": charts}
 
     def figure(self, panel: Panel) -> Figure:
         """One panel as a chart of a page, as wide as its place."""
@@ -183,14 +175,9 @@ class Drawing:
         # On a phone a legend of three columns would be cut off.
         columns = {"expr": "containerSize()[0] < 420 ? 2 : 3"}
         legend = {"orient": "bottom", "labelColor": MUTED, "titleColor": MUTED, "columns": columns}
-        frame = {
-            "$schema": SCHEMA,
-            "width": "container",
-            "height": self.height,
-            "config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}},
-            "autosize": {"type": "fit-x", "contains": "padding"},
-            "description": f"{title}. {self.caption}",
-        }
+        frame: dict[str, Any] = {"$schema": SCHEMA, "width": "container", "height": self.height}
+        frame |= {"config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}}}
+        frame |= {"autosize": {"type": "fit-x", "contains": "padding"}, "description": f"{title}. {self.caption}"}
         return Figure(f"{self.name}-{panel.name}", title, self.caption, {**frame, **panel.spec})
 
 

@@ -75,15 +75,10 @@ def _line(
             pieces.append({"gap": text[end:]})
         parts.append(pieces)
     separator = finite(told.get("separator"))
-    return {
-        "model": name,
-        "target": told.get("target"),
-        "probability": told.get("probability"),
-        "right": told.get("target") == example.get("label"),
-        "parts": parts,
-        "separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest),
-        "factors": {factor: found.get("value") for factor, found in (told.get("factors") or {}).items()},
-    }
+    out: dict[str, Any] = {"model": name, "target": told.get("target"), "probability": told.get("probability")}
+    out |= {"right": told.get("target") == example.get("label"), "parts": parts}
+    out |= {"separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)}
+    return out | {"factors": {factor: found.get("value") for factor, found in (told.get("factors") or {}).items()}}
 
 
 def _word(text: str, value: float, largest: float) -> dict[str, Any]:

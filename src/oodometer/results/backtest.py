@@ -243,8 +243,7 @@ def backtest_view(told: Mapping[str, Any]) -> View:
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    some = {str(row["family"]) for row in told.get("rows") or []}
-    best, families = order[0], [name for name in told.get("families") or sorted(some) if name in some]
+    best, families = order[0], _families(told)
     error, held = _by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
     rows = []
     for one in order:
@@ -291,6 +290,12 @@ def _simulated(told: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
     text = f"{told['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
     text += f" (accuracy {percent(reference['accuracy'])})" if reference.get("accuracy") is not None else ""
     return f"{text}; {told['reused']} trials came from the cache" if told.get("reused") else text
+
+
+def _families(told: Mapping[str, Any]) -> list[str]:
+    """Families in which any method answered, in their order."""
+    some = {str(row["family"]) for row in told.get("rows") or []}
+    return [name for name in told.get("families") or sorted(some) if name in some]
 
 
 def _by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:

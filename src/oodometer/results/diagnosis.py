@@ -102,15 +102,10 @@ class Diagnosis(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "kind": self.kind,
-            "why": self.why,
-            "findings": [f.to_dict() for f in self.findings],
-            "signs": plain(self.signs),
-            "warnings": list(self.warnings),
-            **({"features": plain(self.features)} if self.features else {}),
-            **({"columns": [one.to_dict() for one in self.columns]} if self.columns else {}),
-        }
+        out: dict[str, Any] = {"kind": self.kind, "why": self.why, "findings": [f.to_dict() for f in self.findings]}
+        out |= {"signs": plain(self.signs), "warnings": list(self.warnings)}
+        out |= {"features": plain(self.features)} if self.features else {}
+        return out | ({"columns": [one.to_dict() for one in self.columns]} if self.columns else {})
 
 
 def diagnosis_view(told: Mapping[str, Any]) -> View:

@@ -49,14 +49,9 @@ class Headline(WithInterval):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            **self.interval.to_dict(),
-            "method": self.method,
-            "assumes": self.assumes,
-            "trust": self.trust,
-            "why": self.why,
-            **({"bands": {name: one.to_dict() for name, one in self.bands.items()}} if self.bands else {}),
-        }
+        out: dict[str, Any] = {**self.interval.to_dict(), "method": self.method, "assumes": self.assumes}
+        out |= {"trust": self.trust, "why": self.why}
+        return out | ({"bands": {name: one.to_dict() for name, one in self.bands.items()}} if self.bands else {})
 
 
 @dataclass(frozen=True)
@@ -590,16 +585,9 @@ def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[
     fell = one.fell if name == "accuracy" else None
     fall = (None, None, None) if fell is None else (fell.verdict, fell.p, fell.alarm)
     truth = ends(metric.truth)
-    return {
-        "metric": name,
-        **ends(metric.headline),
-        "method": metric.headline.method,
-        "trust": metric.headline.trust,
-        **dict(zip(_FALL, fall, strict=True)),
-        "truth": truth["value"],
-        "truth_lower": truth["lower"],
-        "truth_upper": truth["upper"],
-    }
+    out: dict[str, Any] = {"metric": name, **ends(metric.headline), "method": metric.headline.method}
+    out |= {"trust": metric.headline.trust, **dict(zip(_FALL, fall, strict=True)), "truth": truth["value"]}
+    return out | {"truth_lower": truth["lower"], "truth_upper": truth["upper"]}
 
 
 def _parts_table(found: Estimation) -> Table:

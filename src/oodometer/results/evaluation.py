@@ -77,21 +77,10 @@ class Evaluation(Shown):
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        out: dict[str, Any] = {
-            "command": "evaluate",
-            "version": __version__,
-            "argv": self.argv,
-            "name": self.name,
-            "rows": self.rows,
-            "unlabelled": self.unlabelled,
-            "level": self.level,
-            "seed": self.seed,
-            "metrics": plain(self.metrics),
-            "per_class": [],
-            **plain(self.tables),
-            "skipped": [{"metric": s.method, "why": s.why} for s in self.skipped],
-            "warnings": list(self.warnings),
-        }
+        out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv, "name": self.name}
+        out |= {"rows": self.rows, "unlabelled": self.unlabelled, "level": self.level, "seed": self.seed}
+        out |= {"metrics": plain(self.metrics), "per_class": [], **plain(self.tables)}
+        out |= {"skipped": [{"metric": s.method, "why": s.why} for s in self.skipped], "warnings": list(self.warnings)}
         for name, curve in self.curves.items():
             out[name] = curve.to_dict()
         if "reliability" in self.curves:  # also under the names that `estimate` gives them
@@ -129,12 +118,8 @@ class Evaluations(Shown):
         """Return a plain mapping, ready for JSON: ``files`` holds what a single file would give, each with its name."""
         from ..version import __version__
 
-        return {
-            "command": "evaluate",
-            "version": __version__,
-            "argv": self.argv,
-            "files": [one.to_dict() for one in self.files],
-        }
+        out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv}
+        return out | {"files": [one.to_dict() for one in self.files]}
 
 
 def evaluation_view(told: Mapping[str, Any]) -> View:

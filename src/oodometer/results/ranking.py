@@ -263,14 +263,8 @@ class FewShotRanking(Shown, Record):
         for found in self.evidence:
             interval = found.intervals.get(one.model)
             values[found.name] = plain(found.values.get(one.model)) if interval is None else interval.to_dict()
-        return {
-            "model": one.model,
-            "p_best": plain(one.p_best),
-            "rank": one.rank,
-            "source": one.source,
-            "truncated": one.truncated,
-            "evidence": values,
-        }
+        out: dict[str, Any] = {"model": one.model, "p_best": plain(one.p_best), "rank": one.rank, "source": one.source}
+        return out | {"truncated": one.truncated, "evidence": values}
 
 
 def ranking_view(told: Mapping[str, Any]) -> View:

@@ -148,13 +148,8 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "value": plain(self.value),
-            "lower": plain(self.lower),
-            "upper": plain(self.upper),
-            "level": self.level,
-            "kind": self.kind,
-        }
+        out: dict[str, Any] = {"value": plain(self.value), "lower": plain(self.lower), "upper": plain(self.upper)}
+        return out | {"level": self.level, "kind": self.kind}
 
 
 class HasInterval(Protocol):
@@ -295,19 +290,9 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; the axes stand under their names."""
-        return {
-            "name": self.name,
-            "x_name": self.x_name,
-            "y_name": self.y_name,
-            "x": plain(self.x),
-            "y": plain(self.y),
-            "lower": plain(self.lower),
-            "upper": plain(self.upper),
-            "level": self.level,
-            "kind": self.kind,
-            "assumes": self.assumes,
-            **{k: plain(v) for k, v in self.extra.items()},
-        }
+        out: dict[str, Any] = {"name": self.name, "x_name": self.x_name, "y_name": self.y_name, "x": plain(self.x)}
+        out |= {"y": plain(self.y), "lower": plain(self.lower), "upper": plain(self.upper), "level": self.level}
+        return out | {"kind": self.kind, "assumes": self.assumes, **{k: plain(v) for k, v in self.extra.items()}}
 
 
 @dataclass(frozen=True)

@@ -121,26 +121,7 @@ def markdown(result: Mapping[str, Any]) -> str:
     heads = "task | training rows | parser, judge: parameters | checkpoints: step (right, %) | "
     heads += "pairs to judge: right, wrong | judges | accuracy in distribution (dev), % | minutes"
     parts = [section(runs, heads, map(_run, result["tasks"].values())), _table_one(result)]
-    # the bounds of each procedure, side by side
-    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in _PROCEDURES}
-    shown = {at: found for at, found in shown.items() if found}
-    rows, bounds = [], "{by_method[lower][value]:bare} to {by_method[upper][value]:bare}"
-    for place, one in shown["half"].items():
-        told = cells(
-            f"{bounds} | {{inside:yes}} | {{by_method[mean][error]:bare}}", [o[place] for o in shown.values()], yes=_yes
-        )
-        errors = (bare((one["by_method"].get(key) or {}).get("error")) for key in BASELINES)
-        rows.append([_titled(one), percent(one["gold"]), *told, *errors])
-    heads = ["data", "gold", *(f"{_PROCEDURES[at]}: bounds | gold inside | AE of the mean" for at in shown)]
-    heads += [f"AE of {name}" for name in BASELINES.values()]
-    text = "**What thresholds and other voters change, %.** Thresholds are set on the development set's outputs so "
-    text += "that each voter accepts as often as the parser is right there. Of judges all agree on a bound; of all "
-    text += "voters, judges, parsers of halves and the parser's confidence, one may disagree."
-    parts += [
-        *(_accuracies(result, family) for family in _FAMILIES),
-        section(text, " | ".join(heads), rows),
-        _fared(result),
-    ]
+    parts += [*(_accuracies(result, family) for family in _FAMILIES), _procedures(result), _fared(result)]
     parts += [_seeds(result), _later(result)]
     heads = "data | judges that must agree | lower | upper | width | gold inside | AE of the mean"
     row = "{0[title]} | {1[agree]} of {0[judges]} | {1[lower]:percent} | {1[upper]:percent} | {1[width]:bare} | "
@@ -238,6 +219,25 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
     text = f"**{_FAMILIES[family]}, predicted accuracy (Acc) and its distance from gold (AE), %**; judges accept at "
     heads, *rows = zip(*columns, strict=True)
     return section(f"{text}P ≥ 0.5", heads, rows) if sets else ""
+
+
+def _procedures(result: Mapping[str, Any]) -> str:
+    """The bounds of each procedure, side by side."""
+    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in _PROCEDURES}
+    shown = {at: found for at, found in shown.items() if found}
+    rows, bounds = [], "{by_method[lower][value]:bare} to {by_method[upper][value]:bare}"
+    for place, one in shown["half"].items():
+        told = cells(
+            f"{bounds} | {{inside:yes}} | {{by_method[mean][error]:bare}}", [o[place] for o in shown.values()], yes=_yes
+        )
+        errors = (bare((one["by_method"].get(key) or {}).get("error")) for key in BASELINES)
+        rows.append([_titled(one), percent(one["gold"]), *told, *errors])
+    heads = ["data", "gold", *(f"{_PROCEDURES[at]}: bounds | gold inside | AE of the mean" for at in shown)]
+    heads += [f"AE of {name}" for name in BASELINES.values()]
+    text = "**What thresholds and other voters change, %.** Thresholds are set on the development set's outputs so "
+    text += "that each voter accepts as often as the parser is right there. Of judges all agree on a bound; of all "
+    text += "voters, judges, parsers of halves and the parser's confidence, one may disagree."
+    return section(text, " | ".join(heads), rows)
 
 
 def _yes(inside: bool) -> str:

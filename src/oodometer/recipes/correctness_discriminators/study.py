@@ -393,12 +393,9 @@ def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
     learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     plain = accepted.to_dict()
-    found = {
-        "set": name,
-        "pool": len(learn),
-        **{key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")},
-        "sets": [],
-    }
+    found: dict[str, Any] = {"set": name, "pool": len(learn)}
+    found |= {key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")}
+    found |= {"sets": []}
     if len(accepted):
         new = _trained(data, accepted, home / "self_trained", progress)
         for one in data.task.tests:

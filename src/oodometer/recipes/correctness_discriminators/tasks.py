@@ -342,13 +342,8 @@ def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:
     [['t5-base'], ['t5-base'], [], ['roberta-base']]
     """
     config = task.config
-    models = {
-        "parser": config.parser,
-        "self-training": config.parser,
-        "half": config.parser,
-        "judge": config.judge,
-        "metric": config.metric_judge,
-    }
+    models = {"parser": config.parser, "self-training": config.parser, "half": config.parser, "judge": config.judge}
+    models |= {"metric": config.metric_judge}
     source = models.get(step, models.get(step.rpartition("-")[0], {})).get("source")
     return {} if source is None else {str(source): partial(check_pretrained, str(source))}
 

@@ -29,20 +29,7 @@ def drawings(result: Found) -> list[Drawing]:
     caption = "Mean over the rankers, the band one standard deviation; one ensemble of all. Points: what was asked."
     out, estimates = [], []
     for group, (name, title, across) in _GROUPS.items():
-        x = {
-            "field": "severity",
-            "type": "ordinal",
-            "title": across,
-            "sort": {"field": "order"},
-            "axis": {"labelAngle": 0},
-        }
-        up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
-        colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
-        colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
-        line = plain.lines(x, {"field": "value", **up}, "what")
-        line["encoding"]["color"] = colour
-        band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
-        chart = {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
+        chart = _curves(across)
         panels = [Panel(one, NAMES[one], chart, _rows_drawn(result, group, one)) for one in METRICS]
         out.append(Drawing(name, title, caption, panels, **size))
         rows = []
@@ -70,6 +57,18 @@ def _rows_drawn(result: Found, group: str, metric: str) -> list[dict[str, Any]]:
         for row in result["rows"]
         if row["method"] in METHODS and row["condition"] in labels and len(labels) > len(first)
     ]
+
+
+def _curves(across: str) -> dict[str, Any]:
+    """A line with its band for each of ``what``, the severities in their order."""
+    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
+    up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
+    colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
+    colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
+    line = plain.lines(x, {"field": "value", **up}, "what")
+    line["encoding"]["color"] = colour
+    band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
+    return {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
 
 
 FIGURES = Figures(
@@ -127,23 +126,7 @@ def markdown(result: Found) -> str:
     row = "{0} | {1[accuracy]:spread} | {1[brier]:spread} | {1[ece]:spread}"
     rows = cells(row, result["common"]["conditions"].items(), spread=_spread)
     out.append(section(words, "condition | R@1 | Brier | ECE", rows) if rows else "")
-    # with and without the conversations that also stand in training
-    found = {(row["condition"], row["type"]): row for row in result["types"]}
-    whole = {row["condition"]: row for row in result["rows"] if row["method"] == "vanilla"}
-    rows = []
-    for name in dict.fromkeys(row["condition"] for row in result["types"]):
-        new, seen = (found.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train"))
-        row = "{0} | {1[accuracy]:spread} | {1[rows]} | {2[accuracy]:spread} | {2[rows]} | {3[accuracy]:spread} | "
-        rows += cells(
-            f"{row}{{3[rows]}} | {{2[brier]:spread}} | {{2[ece]:spread}}",
-            [(name, whole[name], new, seen)],
-            spread=_spread,
-        )
-    heads = "condition | R@1 | n | R@1, new | n | R@1, also in train | n | Brier, new | ECE, new"
-    words = "**With and without the test conversations that also stand in the training split**; vanilla."
-    return tables_page(
-        [*out, (section(words, heads, rows) if rows else ""), _estimates(result), claims_table(result["claims"], _OVER)]
-    )
+    return tables_page([*out, _types(result), _estimates(result), claims_table(result["claims"], _OVER)])
 
 
 def _counted(one: Sequence[float] | None) -> str:
@@ -179,6 +162,24 @@ def _about(result: Found) -> str:
     if cut is not None and cut["kept"]:
         text += f" Of {cut['kept']} test instances {cut['truncated']} are longer than the network reads."
     return text
+
+
+def _types(result: Found) -> str:
+    """With and without the conversations that also stand in training."""
+    found = {(row["condition"], row["type"]): row for row in result["types"]}
+    whole = {row["condition"]: row for row in result["rows"] if row["method"] == "vanilla"}
+    rows = []
+    for name in dict.fromkeys(row["condition"] for row in result["types"]):
+        new, seen = (found.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train"))
+        row = "{0} | {1[accuracy]:spread} | {1[rows]} | {2[accuracy]:spread} | {2[rows]} | {3[accuracy]:spread} | "
+        rows += cells(
+            f"{row}{{3[rows]}} | {{2[brier]:spread}} | {{2[ece]:spread}}",
+            [(name, whole[name], new, seen)],
+            spread=_spread,
+        )
+    heads = "condition | R@1 | n | R@1, new | n | R@1, also in train | n | Brier, new | ECE, new"
+    words = "**With and without the test conversations that also stand in the training split**; vanilla."
+    return section(words, heads, rows) if rows else ""
 
 
 def _estimates(result: Found) -> str:

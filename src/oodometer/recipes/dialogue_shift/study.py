@@ -114,13 +114,9 @@ class Bootstrap:
         equal = np.abs(turned) < _ROUNDING
         models = {len(seen) for _, seen, _ in found}
         by_model = np.sum([sign * seen for sign, seen, _ in found], axis=0).tolist() if len(models) == 1 else []
-        return {
-            "value": value,
-            "error": float(drawn.std(ddof=1)),
-            "above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2),
-            "by_model": by_model,
-            "rows": [len(said.target) for _, said, _ in terms],
-        }
+        out: dict[str, Any] = {"value": value, "error": float(drawn.std(ddof=1))}
+        out |= {"above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2), "by_model": by_model}
+        return out | {"rows": [len(said.target) for _, said, _ in terms]}
 
 
 FORM = 1  # raise it where the form of the result changes: then the step is done again

@@ -135,12 +135,8 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     except (OSError, ValueError) as error:
         why = type(error).__name__
     if why:
-        raise InputError(
-            "the result of a finished run",
-            got=why,
-            remedy=f"run oodometer reproduce {recipe.name} to its end",
-            file=str(path),
-        )
+        remedy = f"run oodometer reproduce {recipe.name} to its end"
+        raise InputError("the result of a finished run", got=why, remedy=remedy, file=str(path))
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None

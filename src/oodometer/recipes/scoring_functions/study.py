@@ -152,56 +152,63 @@ def study_condition(
         folder = f"{condition}/answers-{variant}"
         validation = load_answers(workspace, folder, "validation")
         targets = {name: load_answers(workspace, folder, name) for name in names[variant]}
-        # accuracy, and mean absolute error of every score, by kind of shift
-        errors = Errors(validation, config.grid)
-        predicted = validation["probabilities"].argmax(-1)
-        found = {name: list(errors.of(one)) for name, one in targets.items()}
-        whole = {name: errors.ensemble(one) for name, one in targets.items()}
-        out: dict[str, Any] = {
-            "models": errors.models,
-            "validation_accuracy": mean_and_spread((predicted == validation["label"]).mean(1)),
-            "ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == validation["label"]).mean()),
-            "shifts": {},
-        }
-        for group, members in groups_of(list(targets)).items():
-            about: dict[str, Any] = {"sets": len(members)}
-            rows = [[found[name][base] for name in members] for base in range(errors.models)]
-            about["accuracy"] = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
-            for score in SCORES:
-                have = [row for row in rows if score in row[0]]
-                if have:
-                    about[score] = {
-                        how: mean_and_spread([float(np.mean([abs(o[score][how]) for o in row])) for row in have])
-                        for how in ("exact", "grid")
-                    }
-            about["ensemble"] = {
-                "accuracy": float(np.mean([whole[name]["accuracy"] for name in members])),
-                "ma": float(np.mean([abs(whole[name]["ma"]) for name in members])),
-            }
-            out["shifts"][group] = about
-        result[variant] = out
+        result[variant] = _errors(validation, targets, config.grid)
         if condition == "clean" and variant == "ma":
-            models = len(validation["probabilities"])
-            sizes = list(range(2, models + 1))
-            groups = groups_of(list(targets))
-            out = {}
-            for name, members in {"all": list(targets), **groups}.items():
-                found = agreement_of_subsets(
-                    validation, [targets[one] for one in members], sizes, config.subsets, config.seed
-                )
-                out[name] = [
-                    {
-                        "models": size,
-                        "by_model": one.mean(1).tolist(),
-                        "spread": float(one.std(axis=1, ddof=1).mean()) if one.shape[1] > 1 else None,
-                        "spread_by_model": one.std(axis=1, ddof=1).tolist() if one.shape[1] > 1 else None,
-                    }
-                    for size, one in found.items()
-                ]
-            result["sizes_of_ensemble"] = out
+            result["sizes_of_ensemble"] = _sizes(validation, targets, config.subsets, config.seed)
             result["disjoint"] = _disjoint(validation, targets, config.grid)
         progress(done + 1, len(VARIANTS))
     workspace.write_json(f"{condition}/result.json", rounded(result))
+
+
+def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
+    """Accuracy, and mean absolute error of every score, by kind of shift."""
+    errors = Errors(validation, grid)
+    predicted = validation["probabilities"].argmax(-1)
+    found = {name: list(errors.of(one)) for name, one in targets.items()}
+    whole = {name: errors.ensemble(one) for name, one in targets.items()}
+    out: dict[str, Any] = {
+        "models": errors.models,
+        "validation_accuracy": mean_and_spread((predicted == validation["label"]).mean(1)),
+        "ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == validation["label"]).mean()),
+        "shifts": {},
+    }
+    for group, members in groups_of(list(targets)).items():
+        about: dict[str, Any] = {"sets": len(members)}
+        rows = [[found[name][base] for name in members] for base in range(errors.models)]
+        about["accuracy"] = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
+        for score in SCORES:
+            have = [row for row in rows if score in row[0]]
+            if have:
+                about[score] = {
+                    how: mean_and_spread([float(np.mean([abs(o[score][how]) for o in row])) for row in have])
+                    for how in ("exact", "grid")
+                }
+        about["ensemble"] = {
+            "accuracy": float(np.mean([whole[name]["accuracy"] for name in members])),
+            "ma": float(np.mean([abs(whole[name]["ma"]) for name in members])),
+        }
+        out["shifts"][group] = about
+    return out
+
+
+def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed: int) -> dict[str, Any]:
+    """Error of agreement by number of models: over all sets, and over the strongest shift alone (Figure 2)."""
+    models = len(validation["probabilities"])
+    sizes = list(range(2, models + 1))
+    groups = groups_of(list(targets))
+    out = {}
+    for name, members in {"all": list(targets), **groups}.items():
+        found = agreement_of_subsets(validation, [targets[one] for one in members], sizes, draws, seed)
+        out[name] = [
+            {
+                "models": size,
+                "by_model": one.mean(1).tolist(),
+                "spread": float(one.std(axis=1, ddof=1).mean()) if one.shape[1] > 1 else None,
+                "spread_by_model": one.std(axis=1, ddof=1).tolist() if one.shape[1] > 1 else None,
+            }
+            for size, one in found.items()
+        ]
+    return out
 
 
 def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:

@@ -89,13 +89,8 @@ class Entry:
         if self.training is not None:
             usual = TrainingConfig()
             training = {k: v for k, v in asdict(self.training).items() if v != getattr(usual, k)}
-        return {
-            "kind": self.kind,
-            "options": dict(self.options),
-            "vectors": self.vectors,
-            "training": training,
-            "rows": self.rows,
-        }
+        out: dict[str, Any] = {"kind": self.kind, "options": dict(self.options), "vectors": self.vectors}
+        return out | {"training": training, "rows": self.rows}
 
 
 def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
@@ -185,11 +180,8 @@ def check_vectors(kind: str) -> None:
     """`InputError` where the downloaded vectors are not among the data and the hub does not answer."""
     if vectors_source(kind).startswith("hub:") and not hub_answers():
         files = " or ".join(VECTORS[kind][0])
-        raise InputError(
-            f"the word vectors {files}",
-            got="none beside the data, and the hub does not answer",
-            remedy="put the file into the folder of OODOMETER_DATA",
-        )
+        got = "none beside the data, and the hub does not answer"
+        raise InputError(f"the word vectors {files}", got=got, remedy="put the file into the folder of OODOMETER_DATA")
 
 
 def pretrained_of(entry: Entry) -> dict[str, Callable[[], Any]]:

@@ -222,17 +222,10 @@ class Plot:
         tables: dict[int, tuple[str, Rows]] = {}
         for layer in self.layers:
             tables.setdefault(id(layer["data"]), (f"rows_{len(tables)}", layer["data"]))
-        spec = {
-            "$schema": SCHEMA,
-            "width": "container",
-            "height": height,
-            "description": words or title,
-            "autosize": {"type": "fit-x", "contains": "padding"},
-            "datasets": dict(tables.values()),
-            "layer": [{**layer, "data": {"name": tables[id(layer["data"])][0]}} for layer in self.layers],
-            "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
-            **more,
-        }
+        spec = {"$schema": SCHEMA, "width": "container", "height": height, "description": words or title}
+        spec |= {"autosize": {"type": "fit-x", "contains": "padding"}, "datasets": dict(tables.values())}
+        spec |= {"layer": [{**layer, "data": {"name": tables[id(layer["data"])][0]}} for layer in self.layers]}
+        spec |= {"config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}}, **more}
         return Figure(name, title, caption, spec)
 
 

@@ -302,12 +302,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
     across = axis([marks[0] - 0.01, marks[-1] + 0.01], title="accuracy that must be kept", values=marks[::2],
                   labelExpr="format(-datum.value, '.2f')", grid=False)  # fmt: skip
     up = axis(_confidence_ends([value for row in rows for value in row["y"]]), title="confidence b", tickCount=5)
-    tip = {
-        "": "datum.label",
-        "accuracy to keep": "format(-datum.x, '.2f')",
-        "confidence b": "format(datum.y, '.4f')",
-        "falls below it": "datum.never ? 'never' : 'yes'",
-    }
+    tip = {"": "datum.label", "accuracy to keep": "format(-datum.x, '.2f')", "confidence b": "format(datum.y, '.4f')"}
+    tip |= {"falls below it": "datum.never ? 'never' : 'yes'"}
     plot, height = Plot(across, up), max(340, 17 * len(rows))
     _lines(plot, rows, _tip(tip), height, hollow="never")
     every = ((finite(score(m, domain, "disca").get("b")), str(m.get("name"))) for m in result.get("models") or [])
@@ -486,13 +482,8 @@ def places(result: Result, domain: str) -> Figure | None:
     plot.draw("point", rows, {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim, **of)
     ink = {"condition": {"test": "datum.firm", "value": SURFACE}, "value": INK}
     plot.draw("text", rows, {"fontWeight": 700, "fontSize": narrow(10, 12)}, text="text", color=ink, opacity=dim, **of)
-    tip = {
-        "": f"datum.label + ', ' + {titles}[datum.metric]",
-        "value": "datum.value",
-        "rank": "datum.text",
-        "same rank in": "datum.stable + ' of replicates'",
-        "best in": "datum.best + ' of replicates'",
-    }
+    tip = {"": f"datum.label + ', ' + {titles}[datum.metric]", "value": "datum.value", "rank": "datum.text"}
+    tip |= {"same rank in": "datum.stable + ' of replicates'", "best in": "datum.best + ' of replicates'"}
     of["more"] = {"transform": [{"flatten": list(fields)}, _tip(tip)], **over}
     plot.draw("point", rows, {"filled": True, "size": size}, tooltip="tip", opacity=0, **of)
     last = [{"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]} for r in rows]
