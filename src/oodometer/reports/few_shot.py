@@ -156,14 +156,8 @@ def context(result: Result) -> dict[str, Any]:
                 cell["side"] = "for" if cell["p"] >= 0.5 else "against"
                 cell["sure"] = max(cell["p"], 1 - cell["p"]) >= SURE
         grid.append({"name": row["short"], "cells": cells})
-    return {
-        "ranked": ranked_models(result),
-        "pairs": {"heads": [row["short"] for row in rows], "rows": grid},
-        "evidence": _evidence(result),
-        "examples": drawn_examples(result),
-        "examples_left": max(len(examples) - MOST_EXAMPLES, 0),
-        "factors": drawn_factors(result),
-        "attribution": result.get("attribution") or {},
-        "suggested": (result.get("suggested") or [])[:MOST_SUGGESTED],
-        "not_random": capital(NOT_RANDOM),
-    }
+    out: dict[str, Any] = {"ranked": ranked_models(result)}
+    out |= {"pairs": {"heads": [row["short"] for row in rows], "rows": grid}, "evidence": _evidence(result)}
+    out |= {"examples": drawn_examples(result), "examples_left": max(len(examples) - MOST_EXAMPLES, 0)}
+    out |= {"factors": drawn_factors(result), "attribution": result.get("attribution") or {}}
+    return out | {"suggested": (result.get("suggested") or [])[:MOST_SUGGESTED], "not_random": capital(NOT_RANDOM)}

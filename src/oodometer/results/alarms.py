@@ -83,20 +83,11 @@ class Failing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            **plain(self.place),
-            "rows": self.rows,
-            "metric": self.rule.metric,
-            "rule": self.rule.kind,
-            "bound": plain(self.bound),
-            "reference": plain(self.reference),
-            **self.interval.to_dict(),
-            "upper_below": self.interval.upper < self.bound,
-            "p": plain(self.chance),
-            "changed": plain(self.changed),
-            "truth": None if self.truth is None else self.truth.to_dict(),
-            "by_labels": self.by_labels,
-        }
+        out: dict[str, Any] = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
+        out |= {"rule": self.rule.kind, "bound": plain(self.bound), "reference": plain(self.reference)}
+        out |= {**self.interval.to_dict(), "upper_below": self.interval.upper < self.bound}
+        out |= {"p": plain(self.chance), "changed": plain(self.changed)}
+        return out | {"truth": None if self.truth is None else self.truth.to_dict(), "by_labels": self.by_labels}
 
     def sentence(self) -> str:
         """The failure in one line, to follow "ALARM"."""
@@ -156,17 +147,12 @@ class Alarms:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "raised": self.raised,
-            "when": self.when,
-            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules],
-            "judged": self.judged,
-            "of": self.kind,
-            **({} if self.asked is None else {"asked": self.asked, "new": len(self.new)}),
-            "where": [self._told(one) for one in self.where],
-            "by_chance": [one.to_dict() for one in self.by_chance],
-            "unjudged": list(self.unjudged),
-        }
+        out: dict[str, Any] = {"raised": self.raised, "when": self.when}
+        out |= {"rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]}
+        out |= {"judged": self.judged, "of": self.kind}
+        out |= {} if self.asked is None else {"asked": self.asked, "new": len(self.new)}
+        out |= {"where": [self._told(one) for one in self.where]}
+        return out | {"by_chance": [one.to_dict() for one in self.by_chance], "unjudged": list(self.unjudged)}
 
     def _told(self, one: Failing) -> dict[str, Any]:
         return one.to_dict() | ({} if self.asked is None else {"known_since": one.known_since})

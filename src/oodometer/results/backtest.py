@@ -203,21 +203,11 @@ class Backtest(Shown):
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        return {
-            "command": "backtest",
-            "version": __version__,
-            "argv": self.argv,
-            "level": self.level,
-            "seed": self.seed,
-            "reference": plain(self.reference),
-            "families": list(self.families),
-            "trials": len(self.trials),
-            "reused": self.reused,
-            "overall": [r.to_dict() for r in self.overall()],
-            "rows": [r.to_dict() for r in self.rows],
-            "skipped": [s.to_dict() for s in self.skipped],
-            "warnings": list(self.warnings),
-        }
+        out: dict[str, Any] = {"command": "backtest", "version": __version__, "argv": self.argv, "level": self.level}
+        out |= {"seed": self.seed, "reference": plain(self.reference), "families": list(self.families)}
+        out |= {"trials": len(self.trials), "reused": self.reused}
+        out |= {"overall": [r.to_dict() for r in self.overall()], "rows": [r.to_dict() for r in self.rows]}
+        return out | {"skipped": [s.to_dict() for s in self.skipped], "warnings": list(self.warnings)}
 
 
 def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:

@@ -100,20 +100,11 @@ class ColumnChange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "distance": plain(self.distance),
-            "psi": plain(self.psi),
-            "p_value": plain(self.p_value),
-            "moved": self.moved,
-            "matters": self.matters,
-            "explains": None if self.explains is None else self.explains.to_dict(),
-            "says": self.says,
-            "missing": list(self.missing),
-            "unseen": list(self.unseen),
-            "details": plain(self.details),
-        }
+        out: dict[str, Any] = {"name": self.name, "kind": self.kind, "distance": plain(self.distance)}
+        out |= {"psi": plain(self.psi), "p_value": plain(self.p_value), "moved": self.moved}
+        out |= {"matters": self.matters, "explains": None if self.explains is None else self.explains.to_dict()}
+        out |= {"says": self.says, "missing": list(self.missing), "unseen": list(self.unseen)}
+        return out | {"details": plain(self.details)}
 
 
 def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:

@@ -112,24 +112,15 @@ class Comparison(Shown):
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        return {
-            "command": "compare",
-            "version": __version__,
-            "argv": self.argv,
-            "level": self.level,
-            "seed": self.seed,
-            "settings": plain(self.settings),
-            "paired": plain(self.paired),
-            "models": [model.to_dict() for model in self.models],
-            "rankings": plain(self.rankings.get("in_domain", {})),
-            "rankings_out_of_domain": plain(self.rankings.get("out_of_domain", {})),
-            "rankings_target": plain(self.rankings.get("target", {})),
-            "disagreements": plain(list(self.disagreements)),
-            "pairs": plain(list(self.pairs)),
-            "difference": plain(self.difference),
-            "findings": plain(list(self.findings)),
-            "warnings": list(self.warnings),
-        }
+        out: dict[str, Any] = {"command": "compare", "version": __version__, "argv": self.argv, "level": self.level}
+        out |= {"seed": self.seed, "settings": plain(self.settings), "paired": plain(self.paired)}
+        out |= {"models": [model.to_dict() for model in self.models]}
+        out |= {"rankings": plain(self.rankings.get("in_domain", {}))}
+        out |= {"rankings_out_of_domain": plain(self.rankings.get("out_of_domain", {}))}
+        out |= {"rankings_target": plain(self.rankings.get("target", {}))}
+        out |= {"disagreements": plain(list(self.disagreements)), "pairs": plain(list(self.pairs))}
+        out |= {"difference": plain(self.difference), "findings": plain(list(self.findings))}
+        return out | {"warnings": list(self.warnings)}
 
 
 def comparison_view(told: Mapping[str, Any]) -> View:

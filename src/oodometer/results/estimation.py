@@ -194,41 +194,18 @@ class Estimation(Shown):
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        out: dict[str, Any] = {
-            "command": "estimate",
-            "version": __version__,
-            "argv": self.argv,
-            "level": self.level,
-            "seed": self.seed,
-            "reference": plain(self.reference),
-            "target": plain(self.target),
-            "headline": self.headline.to_dict(),
-            "truth": self._truth(),
-            "fell": None if self.fell is None else self.fell.to_dict(),
-            **_without(self.fell_without_labels),
-            "alarms": None if self.alarms is None else self.alarms.to_dict(),
-            "assume": self.assume,
-            "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
-            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
-            "estimates": [e.to_dict() for e in self.estimates],
-            "skipped": [s.to_dict() for s in self.skipped],
-            "warnings": list(self.warnings),
-            "calibration": plain(self.calibration),
-        }
-        if self.diagnosis is not None:
-            out["diagnosis"] = self.diagnosis.to_dict()
-        if self.backtest is not None:
-            out["backtest"] = plain(self.backtest)
-        if self.risk_coverage is not None:
-            out["risk_coverage"] = self.risk_coverage.to_dict()
-        if self.reliability is not None:
-            out["reliability"] = plain(self.reliability)
-        if self.confidence is not None:
-            out["confidence"] = plain(self.confidence)
-        if self.slices:
-            out["slices"] = [p.to_dict() for p in self.slices]
-        if self.chunks:
-            out["chunks"] = [p.to_dict() for p in self.chunks]
+        out: dict[str, Any] = {"command": "estimate", "version": __version__, "argv": self.argv, "level": self.level}
+        out |= {"seed": self.seed, "reference": plain(self.reference), "target": plain(self.target)}
+        out |= {"headline": self.headline.to_dict(), "truth": self._truth()}
+        out |= {"fell": None if self.fell is None else self.fell.to_dict(), **_without(self.fell_without_labels)}
+        out |= {"alarms": None if self.alarms is None else self.alarms.to_dict(), "assume": self.assume}
+        out |= {"assumptions": {name: one.to_dict() for name, one in self.assumptions.items()}}
+        out |= {"metrics": {name: one.to_dict() for name, one in self.metrics.items()}}
+        out |= {"estimates": [e.to_dict() for e in self.estimates], "skipped": [s.to_dict() for s in self.skipped]}
+        out |= {"warnings": list(self.warnings), "calibration": plain(self.calibration)}
+        for name in ("diagnosis", "backtest", "risk_coverage", "reliability", "confidence", "slices", "chunks"):
+            if (value := getattr(self, name)) is not None and value != ():
+                out[name] = plain(value)
         return out
 
     def _truth(self) -> dict[str, Any] | None:
@@ -545,13 +522,11 @@ class MetricEstimation(WithInterval):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            **self.headline.to_dict(),
-            "reference": None if self.reference is None else self.reference.to_dict(),
-            "truth": None if self.truth is None else self.truth.to_dict(),
-            "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
-            "estimates": [e.to_dict() for e in self.estimates],
-        }
+        out = self.headline.to_dict()
+        out |= {"reference": None if self.reference is None else self.reference.to_dict()}
+        out |= {"truth": None if self.truth is None else self.truth.to_dict()}
+        out |= {"assumptions": {name: one.to_dict() for name, one in self.assumptions.items()}}
+        return out | {"estimates": [e.to_dict() for e in self.estimates]}
 
 
 _FALL = ("fell", "fell_p", "alarm")

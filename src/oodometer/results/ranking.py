@@ -208,12 +208,10 @@ class FewShotRanking(Shown, Record):
             for model, value in one.values.items()
         ]
         suggested = [{"id": one["id"], "text": text_of(one["text"])} for one in told["suggested"]]
-        rows = {
-            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models),
-            "pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"]),
-            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
-            **({"suggested": (("id", "text"), suggested)} if suggested else {}),
-        }
+        rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
+        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"])}
+        rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
+        rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *one) for name, one in rows.items()}
 
     @property
@@ -245,18 +243,13 @@ class FewShotRanking(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "command": "rank",
-            **super().to_dict(),
-            "likeliest": self.likeliest.model,
-            "open": self.open,
-            "open_among": list(self.open_among),
-            "by_right": [list(some) for some in self.by_right],
-            "ranking": [self._row(one) for one in self.ranking],
-            "evidence": [one.to_dict(self.models) for one in self.evidence],
-            "suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested],
-            "suggested_are_random": False,
-        }
+        out: dict[str, Any] = {"command": "rank", **super().to_dict(), "likeliest": self.likeliest.model}
+        out |= {"open": self.open, "open_among": list(self.open_among)}
+        out |= {"by_right": [list(some) for some in self.by_right]}
+        out |= {"ranking": [self._row(one) for one in self.ranking]}
+        out |= {"evidence": [one.to_dict(self.models) for one in self.evidence]}
+        out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
+        return out | {"suggested_are_random": False}
 
     def _row(self, one: RankedModel) -> dict[str, Any]:
         values: dict[str, Any] = {"right": one.right}

@@ -175,26 +175,15 @@ def study_task(data: TaskData, home: Workspace, steps: Sequence[str], more: Sequ
     known = reference.verdicts[reference.verdicts >= 0]
     accuracy = share(int(known.sum()), len(known), LEVEL)
     assert accuracy is not None
-    result: dict[str, Any] = {
-        "form": FORM,
-        "task": task.name,
-        "title": task.title,
-        "family": task.family,
-        "version": __version__,
-        "python": platform.python_version(),
-        **{what: {n: round(one[what], 1) for n, one in stamps.items()} for what in ("seconds", "cpu_seconds")},
-        "sizes": asdict(task.config),
-        "data": data.counts(),
-        "parser": home.read_json("parser.json"),
-        "examples": home.read_json("examples/statistics.json"),
-        "panel": {"judges": task.config.judges, **home.read_json("judges/judge-0.json")},
-        "replicate_of": task.replicate_of,
-        "seed": task.config.seed,
-        "thresholds": rounded(points.to_dict(reference)),
-        "dev_accuracy": rounded(accuracy.to_dict()),
-        "sets": sets,
-        **{name: home.read_json(f"{name}.json") for name in more},
-    }
+    result: dict[str, Any] = {"form": FORM, "task": task.name, "title": task.title, "family": task.family}
+    result |= {"version": __version__, "python": platform.python_version()}
+    result |= {what: {n: round(one[what], 1) for n, one in stamps.items()} for what in ("seconds", "cpu_seconds")}
+    result |= {"sizes": asdict(task.config), "data": data.counts(), "parser": home.read_json("parser.json")}
+    result |= {"examples": home.read_json("examples/statistics.json")}
+    result |= {"panel": {"judges": task.config.judges, **home.read_json("judges/judge-0.json")}}
+    result |= {"replicate_of": task.replicate_of, "seed": task.config.seed}
+    result |= {"thresholds": rounded(points.to_dict(reference)), "dev_accuracy": rounded(accuracy.to_dict())}
+    result |= {"sets": sets, **{name: home.read_json(f"{name}.json") for name in more}}
     home.write_json("result.json", result)
 
 

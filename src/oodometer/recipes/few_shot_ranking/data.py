@@ -358,11 +358,9 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
         parts, _method(method, data.config, seed), model, words, name=f"{plan.name} {sorted(weights.items())}",
         targets=[positive] * len(words), progress=place.progress,
     ).attributions  # fmt: skip
-    arrays = {
-        "values": np.concatenate([one.values for one in found]),
-        "words": np.array([len(one.values) for one in found], dtype=np.int64),
-        **{name: np.array([getattr(one, name) for one in found], dtype=np.float64) for name in _NUMBERS},
-    }
+    arrays = {"values": np.concatenate([one.values for one in found])}
+    arrays |= {"words": np.array([len(one.values) for one in found], dtype=np.int64)}
+    arrays |= {name: np.array([getattr(one, name) for one in found], dtype=np.float64) for name in _NUMBERS}
     store_answers(place, f"{plan.name}.{method}", arrays)
     shutil.rmtree(parts, ignore_errors=True)
 

@@ -166,12 +166,10 @@ def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> d
     predicted = validation["probabilities"].argmax(-1)
     found = {name: list(errors.of(one)) for name, one in targets.items()}
     whole = {name: errors.ensemble(one) for name, one in targets.items()}
-    out: dict[str, Any] = {
-        "models": errors.models,
-        "validation_accuracy": mean_and_spread((predicted == validation["label"]).mean(1)),
-        "ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == validation["label"]).mean()),
-        "shifts": {},
-    }
+    out: dict[str, Any] = {"models": errors.models}
+    out |= {"validation_accuracy": mean_and_spread((predicted == validation["label"]).mean(1))}
+    out |= {"ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == validation["label"]).mean())}
+    out |= {"shifts": {}}
     for group, members in groups_of(list(targets)).items():
         about: dict[str, Any] = {"sets": len(members)}
         rows = [[found[name][base] for name in members] for base in range(errors.models)]
@@ -347,13 +345,8 @@ def _said(found: Any, truth: Array, labels: int, draws: int, seed: int) -> dict[
         sampled = SampledRows.evenly(rows, truth[rows])
         refuted += refutes(sampled, score, 0.0, head.interval.lower, head.interval.upper, _LEVEL) <= 1 - _LEVEL
     kind = "none" if found.diagnosis is None else found.diagnosis.kind
-    return {
-        "error": abs(head.interval.value - accuracy),
-        "width": head.interval.upper - head.interval.lower,
-        "inside": head.interval.lower <= accuracy <= head.interval.upper,
-        "trusted": head.trust == "high",
-        "change_seen": kind != "none",
-        "alarm": found.fell is not None and found.fell.alarm,
-        "refuted": refuted / draws,
-        "kind": kind,
-    }
+    out: dict[str, Any] = {"error": abs(head.interval.value - accuracy)}
+    out |= {"width": head.interval.upper - head.interval.lower}
+    out |= {"inside": head.interval.lower <= accuracy <= head.interval.upper, "trusted": head.trust == "high"}
+    out |= {"change_seen": kind != "none", "alarm": found.fell is not None and found.fell.alarm}
+    return out | {"refuted": refuted / draws, "kind": kind}
