@@ -200,9 +200,8 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     for row, one in enumerate(found, 1):
         pair = isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
         if not (isinstance(one, str) or pair):
-            raise InputError(
-                "a string or a pair of strings", got=repr(one), remedy="clean the texts", row=row, column="text"
-            )
+            got = repr(one)
+            raise InputError("a string or a pair of strings", got=got, remedy="clean the texts", row=row, column="text")
     return found
 
 
@@ -225,14 +224,12 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
     if len(found) != rows:
         raise _other_number(rows, len(found))
     if len({type(one) for one in found}) > 1:
-        raise InputError(
-            "labels that are all integers or all strings", got="both", remedy="convert them", column="label"
-        )
+        got = "both"
+        raise InputError("labels that are all integers or all strings", got=got, remedy="convert them", column="label")
     named = tuple(classes) if classes is not None else tuple(sorted(set(found)))
     if len(named) < 2 or len(set(named)) < len(named):
-        raise InputError(
-            "at least two different classes", got=repr(list(named)), remedy="give rows of more classes", column="label"
-        )
+        got = repr(list(named))
+        raise InputError("at least two different classes", got=got, remedy="give rows of more classes", column="label")
     place = {name: code for code, name in enumerate(named)}
     for row, one in enumerate(found, 1):
         if one not in place:
@@ -245,29 +242,19 @@ def _distributions(targets: Array, rows: int, classes: int) -> Array:
     """Distributions over classes, float32, shape (sample, class), rows summing to 1."""
     array = np.asarray(targets, dtype=np.float32)
     if array.shape != (rows, classes):
-        raise InputError(
-            f"targets of the shape ({rows}, {classes})",
-            got=f"shape {array.shape}",
-            remedy="give one distribution over the classes an input",
-            column="targets",
-        )
+        got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
+        raise InputError(f"targets of the shape ({rows}, {classes})", got=got, remedy=remedy, column="targets")
     wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InputError(
-            "a distribution that sums to 1",
-            got=str(array[row].tolist())[:60],
-            remedy="divide it by its sum",
-            row=row + 1,
-            column="targets",
-        )
+        got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
+        raise InputError("a distribution that sums to 1", got=got, remedy=remedy, row=row + 1, column="targets")
     return array
 
 
 def _other_number(rows: int, got: int) -> InputError:
-    return InputError(
-        f"{rows} labels, one an input", got=str(got), remedy="give as many labels as inputs", column="label"
-    )
+    remedy = "give as many labels as inputs"
+    return InputError(f"{rows} labels, one an input", got=str(got), remedy=remedy, column="label")
 
 
 AUGMENTATIONS = ("shift", "randaugment")

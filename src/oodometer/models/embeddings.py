@@ -56,9 +56,8 @@ class WordVectors:
         """Read what `save` wrote; `InputError` for another file."""
         tensors, about = read_tensors(path)
         if "matrix" not in tensors or "words" not in about:
-            raise InputError(
-                "word vectors saved by oodometer", got="another file", remedy="train them again", file=str(path)
-            )
+            got = "another file"
+            raise InputError("word vectors saved by oodometer", got=got, remedy="train them again", file=str(path))
         return cls(tuple(json.loads(about["words"])), tensors["matrix"].numpy())
 
 
@@ -74,9 +73,8 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
     name = str(source)
     path = _from_hub(name.removeprefix("hub:")) if name.startswith("hub:") else Path(source)
     if not path.is_file():
-        raise InputError(
-            "a file of word vectors", got="no such file", remedy="download it or name another", file=str(path)
-        )
+        got = "no such file"
+        raise InputError("a file of word vectors", got=got, remedy="download it or name another", file=str(path))
     wanted = None if only is None else set(only) | {word.capitalize() for word in only}
     inner, stream = _open_file(path)
     found: dict[str, Array] = {}
@@ -140,13 +138,8 @@ def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array
         except ValueError:
             vector = np.empty(0, dtype=np.float32)
         if size < 2 or len(parts) <= size or len(vector) != size:
-            raise InputError(
-                f"a word and {size} numbers",
-                got=repr(line[:40].decode("utf-8", "replace")),
-                remedy="download the file again",
-                file=str(path),
-                row=row,
-            )
+            got, remedy = repr(line[:40].decode("utf-8", "replace")), "download the file again"
+            raise InputError(f"a word and {size} numbers", got=got, remedy=remedy, file=str(path), row=row)
         yield b" ".join(parts[:-size]).decode("utf-8", "replace"), vector
 
 
@@ -235,9 +228,8 @@ def train_word2vec(
                 texts, total_examples=model.corpus_count, epochs=how.epochs - done, start_alpha=rate, callbacks=[watch]
             )
     except RuntimeError as error:
-        raise InputError(
-            f"words that occur {how.least_count} times", got="none", remedy="give more texts", column="text"
-        ) from error
+        expected = f"words that occur {how.least_count} times"
+        raise InputError(expected, got="none", remedy="give more texts", column="text") from error
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
 
 

@@ -114,12 +114,9 @@ def _order(first: Classifier, other: Classifier, name: str) -> Array:
     """Where each class of the first stands among those of another."""
     if set(first.classes) != set(other.classes):
         odd = sorted(map(str, set(first.classes) ^ set(other.classes)))[:3]
-        raise InputError(
-            f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}",
-            got=f"others: {', '.join(odd)} is known to one alone",
-            remedy="ensembles share their classes; train it on the same, or leave it out",
-            file=name,
-        )
+        expected = f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
+        remedy = "ensembles share their classes; train it on the same, or leave it out"
+        raise InputError(expected, got=f"others: {', '.join(odd)} is known to one alone", remedy=remedy, file=name)
     return np.array([other.classes.index(one) for one in first.classes])
 
 

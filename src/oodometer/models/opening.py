@@ -101,12 +101,9 @@ def _pretrained(name: str, max_length: int | None, device: str | None) -> Classi
         from .image.network import ImageEncoder
 
         return ImageEncoder.from_pretrained(name, device=device)
-    raise InputError(
-        "a classifier of texts or images",
-        got=", ".join(kinds) or f"a {config.model_type} without a head",
-        remedy="fine-tune it to a classification first (Encoder.fit, or transformers)",
-        file=name,
-    )
+    got = ", ".join(kinds) or f"a {config.model_type} without a head"
+    remedy = "fine-tune it to a classification first (Encoder.fit, or transformers)"
+    raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)
 
 
 def _imported(name: str) -> Any:
@@ -118,9 +115,8 @@ def _imported(name: str) -> Any:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        raise InputError(
-            f"a module {module}", got=str(error), remedy="check the name, or run in its folder", file=name
-        ) from error
+        remedy = "check the name, or run in its folder"
+        raise InputError(f"a module {module}", got=str(error), remedy=remedy, file=name) from error
     except (Exception, SystemExit) as error:  # somebody else's code
         got = f"{type(error).__name__}: {error}"[:160]
         raise InputError(f"a module {module} that can be imported", got=got, remedy="mend it", file=name) from error
@@ -129,9 +125,8 @@ def _imported(name: str) -> Any:
             sys.path.remove(here)
     if not hasattr(found, attribute):
         names = ", ".join(one for one in vars(found) if not one.startswith("_"))
-        raise InputError(
-            f"{attribute} in {module}", got=f"{names[:120] or 'nothing'}", file=name, remedy="name one of these"
-        )
+        got = f"{names[:120] or 'nothing'}"
+        raise InputError(f"{attribute} in {module}", got=got, file=name, remedy="name one of these")
     return getattr(found, attribute)
 
 
@@ -153,12 +148,9 @@ def _of_object(
 
         return ModuleClassifier(found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
     if hasattr(found, "predict") and not callable(found):
-        raise InputError(
-            "an estimator with predict_proba",
-            got=f"{type(found).__name__}, which has none",
-            file=name,
-            remedy="wrap it in CalibratedClassifierCV, or give a function that answers with probabilities",
-        )
+        got = f"{type(found).__name__}, which has none"
+        remedy = "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
+        raise InputError("an estimator with predict_proba", got=got, file=name, remedy=remedy)
     if not callable(found) or isinstance(found, type):
         expected = "a function, a fitted estimator or a torch module"
         raise InputError(expected, got=repr(found)[:80], file=name, remedy="name a function that returns one")

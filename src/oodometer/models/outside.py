@@ -109,36 +109,25 @@ class OutsideClassifier(Classifier):
         if not self.classes:
             self.classes = tuple(range(found.shape[1]))
         if found.shape[1] != len(self.classes):
-            raise InputError(
-                f"an output for each of the classes {', '.join(map(str, self.classes[:8]))}",
-                got=f"{found.shape[1]} columns",
-                remedy="name the classes with --classes a,b,c",
-                file=self.name,
-            )
+            expected = f"an output for each of the classes {', '.join(map(str, self.classes[:8]))}"
+            got = f"{found.shape[1]} columns"
+            raise InputError(expected, got=got, remedy="name the classes with --classes a,b,c", file=self.name)
         if not np.isfinite(found).all():
             row = int(np.argmin(np.isfinite(found).all(1)))
-            raise InputError(
-                "numbers", got=str(found[row].tolist())[:60], file=self.name, row=row + 1, remedy="mend the model"
-            )
+            got = str(found[row].tolist())[:60]
+            raise InputError("numbers", got=got, file=self.name, row=row + 1, remedy="mend the model")
         if self.gives == "probabilities":
             wrong = (found < -1e-6).any(1) | (np.abs(found.sum(1) - 1) > 1e-3)
             if wrong.any():
                 row = int(wrong.argmax())
-                raise InputError(
-                    "probabilities that sum to 1 (±1e-3)",
-                    got=f"{found[row].sum():.4g} in row {row + 1}",
-                    remedy="if these are logits say --gives logits",
-                    file=self.name,
-                )
+                got, remedy = f"{found[row].sum():.4g} in row {row + 1}", "if these are logits say --gives logits"
+                raise InputError("probabilities that sum to 1 (±1e-3)", got=got, remedy=remedy, file=self.name)
         return found.astype(np.float32) if self.gives == "logits" else found
 
     def _wrong(self, rows: int, got: str) -> InputError:
-        return InputError(
-            f"an array of shape ({rows}, classes), one row an input",
-            got=got,
-            remedy="return probabilities or logits of at least two classes",
-            file=self.name,
-        )
+        expected = f"an array of shape ({rows}, classes), one row an input"
+        remedy = "return probabilities or logits of at least two classes"
+        return InputError(expected, got=got, remedy=remedy, file=self.name)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
         if isinstance(inputs, Table):
@@ -258,12 +247,9 @@ class EstimatorClassifier(OutsideClassifier):
         columns = inputs.columns
         missing = [one for one in self.columns if one not in columns]
         if missing:
-            raise InputError(
-                f"the columns that the model was fitted on, {', '.join(self.columns[:8])}",
-                got=f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}",
-                remedy="rename the columns, or name them with --input",
-                file=self.name,
-            )
+            expected = f"the columns that the model was fitted on, {', '.join(self.columns[:8])}"
+            got = f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}"
+            raise InputError(expected, got=got, remedy="rename the columns, or name them with --input", file=self.name)
         names = self.columns or list(columns)
         if all(columns[name].dtype.kind in "bifu" for name in names):
             return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1)
@@ -374,9 +360,8 @@ class OnnxClassifier(OutsideClassifier):
         try:
             self.session = onnxruntime.InferenceSession(path, settings, providers=onnxruntime.get_available_providers())
         except Exception as error:  # its errors are classes of a binding
-            raise InputError(
-                "an ONNX file", got=" ".join(str(error).split())[:120], remedy="export it again", file=path
-            ) from error
+            got = " ".join(str(error).split())[:120]
+            raise InputError("an ONNX file", got=got, remedy="export it again", file=path) from error
         self.inputs = {one.name: one for one in self.session.get_inputs()}
         names = [one.name for one in self.session.get_outputs()]
         usual = next((one for one in ("logits", "probabilities") if one in names), names[0])
@@ -410,12 +395,8 @@ class OnnxClassifier(OutsideClassifier):
             if axes in (2, 4):
                 return ("image",) if axes == 4 else ("table",)
         names = ", ".join(f"{name} {one.shape}" for name, one in self.inputs.items())
-        raise InputError(
-            "an ONNX classifier over input_ids, images or a table",
-            got=f"inputs {names}",
-            remedy="export it with one of them, or give a function",
-            file=self.name,
-        )
+        got, remedy = f"inputs {names}", "export it with one of them, or give a function"
+        raise InputError("an ONNX classifier over input_ids, images or a table", got=got, remedy=remedy, file=self.name)
 
     def _outputs(self, inputs: Any) -> Any:
         if "input_ids" in self.inputs:

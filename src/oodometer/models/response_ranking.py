@@ -86,22 +86,17 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
         raise InputError("dialogues", got="none", remedy="give at least one context with its candidates")
     for row, one in enumerate(found, 1):
         if not isinstance(one, Dialogue):
-            raise InputError(
-                "a Dialogue, turns and candidates", got=repr(one)[:40], remedy="make one of each row", row=row
-            )
+            got = repr(one)[:40]
+            raise InputError("a Dialogue, turns and candidates", got=got, remedy="make one of each row", row=row)
         parts: tuple[tuple[str, Any, int], ...] = (("context", one.context, 1), ("candidates", one.candidates, 2))
         for column, texts, least in parts:
             odd = next((text for text in texts if not isinstance(text, str)), None)
             if odd is not None or isinstance(texts, str):
                 raise InputError("texts", got=repr(odd or texts)[:40], remedy="clean the texts", row=row, column=column)
             if len(texts) < least:
-                raise InputError(
-                    "at least one turn" if least == 1 else "at least 2 candidates",
-                    got=str(len(texts)),
-                    remedy="drop the row" if least == 1 else "a choice needs two: add the others, or drop the row",
-                    row=row,
-                    column=column,
-                )
+                expected = "at least one turn" if least == 1 else "at least 2 candidates"
+                remedy = "drop the row" if least == 1 else "a choice needs two: add the others, or drop the row"
+                raise InputError(expected, got=str(len(texts)), remedy=remedy, row=row, column=column)
     return found
 
 
@@ -112,14 +107,9 @@ def positions_of(data: Dataset) -> Array:
         plain = target.item() if hasattr(target, "item") else target
         whole = isinstance(plain, int) and not isinstance(plain, bool)
         if not whole or not 0 <= plain < len(one.candidates):
-            raise InputError(
-                f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate",
-                got=repr(plain)[:40],
-                remedy="positions count from 0",
-                row=row + 1,
-                column="label",
-                file=data.source or None,
-            )
+            expected = f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate"
+            got, remedy = repr(plain)[:40], "positions count from 0"
+            raise InputError(expected, got=got, remedy=remedy, row=row + 1, column="label", file=data.source or None)
         out[row] = plain
     return out
 

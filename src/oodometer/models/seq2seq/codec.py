@@ -217,13 +217,9 @@ class Codec:
         rows = self._rows(texts)
         for number, row in enumerate(rows, 1):
             if self.positions is not None and len(row) > self.positions:
-                raise InputError(
-                    f"an output of at most {self.positions} tokens, which is what the model has places for",
-                    got=str(len(row)),
-                    remedy="shorten it or take another model",
-                    row=number,
-                    column="output",
-                )
+                expected = f"an output of at most {self.positions} tokens, which is what the model has places for"
+                remedy = "shorten it or take another model"
+                raise InputError(expected, got=str(len(row)), remedy=remedy, row=number, column="output")
         return ragged(rows)
 
     def texts(self, ids: Ragged, special: Sequence[int]) -> list[str]:

@@ -116,9 +116,8 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
     for column, values in (("output", outputs), ("gold", golds)):
         for row, one in enumerate(values, 1):
             if not isinstance(one, str):
-                raise InputError(
-                    "a string", got=repr(one), remedy="drop the row or give its output", row=row, column=column
-                )
+                got = repr(one)
+                raise InputError("a string", got=got, remedy="drop the row or give its output", row=row, column=column)
     made = clean or _plain
     return np.fromiter(
         (made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)), dtype=bool, count=len(golds)
@@ -167,12 +166,9 @@ class Snapshots:
         self.home, self.every, self.most, self.training, self._save = home, every, most, training, save
         for folder in snapshot_folders(home) if home.is_dir() else []:
             if read_description(folder).get("training") != training:
-                raise InputError(
-                    "snapshots of this very training, or none",
-                    got="one of another model, other data or another config",
-                    remedy="give an empty folder or remove them",
-                    file=str(folder),
-                )
+                got = "one of another model, other data or another config"
+                remedy = "give an empty folder or remove them"
+                raise InputError("snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder))
 
     def folder(self, step: int) -> Path:
         """Where the snapshot of a step is."""

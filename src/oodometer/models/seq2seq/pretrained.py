@@ -65,9 +65,8 @@ def _plain(net: Any) -> Any:
         found["decoder_start_token_id"] = found["bos_token_id"]
     for name in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
         if found[name] is None:
-            raise InputError(
-                f"a model that names its {name}", got="none", remedy="set it in its config.json", column="source"
-            )
+            remedy = "set it in its config.json"
+            raise InputError(f"a model that names its {name}", got="none", remedy=remedy, column="source")
     net.generation_config = library.GenerationConfig(**found)
     for name, value in found.items():  # a saved model is built from its configuration alone
         setattr(config, name, value)

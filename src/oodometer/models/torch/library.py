@@ -157,11 +157,9 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     # A name with one slash means a path where its folder is here, or where it begins as paths do.
     is_path = source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
     if not is_here and name == source and (is_path or not _HUB.fullmatch(source)):
-        raise InputError(
-            f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub",
-            got=f"{source!r}, and no such folder is here" if not local.exists() else f"the file {source!r}",
-            remedy=f"check the path; {_EXPLICIT}NAME asks the hub whatever the name looks like",
-        )
+        got = f"{source!r}, and no such folder is here" if not local.exists() else f"the file {source!r}"
+        remedy = f"check the path; {_EXPLICIT}NAME asks the hub whatever the name looks like"
+        raise InputError(f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub", got=got, remedy=remedy)
     options |= {"trust_remote_code": False, **({"local_files_only": True} if is_here else from_hub())}
     if loader.startswith("AutoModel"):
         options["use_safetensors"] = True
@@ -189,11 +187,9 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
             ) from error
         if "use_safetensors" in str(error):
             raise _no_safetensors(expected, loader, name, "a model without model.safetensors") from error
-        raise InputError(
-            f"a folder or a hub name of {expected} and its tokenizer",
-            got=repr(source),
-            remedy=f"check the name and the network, or download it and give the folder ({type(error).__name__})",
-        ) from error
+        got = repr(source)
+        remedy = f"check the name and the network, or download it and give the folder ({type(error).__name__})"
+        raise InputError(f"a folder or a hub name of {expected} and its tokenizer", got=got, remedy=remedy) from error
     finally:
         log.setLevel(before)
         del os.environ[_NO_CONVERSION]
@@ -234,18 +230,14 @@ def class_names(config: Any, source: str) -> tuple[int | str, ...]:
     labels = {int(place): str(name) for place, name in (config.id2label or {}).items()}
     if len(labels) < 2 or problem not in (None, "single_label_classification"):
         got = f"one with {len(labels)} output" if len(labels) < 2 else f"one of the type {problem}"
-        raise InputError(
-            "a classifier that gives one distribution over its classes",
-            got=got,
-            remedy="regression and several labels at once are not judged by accuracy",
-            file=source,
-        )
+        expected = "a classifier that gives one distribution over its classes"
+        remedy = "regression and several labels at once are not judged by accuracy"
+        raise InputError(expected, got=got, remedy=remedy, file=source)
     names = [labels[place] for place in sorted(labels)]
     if all((found := _NUMBERED.fullmatch(name)) and int(found[1]) == i for i, name in enumerate(names)):
         return tuple(range(len(names)))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            "a name for each class", got=f"{twice!r} twice", remedy="correct id2label in its config.json", file=source
-        )
+        got = f"{twice!r} twice"
+        raise InputError("a name for each class", got=got, remedy="correct id2label in its config.json", file=source)
     return tuple(names)

@@ -87,15 +87,13 @@ def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
     expected = set(weights(net))
     if expected != set(tensors):
         odd = sorted(expected ^ set(tensors))
-        raise InputError(
-            "weights of the same network", got=f"others, such as {odd[0]}", remedy="train it again", column="weights"
-        )
+        got = f"others, such as {odd[0]}"
+        raise InputError("weights of the same network", got=got, remedy="train it again", column="weights")
     try:
         net.load_state_dict(dict(tensors), strict=False)
     except RuntimeError as error:
-        raise InputError(
-            "weights of the same network", got="other shapes", remedy="train it again", column="weights"
-        ) from error
+        got = "other shapes"
+        raise InputError("weights of the same network", got=got, remedy="train it again", column="weights") from error
 
 
 def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:
@@ -117,16 +115,11 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         size = int.from_bytes(content[:8], "little")
         about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
     except Exception as error:  # the library raises a class of its own, which it does not export everywhere
-        raise InputError(
-            "a safetensors file", got="something else", remedy="remove it and train again", file=str(path)
-        ) from error
+        got = "something else"
+        raise InputError("a safetensors file", got=got, remedy="remove it and train again", file=str(path)) from error
     if about.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):
-        raise InputError(
-            "tensors as they were written",
-            got="others: the checksum differs",
-            file=str(path),
-            remedy="the file is damaged: remove it and train again",
-        )
+        got, remedy = "others: the checksum differs", "the file is damaged: remove it and train again"
+        raise InputError("tensors as they were written", got=got, file=str(path), remedy=remedy)
     return tensors, about
 
 
