@@ -219,7 +219,16 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
     if isinstance(targets, np.ndarray) and targets.ndim == 2:
         if classes is None:
             raise UsageError("expected classes= with distributions as targets, got none; name them in order")
-        return _distributions(targets, rows, len(classes)), tuple(classes)
+        array, shape = np.asarray(targets, dtype=np.float32), (rows, len(classes))
+        if array.shape != shape:
+            got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
+            raise InputError(f"targets of the shape {shape}", got=got, remedy=remedy, column="targets")
+        wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
+            raise InputError("a distribution that sums to 1", got=got, remedy=remedy, row=row + 1, column="targets")
+        return array, tuple(classes)
     found: list[Any] = [one.item() if hasattr(one, "item") else one for one in targets]
     if len(found) != rows:
         raise _other_number(rows, len(found))
@@ -236,20 +245,6 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
             expected = f"one of the classes {', '.join(map(str, named))}"
             raise InputError(expected, got=repr(one), remedy="name it among the classes", row=row, column="label")
     return np.array([place[one] for one in found], dtype=np.int64), named
-
-
-def _distributions(targets: Array, rows: int, classes: int) -> Array:
-    """Distributions over classes, float32, shape (sample, class), rows summing to 1."""
-    array = np.asarray(targets, dtype=np.float32)
-    if array.shape != (rows, classes):
-        got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
-        raise InputError(f"targets of the shape ({rows}, {classes})", got=got, remedy=remedy, column="targets")
-    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
-        raise InputError("a distribution that sums to 1", got=got, remedy=remedy, row=row + 1, column="targets")
-    return array
 
 
 def _other_number(rows: int, got: int) -> InputError:
@@ -360,22 +355,18 @@ class Answers:
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
             fields["names"] = {"model": self.names} if self.names else {}
-        if self.candidates is not None:
-            return Predictions.from_candidates(self._scores(self.candidates), **fields)
+        if self.candidates is not None:  # a score for each candidate: its logit, or the logarithm of its probability
+            values = self.logits
+            if values is None:
+                values = np.log(np.maximum(self.distribution, np.finfo(self.distribution.dtype).tiny))
+            real = np.arange(values.shape[1]) < self.candidates[:, None]
+            scores = Ragged(values[real], np.concatenate([[0], np.cumsum(self.candidates)]))
+            return Predictions.from_candidates(scores, **fields)
         if self.members is not None:
             fields["member_probabilities"] = self.members
         if self.logits is not None:
             return Predictions.from_logits(self.logits, classes=classes, **fields)
         return Predictions.from_probabilities(self.distribution, classes=classes, **fields)
-
-    def _scores(self, candidates: Array) -> Ragged:
-        """A score for each candidate: its logit, or the logarithm of its probability."""
-        values = self.logits
-        if values is None:
-            p = self.distribution
-            values = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
-        real = np.arange(values.shape[1]) < candidates[:, None]
-        return Ragged(values[real], np.concatenate([[0], np.cumsum(candidates)]))
 
 
 def load_model(folder: str | os.PathLike[str]) -> Classifier:

@@ -54,7 +54,15 @@ class Ensemble(Classifier):
         first = self.models[0]
         self.classes, self.reads = first.classes, first.reads
         self.by_position = any(one.by_position for one in models)
-        self._orders = [_order(first, one, name) for one, name in zip(models, self.names, strict=True)]
+        self._orders = []  # where each class of the first model stands among those of another
+        for other, name in zip(models, self.names, strict=True):
+            if set(first.classes) != set(other.classes):
+                odd = sorted(map(str, set(first.classes) ^ set(other.classes)))[:3]
+                expected = f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
+                remedy = "ensembles share their classes; train it on the same, or leave it out"
+                got = f"others: {', '.join(odd)} is known to one alone"
+                raise InputError(expected, got=got, remedy=remedy, file=name)
+            self._orders.append(np.array([other.classes.index(one) for one in first.classes]))
 
     def options(self) -> dict[str, Any]:
         """How many there are, and what is judged."""
@@ -76,12 +84,8 @@ class Ensemble(Classifier):
 
             found.append(model.ask(inputs, alone if place else request, progress=tell))
         ranked = found[0].candidates is not None  # positions among candidates are the same to all
-        members = np.stack(
-            [
-                one.distribution if ranked else one.distribution[:, order]
-                for one, order in zip(found, self._orders, strict=True)
-            ]
-        )
+        pairs = zip(found, self._orders, strict=True)
+        members = np.stack([one.distribution if ranked else one.distribution[:, order] for one, order in pairs])
         first = replace(found[0], members=members, names=self.names)
         if not self.average:
             return first
@@ -108,16 +112,6 @@ class Ensemble(Classifier):
         names = list(about["options"]["names"])
         models = [load_artifact(folder / name, Classifier, "a classifier") for name in names]
         return cls(models, names=names, average=bool(about["options"]["average"]))
-
-
-def _order(first: Classifier, other: Classifier, name: str) -> Array:
-    """Where each class of the first stands among those of another."""
-    if set(first.classes) != set(other.classes):
-        odd = sorted(map(str, set(first.classes) ^ set(other.classes)))[:3]
-        expected = f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
-        remedy = "ensembles share their classes; train it on the same, or leave it out"
-        raise InputError(expected, got=f"others: {', '.join(odd)} is known to one alone", remedy=remedy, file=name)
-    return np.array([other.classes.index(one) for one in first.classes])
 
 
 STEPS = 1000
@@ -266,10 +260,18 @@ def train_deep_ensemble(
     untrained = _different(make, seeds)
     fit = partial(_fit, data, dev)
     if engine is None and workers is None:
-        models = [
-            _trained(model, seed, home, about, fit, part_of(progress, place, len(seeds), STEPS))
-            for place, (seed, model) in enumerate(zip(seeds, untrained, strict=True))
-        ]
+        models = []
+        for place, (seed, model) in enumerate(zip(seeds, untrained, strict=True)):
+            tell = part_of(progress, place, len(seeds), STEPS)
+            member = None if home is None else _member(model, seed, home, about)
+            if member is None:
+                model = fit(model, checkpoint=None, progress=tell)
+            elif member.is_finished:
+                tell(1, 1)
+                model = _kept(member)
+            else:
+                train_member(member, fit, tell)
+            models.append(model)
     else:
         apart = list(untrained)
         runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
@@ -303,20 +305,6 @@ def _member(model: Classifier, seed: int, home: Path, about: str) -> Member:
     training = repr(getattr(model, "training", None))
     own = fingerprint({"kind": model.kind, "seed": seed, "options": model.options(), "training": training})
     return Member(model, own + about, home / f"seed-{seed}", home / f"training-{seed}")
-
-
-def _trained(
-    model: Classifier, seed: int, home: Path | None, about: str, fit: Callable[..., Classifier], tell: Progress
-) -> Classifier:
-    """A model that is trained here: the kept one where there is one of this very training."""
-    if home is None:
-        return fit(model, checkpoint=None, progress=tell)
-    member = _member(model, seed, home, about)
-    if member.is_finished:
-        tell(1, 1)
-        return _kept(member)
-    train_member(member, fit, tell)
-    return model
 
 
 def _kept(member: Member) -> Classifier:

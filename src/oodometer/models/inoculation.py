@@ -115,8 +115,11 @@ def mixed(
             raise InputError(expected, got=f"{share:g}", remedy="mix more rows or raise the share")
     out = _repeated(source, total - sum(counts), seed)
     for (part, _), count in zip(parts, counts, strict=True):
-        if count:
-            out = _joined(out, _repeated(part, count, seed))
+        if count:  # both sets as one, without what only one of them has
+            more = _repeated(part, count, seed)
+            lacking = [what for what in ("types", "ids") if not (len(getattr(out, what)) and len(getattr(more, what)))]
+            gone: dict[str, Any] = dict.fromkeys(lacking, ())
+            out = replace(out, **gone) + replace(more, **gone)
     return out.take(np.random.default_rng(seed).permutation(len(out)).tolist())
 
 
@@ -210,11 +213,8 @@ class _Suite:
             added = dose.steps * (self.further or self.make().training).batch_size
             counts[dose.of] = counts.get(dose.of, 0) + added
             many += added
-        return Inoculated(dose, self._model(dose, tell), many, counts)
-
-    def _model(self, dose: Dose, tell: Progress) -> TorchClassifier:
         if not dose.steps:
-            return self._without_steps(dose, Path(dose.name), tell)
+            return Inoculated(dose, self._without_steps(dose, Path(dose.name), tell), many, counts)
         shares = _shares(dose)
         if self.home is not None or shares not in self._bases:
             named = self.names.get(shares)
@@ -222,7 +222,8 @@ class _Suite:
             base = self._without_steps(dose, place, lambda done, of: tell(done, 2 * of))
         else:
             base = self._bases[shares]
-        return self._further(dose, base, lambda done, of: tell(of + done, 2 * of))
+        model = self._further(dose, base, lambda done, of: tell(of + done, 2 * of))
+        return Inoculated(dose, model, many, counts)
 
     def _without_steps(self, dose: Dose, place: Path, tell: Progress) -> TorchClassifier:
         """The model of a dose's shares, its further steps aside; ``place`` is where it is kept, within the folder."""
@@ -308,10 +309,3 @@ def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     for turn in rounds:
         places += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
     return data.take(places[:rows])
-
-
-def _joined(one: Dataset, other: Dataset) -> Dataset:
-    """Both sets as one, without what only one of them has."""
-    lacking = [what for what in ("types", "ids") if not (len(getattr(one, what)) and len(getattr(other, what)))]
-    gone: dict[str, Any] = dict.fromkeys(lacking, ())
-    return replace(one, **gone) + replace(other, **gone)

@@ -78,13 +78,8 @@ def open_classifier(
             found.device = device
         _check_order(name, found.classes, classes)
         return _renamed(found, classes)
-    return _renamed(_pretrained(name, max_length, device), classes)
-
-
-def _pretrained(name: str, max_length: int | None, device: str | None) -> Classifier:
-    local = Path(name).expanduser()
-    if local.exists() and not (local / "config.json").is_file():
-        got = "a file" if local.is_file() else ", ".join(sorted(one.name for one in local.iterdir())[:6]) or "nothing"
+    if path.exists() and not (path / "config.json").is_file():
+        got = "a file" if path.is_file() else ", ".join(sorted(one.name for one in path.iterdir())[:6]) or "nothing"
         expected = "the folder of a model, with config.json or oodometer_model.json in it"
         raise InputError(expected, got=got, file=name, remedy="name the folder that save_pretrained, or save, wrote")
     config = load_pretrained("AutoConfig", name, expected="a classifier")
@@ -92,15 +87,15 @@ def _pretrained(name: str, max_length: int | None, device: str | None) -> Classi
     if any(one.endswith(_TEXT) for one in kinds) and config.num_labels == 1 and config.problem_type != "regression":
         from .response_ranking import ResponseRanker
 
-        return ResponseRanker.from_pretrained(name, max_length=max_length, device=device)
+        return _renamed(ResponseRanker.from_pretrained(name, max_length=max_length, device=device), classes)
     if any(one.endswith(_TEXT) for one in kinds):
         from .text.encoder import Encoder
 
-        return Encoder.from_pretrained(name, max_length=max_length, device=device)
+        return _renamed(Encoder.from_pretrained(name, max_length=max_length, device=device), classes)
     if any(one.endswith(_IMAGE) for one in kinds):
         from .image.network import ImageEncoder
 
-        return ImageEncoder.from_pretrained(name, device=device)
+        return _renamed(ImageEncoder.from_pretrained(name, device=device), classes)
     got = ", ".join(kinds) or f"a {config.model_type} without a head"
     remedy = "fine-tune it to a classification first (Encoder.fit, or transformers)"
     raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)
@@ -171,9 +166,7 @@ def _of_object(
 def _needs_nothing(function: Any) -> bool:
     try:
         inspect.signature(function).bind()
-    except TypeError:
-        return False
-    except ValueError:  # builtins without a signature
+    except (TypeError, ValueError):  # it needs some, or is a builtin without a signature
         return False
     return True
 

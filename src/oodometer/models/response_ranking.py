@@ -120,7 +120,13 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     Where both are longer than ``max_length`` together, the context loses its oldest tokens; a candidate is cut at its
     end only where it alone fills more than half of the room.
     """
-    before, between, after = _frame(tokenizer)
+    # Ids that the tokenizer puts before, between and behind the parts of a pair.
+    first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b"))
+    whole = tokenizer("a", "b")["input_ids"]
+    begin = next(at for at in range(len(whole)) if whole[at : at + len(first)] == first)
+    behind = begin + len(first)
+    middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
+    before, between, after = whole[:begin], whole[behind:middle], whole[middle + len(other) :]
     room = max_length - len(before) - len(between) - len(after)
     different = list(dict.fromkeys(text for one in dialogues for text in (*one.context, *one.candidates)))
     known: dict[str, list[int]] = {}
@@ -147,16 +153,6 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
         truncated += cut
     candidates = np.array([len(one.candidates) for one in dialogues], dtype=np.int64)
     return Pairs(ragged(rows), np.array(second, dtype=np.int64), candidates, truncated)
-
-
-def _frame(tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
-    """Ids that the tokenizer puts before, between and behind the parts of a pair."""
-    first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b"))
-    whole = tokenizer("a", "b")["input_ids"]
-    start = next(at for at in range(len(whole)) if whole[at : at + len(first)] == first)
-    behind = start + len(first)
-    middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
-    return whole[:start], whole[behind:middle], whole[middle + len(other) :]
 
 
 HEADS = ("first-token", "means")
@@ -345,14 +341,14 @@ class ResponseRanker(TransformerClassifier):
         parts = self._parts(encoded.ids.lengths[pairs])  # pairs of one length together: less is padded
         said = [self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float() for part in parts]
         order = torch.from_numpy(np.argsort(np.concatenate(parts))).to(device)
-        return _cross_entropy(torch.cat(said)[order], encoded.candidates[batch], truth[batch], "mean")
+        return _cross_entropy(torch.cat(said)[order], encoded.candidates[batch], truth[batch])
 
     def _mean_loss(self, encoded: Pairs, truth: Array, device: str) -> float:
         with Asking(self._asking_batches(encoded), self._units(encoded)) as asking:
             for batch in asking:
                 asking.take(self._scores(self.net, *self._tensors(encoded, batch, device)).float())
         scores = load_torch().from_numpy(asking.found[0])
-        return float(_cross_entropy(scores, encoded.candidates, load_torch().from_numpy(truth), "mean"))
+        return float(_cross_entropy(scores, encoded.candidates, load_torch().from_numpy(truth)))
 
     # ---------------------------------------------------------------- asking
 
@@ -423,7 +419,7 @@ class ResponseRanker(TransformerClassifier):
         return model
 
 
-def _cross_entropy(scores: Any, candidates: Array, truth: Any, reduction: str) -> Any:
+def _cross_entropy(scores: Any, candidates: Array, truth: Any) -> Any:
     """-log softmax of the true candidate; scores of all pairs in a row, shape (pair,)."""
     torch = load_torch()
     most = int(candidates.max())
@@ -432,4 +428,4 @@ def _cross_entropy(scores: Any, candidates: Array, truth: Any, reduction: str) -
     else:
         real = torch.from_numpy(np.arange(most) < candidates[:, None]).to(scores.device)
         matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(real, scores)
-    return torch.nn.functional.cross_entropy(matrix, truth, reduction=reduction)
+    return torch.nn.functional.cross_entropy(matrix, truth)

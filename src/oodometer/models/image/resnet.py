@@ -102,8 +102,15 @@ class ResNet(ImageClassifier):
         return told | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
 
     def _learn(self, inputs: Any) -> None:
-        total, square = _moments(in_one_size(inputs, self._sides))
-        mean, square = total / (count := len(inputs) * math.prod(self._sides)), square / count
+        flat = in_one_size(inputs, self._sides).reshape(len(inputs), -1)
+        sums, squares = (np.zeros(flat.shape[1], dtype=np.int64) for _ in range(2))
+        for start in range(0, len(flat), _ROWS):
+            part = flat[start : start + _ROWS].astype(np.uint16)  # a square of 255 just fits
+            sums += part.sum(0, dtype=np.uint32)
+            part *= part
+            squares += part.sum(0, dtype=np.uint32)
+        count = len(inputs) * math.prod(self._sides)
+        mean, square = (one.reshape(-1, 3).sum(0) / count for one in (sums, squares))
         self._mean = (mean / 255).astype(np.float32)
         self._spread = (np.sqrt(np.maximum(square - mean**2, 1.0)) / 255).astype(np.float32)
 
@@ -119,19 +126,17 @@ class ResNet(ImageClassifier):
         mean, spread = (torch.from_numpy(one).to(device) for one in (self._mean, self._spread))
         found = torch.from_numpy(images).to(device).float().div_(255).sub_(mean).div_(spread)
         found = found.permute(0, 3, 1, 2)  # the memory stays as it is: channels last
-        return self._moved(found) if self.augment and self.net.training else found
-
-    def _moved(self, images: Any) -> Any:
-        """Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step."""
-        torch = load_torch()
+        if not (self.augment and self.net.training):
+            return found
+        # Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step.
         (height, width), (down, right) = self._sides, (side // 8 for side in self._sides)
-        count, device = len(images), images.device
-        flip = torch.rand(count, device=device) < 0.5
-        images = torch.where(flip[:, None, None, None], images.flip(3), images)
-        padded = torch.nn.functional.pad(images, (right, right, down, down))
-        rows = torch.arange(height, device=device) + torch.randint(2 * down + 1, (count, 1), device=device)
-        columns = torch.arange(width, device=device) + torch.randint(2 * right + 1, (count, 1), device=device)
-        which = torch.arange(count, device=device)[:, None, None]
+        count, place = len(found), found.device
+        flip = torch.rand(count, device=place) < 0.5
+        found = torch.where(flip[:, None, None, None], found.flip(3), found)
+        padded = torch.nn.functional.pad(found, (right, right, down, down))
+        rows = torch.arange(height, device=place) + torch.randint(2 * down + 1, (count, 1), device=place)
+        columns = torch.arange(width, device=place) + torch.randint(2 * right + 1, (count, 1), device=place)
+        which = torch.arange(count, device=place)[:, None, None]
         # Indexed with the channels last, so that they stay so in memory.
         moved = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]]
         return moved.permute(0, 3, 1, 2)
@@ -148,18 +153,6 @@ class ResNet(ImageClassifier):
         self._mean, self._spread = (np.array(about[name], dtype=np.float32) for name in ("mean", "spread"))
 
 
-def _moments(images: Array) -> tuple[Array, Array]:
-    """Sums of the values and of their squares over all pixels of each channel, int64, shape (channel,)."""
-    flat = images.reshape(len(images), -1)
-    total, square = (np.zeros(flat.shape[1], dtype=np.int64) for _ in range(2))
-    for start in range(0, len(flat), _ROWS):
-        part = flat[start : start + _ROWS].astype(np.uint16)  # a square of 255 just fits
-        total += part.sum(0, dtype=np.uint32)
-        part *= part
-        square += part.sum(0, dtype=np.uint32)
-    return total.reshape(-1, 3).sum(0), square.reshape(-1, 3).sum(0)
-
-
 def _network(width: int, number: int, blocks: int, stride: int, classes: int, dropout: float) -> Any:
     nn = load_torch().nn
 
@@ -172,12 +165,9 @@ def _network(width: int, number: int, blocks: int, stride: int, classes: int, dr
             self.first_norm = nn.BatchNorm2d(after)
             self.second = nn.Conv2d(after, after, 3, 1, 1, bias=False)
             self.second_norm = nn.BatchNorm2d(after)
-            same = stride == 1 and before == after
-            self.around = (
-                nn.Identity()
-                if same
-                else nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
-            )
+            self.around = nn.Identity()
+            if stride != 1 or before != after:
+                self.around = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
             self.relu = nn.ReLU(inplace=True)
 
         def forward(self, x: Any) -> Any:

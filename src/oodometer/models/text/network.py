@@ -15,7 +15,7 @@ from ..base import Text, only_shift
 from ..tokens import ends
 from ..torch.batches import padded, ragged, token_batches
 from ..torch.classifier import TorchClassifier
-from ..torch.library import choose_device, load_pretrained, torch
+from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
 
 
@@ -45,37 +45,26 @@ class AttentionImportance:
     def __call__(self, turns: Sequence[str]) -> Array:
         """The importance of each word and punctuation mark of these turns, shape (word,)."""
         key = tuple(turns)
-        if key not in self._kept:
-            self._kept[key] = self._weights(key)
-        return self._kept[key]
-
-    def _weights(self, turns: tuple[str, ...]) -> Array:
+        if key in self._kept:
+            return self._kept[key]
         words = [word.text for turn in turns for word in words_of(turn)]
         if not words:
             return np.zeros(0)
-        first = self._left_out(words)
-        given: Any = self._tokenizer(words[first:], is_split_into_words=True, return_tensors="pt", verbose=False)
-        return np.concatenate([np.zeros(first), self._read(given, len(words) - first)])
-
-    def _left_out(self, words: list[str]) -> int:
-        """How many of the oldest words a text loses that is longer than the model's limit."""
-        given: Any = self._tokenizer(words, is_split_into_words=True, verbose=False)
-        owners = [place for place in given.word_ids(0) if place is not None]
+        # How many of the oldest words a text loses that is longer than the model's limit.
+        whole: Any = self._tokenizer(words, is_split_into_words=True, verbose=False)
+        owners = [place for place in whole.word_ids(0) if place is not None]
         pieces = np.bincount(owners, minlength=len(words))
-        room = self._limit - (len(given["input_ids"]) - len(owners))
-        from_here_on = np.cumsum(pieces[::-1])[::-1]
-        return int((from_here_on > room).sum())
-
-    def _read(self, given: Any, many: int) -> Array:
-        places = given.word_ids(0)
-        library = torch()
-        with library.inference_mode():
+        room = self._limit - (len(whole["input_ids"]) - len(owners))
+        first = int((np.cumsum(pieces[::-1])[::-1] > room).sum())
+        given: Any = self._tokenizer(words[first:], is_split_into_words=True, return_tensors="pt", verbose=False)
+        with load_torch().inference_mode():
             held = self._net(**{name: value.to(self._device) for name, value in given.items()}, output_attentions=True)
         from_first = held.attentions[-1][0, :, 0].double().mean(0).cpu().numpy()
-        out = np.zeros(many)
-        for place, weight in zip(places, from_first, strict=True):
+        out = np.zeros(len(words))
+        for place, weight in zip(given.word_ids(0), from_first, strict=True):
             if place is not None:
-                out[place] += weight
+                out[first + place] += weight
+        self._kept[key] = out
         return out
 
 
@@ -231,7 +220,12 @@ def cut_longer_side(
     ``tokenizer`` is one of transformers.
     """
     sides = [list(inputs), list(outputs)]
-    stops = [_token_stops(tokenizer, side) for side in sides]
+    stops = []  # where each token of each text ends, counted in letters
+    for side in sides:
+        found = tokenizer(
+            side, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
+        )
+        stops.append([[end for _, end in row] for row in found["offset_mapping"]])
     lengths = [np.array([len(row) for row in rows], dtype=np.int64) for rows in stops]
     kept = room_of_each(lengths[0], lengths[1], room)
     long = np.flatnonzero(lengths[0] + lengths[1] > room)
@@ -240,11 +234,3 @@ def cut_longer_side(
             if most[row] < len(stop[row]):
                 side[row] = side[row][: stop[row][most[row] - 1]] if most[row] else ""
     return sides[0], sides[1], len(long)
-
-
-def _token_stops(tokenizer: Any, texts: list[str]) -> list[list[int]]:
-    """Where each token of each text ends, counted in letters."""
-    found = tokenizer(
-        texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
-    )
-    return [[end for _, end in row] for row in found["offset_mapping"]]
