@@ -194,7 +194,12 @@ class BlackBox(Attribution):
             parts = np.split(answers, np.cumsum(rows)[:-1])
             for one, which, probabilities in zip(group, subsets, parts, strict=True):
                 target = class_at(wanted, len(found), probabilities[0])
-                found.append(self._explained(one, which, probabilities[:, target], target))
+                own, many = probabilities[:, target], len(one.words)
+                fit = self._fitted(which, own)
+                separator = float(fit.values[-1]) if one.is_pair else math.nan
+                found.append(
+                    WordAttributions(one, fit.values[:many], separator, target, float(own[0]), fit.base, fit.r2)
+                )
         self._truncated = ask.truncated
         return found
 
@@ -209,12 +214,6 @@ class BlackBox(Attribution):
     @abstractmethod
     def _fitted(self, subsets: Subsets, answers: Array) -> Fit:
         """The linear model of the probabilities of one class, shape (subset,)."""
-
-    def _explained(self, words: Words, subsets: Subsets, answers: Array, target: int) -> WordAttributions:
-        fit = self._fitted(subsets, answers)
-        many = len(words.words)
-        separator = float(fit.values[-1]) if words.is_pair else math.nan
-        return WordAttributions(words, fit.values[:many], separator, target, float(answers[0]), fit.base, fit.r2)
 
     def _rng(self, words: Words) -> np.random.Generator:
         """Draws depend on the seed and on the text, not on where it stands or beside what."""

@@ -94,7 +94,28 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
 def read_attributions(path: str | os.PathLike[str]) -> Explained:
     """Read what `write_attributions` wrote; `InputError` names the row that is something else."""
     name = str(path)
-    rows = _jsonl(name) if _ending(path) == ".jsonl" else _parquet(name)
+    rows: list[dict[str, Any]] = []
+    if _ending(path) == ".jsonl":
+        try:
+            lines = [line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise _unreadable(name, error) from error
+        for at, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise _wrong_row(line[:40], name, at) from error
+            if not isinstance(row, dict):
+                raise _wrong_row(line[:40], name, at)
+            rows.append(row)
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            rows = pq.read_table(name).to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(name, error) from error
     if not rows:
         raise InputError("at least one row of attributions", got="none", remedy="check what wrote it", file=name)
     found = [read_row(row, name, at) for at, row in enumerate(rows, 1)]
@@ -206,34 +227,6 @@ def _ending(path: str | os.PathLike[str]) -> str:
     if ending not in _ENDINGS:
         raise UsageError(f"expected a file that ends in {' or '.join(_ENDINGS)}, got {Path(path).name}")
     return ending
-
-
-def _jsonl(name: str) -> list[dict[str, Any]]:
-    rows = []
-    try:
-        lines = [line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(name, error) from error
-    for at, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise _wrong_row(line[:40], name, at) from error
-        if not isinstance(row, dict):
-            raise _wrong_row(line[:40], name, at)
-        rows.append(row)
-    return rows
-
-
-def _parquet(name: str) -> list[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(name).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(name, error) from error
-    return rows
 
 
 def _unreadable(name: str, error: Exception) -> InputError:
@@ -390,7 +383,30 @@ def explain_in(
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     told = [[list(one.texts), one.feature] for one in examples]
     job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
-    home = _claimed(Path(folder), job, None if path is None else stamp_of(path)[1:])
+    # the folder is made, or has what an earlier run of the same job has finished
+    home = Path(folder)
+    files = None if path is None else stamp_of(path)[1:]
+    try:
+        if home.exists() and not home.is_dir():
+            raise UsageError(f"cannot write {home}: it is a file; name a folder")
+        held = read_artifact(home / _JOB, _PART, warn=False)
+        if held is None and (home / _JOB).exists():
+            raise UsageError(
+                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
+                "beside it are of; remove the folder or choose another place"
+            )
+        other = not isinstance(held, dict) or held["job"] != job or (files and held["files"] not in (None, files))
+        entries = home.is_dir() and [one for one in home.iterdir() if not one.name.endswith(".part")]  # of a killed run
+        if entries and other:
+            raise UsageError(
+                f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
+                "this model and these texts; choose another place"
+            )
+        home.mkdir(exist_ok=True)
+        if not (home / _JOB).exists():
+            write_artifact(home / _JOB, _PART, {"job": job, "files": files})
+    except OSError as error:
+        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
     parts = [
         _Part(
             home / f"part-{start // AT_ONCE:05d}.json",
@@ -448,29 +464,3 @@ def explain_in(
 
 def _classes(model: Model) -> tuple[int | str, ...]:
     return tuple(model.classes) if isinstance(model, Classifier) else ()
-
-
-def _claimed(home: Path, job: str, files: Any) -> Path:
-    """Make the folder, or find it with what an earlier run of the same job has finished."""
-    try:
-        if home.exists() and not home.is_dir():
-            raise UsageError(f"cannot write {home}: it is a file; name a folder")
-        held = read_artifact(home / _JOB, _PART, warn=False)
-        if held is None and (home / _JOB).exists():
-            raise UsageError(
-                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
-                "beside it are of; remove the folder or choose another place"
-            )
-        other = not isinstance(held, dict) or held["job"] != job or (files and held["files"] not in (None, files))
-        entries = home.is_dir() and [one for one in home.iterdir() if not one.name.endswith(".part")]  # of a killed run
-        if entries and other:
-            raise UsageError(
-                f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
-                "this model and these texts; choose another place"
-            )
-        home.mkdir(exist_ok=True)
-        if not (home / _JOB).exists():
-            write_artifact(home / _JOB, _PART, {"job": job, "files": files})
-    except OSError as error:
-        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
-    return home

@@ -112,7 +112,10 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
         share = mass[first] / mass[first:].sum()
         if many > left or (first > 0 and many > left * share * (1 + 1e-9)):
             break
-        present.append(_all_of_size(features, int(sizes[first])))
+        chosen = np.array(list(combinations(range(features), int(sizes[first]))))
+        these = np.zeros((len(chosen), features), dtype=bool)
+        np.put_along_axis(these, chosen, True, axis=1)
+        present.append(these if 2 * sizes[first] == features else np.concatenate([these, ~these]))  # and complements
         weights.append(np.full(many, mass[first] / many))
         left, first = left - many, first + 1
     pairs = left // 2
@@ -126,11 +129,3 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
         present += [drawn, ~drawn]
         weights.append(np.full(2 * pairs, mass[first:].sum() / (2 * pairs)))
     return np.concatenate(present), np.concatenate(weights)
-
-
-def _all_of_size(features: int, size: int) -> Array:
-    """All subsets of a size and their complements, bool, shape (subset, feature)."""
-    chosen = np.array(list(combinations(range(features), size)))
-    present = np.zeros((len(chosen), features), dtype=bool)
-    np.put_along_axis(present, chosen, True, axis=1)
-    return present if 2 * size == features else np.concatenate([present, ~present])

@@ -122,10 +122,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _watch(executor: Callable[[], Any]) -> None:
-    """End a pool that waits for the rest of an answer whose sender was killed.
-
-    The pool itself does not see this: it holds a sender's end of the pipe open, too, and would read on for ever.
-    """
+    """End a pool whose sender was killed: it holds a sender's end of the pipe, too, and would read on for ever."""
     while (pool := executor()) is not None and not pool._shutdown_thread:
         workers = list((pool._processes or {}).values())
         if any(one.exitcode is not None for one in workers):

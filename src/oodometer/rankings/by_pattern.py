@@ -96,7 +96,21 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     alone = np.unique(first)
     if len(alone) < 3 or not (known >= 0).any():
         return found
-    cells = _cells(everything[alone], known[known >= 0])
+    predicted, true = everything[alone], known[known >= 0]
+    # a group is known by the first model in it
+    groups = np.stack([(predicted == said).argmax(axis=0) for said in predicted])
+    patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
+    hit = predicted[:, : len(true)] == true
+    none = len(predicted)
+    won = np.where(hit.any(axis=0), hit.argmax(axis=0), none)
+    seen = np.zeros((len(patterns), none + 1))
+    np.add.at(seen, (which.ravel()[: len(true)], won), 1)
+    there = np.zeros(seen.shape, dtype=bool)
+    np.put_along_axis(there, patterns, True, axis=1)
+    there[:, none] = there.sum(axis=1) < len(np.union1d(predicted, true))
+    of, group = np.nonzero(there)
+    right = (patterns[of] == group[:, None]).astype(np.float64)
+    cells = _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
     # in clusters rows are worth less than independent ones
     cells = cells._replace(seen=cells.seen * found.worth, counts=cells.counts * found.worth)
     rng = np.random.default_rng([seed, 0xC405])
@@ -145,27 +159,8 @@ class _Cells(NamedTuple):
     counts: Array
 
 
-def _cells(predicted: Array, true: Array) -> _Cells:
-    """Cells of predicted classes, shape (model, row), and the true classes of the first rows."""
-    # a group is known by the first model in it
-    groups = np.stack([(predicted == said).argmax(axis=0) for said in predicted])
-    patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
-    hit = predicted[:, : len(true)] == true
-    none = len(predicted)
-    won = np.where(hit.any(axis=0), hit.argmax(axis=0), none)
-    seen = np.zeros((len(patterns), none + 1))
-    np.add.at(seen, (which.ravel()[: len(true)], won), 1)
-    there = np.zeros(seen.shape, dtype=bool)
-    np.put_along_axis(there, patterns, True, axis=1)
-    there[:, none] = there.sum(axis=1) < len(np.union1d(predicted, true))
-    of, group = np.nonzero(there)
-    right = (patterns[of] == group[:, None]).astype(np.float64)
-    return _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
-
-
 def _strengths(cells: _Cells, agree: Array, few: Array, rng: np.random.Generator) -> Array:
-    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1).
-
+    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1);
     agree : of each model, -log of its own disagreement, mean 0. few : (2 / K, 1 - 2 / K) of K classes.
     """
     from scipy.special import gammaln

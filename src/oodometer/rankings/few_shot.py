@@ -297,17 +297,12 @@ def few_shot_evaluation(
     if not pairs:
         raise InputError("two models that differ in accuracy", got="equal ones", remedy="rank other models")
     better, worse = (scores[:, :, list(side)] for side in zip(*pairs, strict=True))
-    outcomes = _outcomes(better, worse).transpose(0, 2, 1)
-    return FewShot(tuple(methods), names, known, pairs, outcomes, len(every) - len(pairs), population, size, seed)
-
-
-def _outcomes(better: Array, worse: Array) -> Array:
-    """1 where the better model has the larger score, 0 where it has the smaller, else 0.5."""
     # the same values summed in another order are a tie, and so are infinite scores of one sign
-    size = np.maximum(np.abs(better), np.abs(worse))
-    slack = ROUNDING * np.where(np.isfinite(size), size, 0.0)
+    largest = np.maximum(np.abs(better), np.abs(worse))
+    slack = ROUNDING * np.where(np.isfinite(largest), largest, 0.0)
     # a score that is not there compares as neither larger nor smaller: a tie
-    return np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5))
+    outcomes = np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5)).transpose(0, 2, 1)
+    return FewShot(tuple(methods), names, known, pairs, outcomes, len(every) - len(pairs), population, size, seed)
 
 
 def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:

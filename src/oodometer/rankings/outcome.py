@@ -160,7 +160,10 @@ def outcome_of(
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     by, notes = _decided_by(suite, evidence, options)
-    order = _order(suite, found, evidence) if by == "combined" else list(found.order)
+    order = list(found.order)
+    if by == "combined":  # ties as the posterior has them
+        scores = next(one for one in evidence if one.name == "combined").values
+        order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
     right = suite.correct[:, suite.random].sum(axis=1)
     accuracy = accuracies(suite, options.level)
     bare = 0 if explained is None else explained.method["without_words"]
@@ -229,14 +232,6 @@ def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOpti
     return "labels", (f"the combined order was asked for and is not used, as {why}: labels and pool decide",)
 
 
-def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence]) -> list[int]:
-    """Positions of the models, the best first by the combined evidence; ties as the posterior has them."""
-    combined = next(one for one in evidence if one.name == "combined")
-    scores = [combined.values[name] for name in suite.names]
-    place = {at: rank for rank, at in enumerate(found.order)}
-    return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
-
-
 def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
     if suite.chosen is None and suite.clusters is None:
         return labels_to_settle(found, options.level, seed=options.seed)
@@ -287,10 +282,7 @@ def _were(count: int) -> str:
 
 
 def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:
-    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``.
-
-    Raises `UsageError` where there is no pool.
-    """
+    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``."""
     if not count:
         return ()
     if not suite.pool:

@@ -165,6 +165,8 @@ def posterior(
     >>> round(float(found.p_better[0, 1]), 4)
     0.6562
     """
+    from scipy.special import betainc
+
     level, seed = check_level(level), check_seed(seed)
     if isinstance(prior, bool | str) or not 0 < prior < np.inf:
         raise UsageError(f"expected a finite prior above 0, got {prior!r}")
@@ -190,8 +192,16 @@ def posterior(
     apart = wins + wins.T > 0
     mean_worth = float(worth[apart].mean()) if apart.any() else 1.0
     weight[1] *= mean_worth
-    p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed) if wins.any() else _even(patterns)
-    p_better = _p_better(before, wins * worth, patterns.pairs)
+    if wins.any():
+        p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed)
+    else:  # one share for each model that differs from the others; models that never differ divide theirs
+        members = (patterns.pairs == 0).sum(axis=1)
+        p_best = np.asarray(1 / members / (1 / members).sum())
+    # P(Beta(s + w_ab, s + w_ba) > 1/2); 1/2 where two models never differ
+    ever = patterns.pairs > 0
+    side = np.where(ever, (before + before.T) / 2, 1.0)
+    won = np.where(ever, wins * worth, 0.0)
+    p_better = np.where(ever, betainc(side + won.T, side + won, 0.5), 0.5)
     hits = hit.sum(axis=1)
     mean_better = p_better.sum(axis=1)
     return Posterior(
@@ -219,10 +229,7 @@ def checked_truth(truth: object, rows: int) -> Array:
 
 
 def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
-    """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell).
-
-    A label that no model predicts is right for none and tells nothing.
-    """
+    """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
     of = patterns.predicted
     ranked = np.sort(of, axis=1)
     there = np.ones(of.shape, dtype=bool)  # the first of each class that is predicted: there may be a thousand classes
@@ -238,20 +245,9 @@ def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tu
     place = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
     for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
         found = place.get((row.tobytes(), int(c)))
-        if found is not None:
+        if found is not None:  # a label that no model predicts is right for none and tells nothing
             weight[1, found] += 1
     return (of[pattern] == label[:, None]).T, weight
-
-
-def _p_better(before: Array, wins: Array, differ: Array) -> Array:
-    """P(Beta(s + w_ab, s + w_ba) > 1/2); 1/2 where two models never differ."""
-    from scipy.special import betainc
-
-    ever = differ > 0
-    side = np.where(ever, (before + before.T) / 2, 1.0)
-    won = np.where(ever, wins, 0.0)
-    upper = betainc(side + won.T, side + won, 0.5)
-    return np.where(ever, upper, 0.5)
 
 
 def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: int) -> Array:
@@ -275,9 +271,3 @@ def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: i
         top = score == score.max(axis=1, keepdims=True)
         total[np.unique(first)] += (top / top.sum(axis=1, keepdims=True)).sum(axis=0)
     return np.asarray(total[first] / draws / members)
-
-
-def _even(patterns: Patterns) -> Array:
-    """One share for each model that differs from the others; models that never differ divide theirs."""
-    members = (patterns.pairs == 0).sum(axis=1)
-    return np.asarray(1 / members / (1 / members).sum())

@@ -166,7 +166,20 @@ def order_along(
     if own is None and known is not None and size == length and follows is not None:
         own = tuple(map(str, follows))
     if own is not None and known is not None:
-        return _by_name(axis, own, known, file)
+        front = FIELDS[_FIELD[axis]].prefix or ""
+        where = {name: i for i, name in enumerate(own)}
+        absent = [front + name for name in known if name not in where]
+        more = [front + name for name in own if name not in set(known)]
+        if absent or more:
+            got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
+            raise InputError(
+                f"the reference's {len(known)} columns {front}<name>",
+                got=" and ".join(got),
+                file=file,
+                remedy="they are matched by name: use the same names in every file",
+            )
+        order = tuple(where[name] for name in known)
+        return (None if order == tuple(range(len(order))) else order), known
     field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
         raise InputError(
@@ -186,25 +199,6 @@ def order_along(
         got=f"names ({_shown(named or ())}) in {'this one' if known is None else 'the reference'} alone",
         remedy=f"write columns {prefix}<name> in every file",
     )
-
-
-def _by_name(
-    axis: str, own: tuple[str, ...], known: tuple[str, ...], file: str | None
-) -> tuple[Order | None, tuple[str, ...]]:
-    prefix = FIELDS[_FIELD[axis]].prefix or ""
-    where = {name: i for i, name in enumerate(own)}
-    absent = [prefix + name for name in known if name not in where]
-    more = [prefix + name for name in own if name not in set(known)]
-    if absent or more:
-        got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
-        raise InputError(
-            f"the reference's {len(known)} columns {prefix}<name>",
-            got=" and ".join(got),
-            file=file,
-            remedy="they are matched by name: use the same names in every file",
-        )
-    order = tuple(where[name] for name in known)
-    return (None if order == tuple(range(len(order))) else order), known
 
 
 def _shown(names: Sequence[int | str]) -> str:

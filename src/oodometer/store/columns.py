@@ -197,7 +197,29 @@ class Layout:
         >>> sorted(layout.feeds), layout.wide_classes
         (['label', 'probabilities'], ('cat', 'dog'))
         """
-        ours = _renamed(columns, mapping or {}, file)
+        mapping = mapping or {}  # blanks around names are forgiven; each must occur once
+        repeated = (
+            next((c for i, c in enumerate(columns) if c in columns[:i]), None)
+            if len(set(columns)) < len(columns)
+            else None
+        )
+        unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
+        index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
+        unknown = [theirs for theirs in mapping if theirs not in columns and theirs not in index.values()]
+        if unknown and repeated is None:
+            raise _unknown_renaming(unknown[0], mapping[unknown[0]], columns, file)
+        names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
+        ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
+        if repeated is None and len(set(ours)) < len(ours):
+            repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
+        if repeated is not None:
+            raise InputError(
+                "distinct column names",
+                got=f"{repeated} twice",
+                remedy="rename or drop one of them",
+                file=file,
+                column=repeated,
+            )
         feeds: dict[str, Feed] = {}
         wide: dict[str, list[tuple[str, str]]] = {}
         for raw, name in zip(columns, ours, strict=True):
@@ -371,31 +393,6 @@ class Layout:
             by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
             error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
-
-
-def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:
-    """The names after renaming, with blanks around them forgiven; each must occur once."""
-    repeated = (
-        next((c for i, c in enumerate(columns) if c in columns[:i]), None) if len(set(columns)) < len(columns) else None
-    )
-    unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
-    index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-    unknown = [theirs for theirs in mapping if theirs not in columns and theirs not in index.values()]
-    if unknown and repeated is None:
-        raise _unknown_renaming(unknown[0], mapping[unknown[0]], columns, file)
-    names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
-    ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
-    if repeated is None and len(set(ours)) < len(ours):
-        repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
-    if repeated is not None:
-        raise InputError(
-            "distinct column names",
-            got=f"{repeated} twice",
-            remedy="rename or drop one of them",
-            file=file,
-            column=repeated,
-        )
-    return ours
 
 
 def _unknown_renaming(theirs: str, ours: str, columns: Sequence[str], file: str | None) -> UnknownColumnError:

@@ -50,7 +50,19 @@ def files_of(path: str) -> list[str] | None:
     """
     path = path_of(path)
     if is_remote(path):
-        return _remote(path)
+        bare, mark, query = split_query(path)  # only * is magic, a question mark begins what is said of the store
+        parts = bare.split("/")
+        magic = next((i for i, part in enumerate(parts) if "*" in part), None)
+        if magic is None:
+            if not bare.endswith("/") and look_at(path) is not None:
+                return None
+            found = _below(list_remote(path), bare)
+            return _one_format([one for one in found if _ending(one)], path)
+        base = "/".join(parts[:magic])
+        whole = re.compile(_regex(bare))
+        found = _below(list_remote(f"{base}{mark}{query}"), base)
+        matching = [one for one in found if whole.fullmatch(split_query(one)[0])]
+        return _one_format(matching, path)
     if os.path.isdir(path):
         return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
     if os.path.exists(path) or not has_magic(path):
@@ -144,23 +156,6 @@ def _two_names(path: str, other: str) -> InputError:
         file=path,
         remedy="remove the link, or name those that belong by a pattern",
     )
-
-
-def _remote(url: str) -> list[str] | None:
-    """As `files_of`, of an object store: only ``*`` is magic, a question mark begins what is said of the store."""
-    bare, mark, query = split_query(url)
-    parts = bare.split("/")
-    magic = next((i for i, part in enumerate(parts) if "*" in part), None)
-    if magic is None:
-        if not bare.endswith("/") and look_at(url) is not None:
-            return None
-        found = _below(list_remote(url), bare)
-        return _one_format([one for one in found if _ending(one)], url)
-    base = "/".join(parts[:magic])
-    pattern = re.compile(_regex(bare))
-    found = _below(list_remote(f"{base}{mark}{query}"), base)
-    matching = [one for one in found if pattern.fullmatch(split_query(one)[0])]
-    return _one_format(matching, url)
 
 
 def _regex(pattern: str) -> str:

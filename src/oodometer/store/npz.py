@@ -91,9 +91,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
 
 
 def _cells(flat: Array, blank: Array | None, nan_is_null: bool) -> Any:
-    """The array as Arrow cells. Numbers that are all known lie as Arrow wants them already; `pa.array` would import
-    pandas, where that is installed, to look at them.
-    """
+    # numbers that are all known lie as Arrow wants them; `pa.array` would import pandas, if installed, to look at them
     if flat.dtype.kind in "iu" or (flat.dtype.kind == "f" and not nan_is_null):
         flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
         return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
@@ -393,10 +391,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
 
 
 def _check_sum(path: str, member: Member) -> None:
-    """The array's bytes are those that were written; each array is summed once for a file that stays the same.
-
-    Ranges are read past the archive's own check, and a flipped bit in a number is seen by nothing else.
-    """
+    """The array's bytes are those that were written, summed once: ranges are read past the archive's own check."""
     place = local_copy(path)
     found = os.stat(place)
     key = (path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, member.name)

@@ -35,16 +35,7 @@ from .base import (
 from .columns import AXES, INDEX, Kind, Layout
 from .files import Stamp, known_files, translated
 from .places import is_remote
-from .reader import (
-    PLACE,
-    Piece,
-    Plan,
-    Reader,
-    WrappedReader,
-    in_reader,
-    seen_classes,
-    two_classes,
-)
+from .reader import PLACE, Piece, Plan, Reader, WrappedReader, in_reader, seen_classes, two_classes
 from .where import Condition, bound, none_left, said
 
 if TYPE_CHECKING:
@@ -544,9 +535,7 @@ class ReaderSource(Source):
         return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
 
     def _has_positions(self, wanted: Axes) -> bool:
-        """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of
-        the two has classes.
-        """
+        """Whether labels are positions among candidates, here or in the source to follow; then neither has classes."""
         layout, stated = self.layout, self.reader.classes if self.reader.binding else None
         if layout.positions is not None:
             column = layout.feeds[layout.positions].columns[0]

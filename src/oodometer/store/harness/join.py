@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
 from ..files import opened, translated
-from .base import Answers, LogOptions
+from .base import LogOptions
 from .inspect_log import read_inspect
 from .lm_eval import read_samples
 
@@ -151,8 +151,36 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
     try:
-        found = [_read(file, kind, options) for file, kind in files]
-        _check_together(found)
+        found = []
+        for file, kind in files:
+            with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
+                found.append(_READERS[kind](file, options))
+        first, seen = found[0], {found[0].task: found[0].file}
+        for one in found[1:]:
+            if one.task in seen:
+                raise InputError(
+                    "logs of different tasks",
+                    got=f"{one.task} as in {seen[one.task]}",
+                    file=one.file,
+                    remedy="name the log of one run",
+                )
+            seen[one.task] = one.file
+            if one.model != first.model:
+                raise InputError(
+                    f"answers of {first.model}, as in {first.file}",
+                    got=str(one.model),
+                    file=one.file,
+                    remedy="write a file for each model",
+                )
+            for name in ("candidate_scores", "output"):
+                if (name in one.columns) != (name in first.columns):
+                    having, lacking = (one, first) if name in one.columns else (first, one)
+                    raise InputError(
+                        f"`{name}` in each log, as in {having.file}",
+                        got="none",
+                        file=lacking.file,
+                        remedy="write a file for each kind of task",
+                    )
     except InputError as error:
         if len(files) == 1:
             raise
@@ -199,42 +227,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     )
 
 
-def _read(file: str, kind: LogKind, options: LogOptions) -> Answers:
-    with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
-        return _READERS[kind](file, options)
-
-
 def _objects(values: Sequence[Any]) -> Any:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
-
-
-def _check_together(found: Sequence[Answers]) -> None:
-    """Different tasks, one model, and the same kind of answer."""
-    first, seen = found[0], {found[0].task: found[0].file}
-    for one in found[1:]:
-        if one.task in seen:
-            raise InputError(
-                "logs of different tasks",
-                got=f"{one.task} as in {seen[one.task]}",
-                file=one.file,
-                remedy="name the log of one run",
-            )
-        seen[one.task] = one.file
-        if one.model != first.model:
-            raise InputError(
-                f"answers of {first.model}, as in {first.file}",
-                got=str(one.model),
-                file=one.file,
-                remedy="write a file for each model",
-            )
-        for name in ("candidate_scores", "output"):
-            if (name in one.columns) != (name in first.columns):
-                having, lacking = (one, first) if name in one.columns else (first, one)
-                raise InputError(
-                    f"`{name}` in each log, as in {having.file}",
-                    got="none",
-                    file=lacking.file,
-                    remedy="write a file for each kind of task",
-                )
