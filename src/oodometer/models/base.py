@@ -88,12 +88,14 @@ class Classifier(Artifact):
         """
         given = self._data(data, targets)
         held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
-        codes, named = class_codes(given.targets, len(given), classes)
-        if held is not None:
-            held_codes = class_codes(held.targets, len(held), named)[0]
+        codes, named = self._codes(given, classes)
+        beside = None if held is None else (held, self._codes(held, named)[0])
         self.classes = named
-        self._fit(given, codes, None if held is None else (held, held_codes), checkpoint, progress)
+        self._fit(given, codes, beside, checkpoint, progress)
         return self
+
+    def _codes(self, data: Dataset, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
+        return class_codes(data.targets, len(data), classes)
 
     @abstractmethod
     def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
@@ -138,9 +140,6 @@ class Classifier(Artifact):
         if keep_input:
             fields["input"] = np.array([joined(text, "\t") for text in inputs], dtype=object)
         return self.ask(inputs, request, progress=progress).record(**fields)
-
-    def _fitted(self) -> bool:
-        return bool(self.classes)
 
     def _inputs(self, data: Any) -> Any:
         """The inputs of a data set of the right modality, checked; or inputs as they are, checked."""

@@ -219,7 +219,13 @@ def train_word2vec(
         model.build_vocab(texts)
         content = "" if folder is None else "\n".join(" ".join(text) for text in texts)
         name = fingerprint({**settings, "epochs": how.epochs}, np.frombuffer(content.encode(), dtype=np.uint8))
-        done = 0 if folder is None else _restore_word2vec(folder, model, name)
+        done, state = 0, None if folder is None else kept_tensors(folder / _WORD2VEC_FILE, name)
+        if state is not None:  # the state of this very training
+            tensors, about = state
+            model.wv.vectors[:] = tensors["vectors"].numpy()
+            model.syn1neg[:] = tensors["negative"].numpy()
+            model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
+            done = int(about["epochs"])
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
         rate = model.alpha - (model.alpha - model.min_alpha) * done / how.epochs
         if done < how.epochs:
@@ -248,34 +254,15 @@ class _Watch:
         """Keep the state behind a pass."""
         self.done += 1
         if self.folder is not None:
-            _store_word2vec(self.folder, model, self.name, self.done)
+            torch = load_torch()  # both matrices and the state of the random numbers; gensim itself would save a pickle
+            _, keys, place, _, _ = model.random.get_state()
+            tensors = {"vectors": torch.from_numpy(model.wv.vectors), "negative": torch.from_numpy(model.syn1neg)}
+            tensors["random"] = torch.from_numpy(keys.astype(np.int64))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            about = {"fingerprint": self.name, "epochs": str(self.done), "place": str(place)}
+            write_tensors(self.folder / _WORD2VEC_FILE, tensors, about)
         if self.progress is not None:
             self.progress(self.done, self.total)
-
-
-def _store_word2vec(folder: Path, model: Any, name: str, done: int) -> None:
-    """Both matrices and the state of the random numbers; gensim's own way to save would be a pickle."""
-    torch = load_torch()
-    _, keys, place, _, _ = model.random.get_state()
-    tensors = {
-        "vectors": torch.from_numpy(model.wv.vectors),
-        "negative": torch.from_numpy(model.syn1neg),
-        "random": torch.from_numpy(keys.astype(np.int64)),
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / _WORD2VEC_FILE, tensors, {"fingerprint": name, "epochs": str(done), "place": str(place)})
-
-
-def _restore_word2vec(folder: Path, model: Any, name: str) -> int:
-    """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
-    kept = kept_tensors(folder / _WORD2VEC_FILE, name)
-    if kept is None:
-        return 0
-    tensors, about = kept
-    model.wv.vectors[:] = tensors["vectors"].numpy()
-    model.syn1neg[:] = tensors["negative"].numpy()
-    model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
-    return int(about["epochs"])
 
 
 BATCH = 32_768  # pairs a step

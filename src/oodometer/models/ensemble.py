@@ -91,9 +91,6 @@ class Ensemble(Classifier):
             return first
         return replace(first, logits=None, probabilities=members.mean(0), variance=members.var(0))
 
-    def _fitted(self) -> bool:
-        return True  # it is made of trained models
-
     def _checked(self, inputs: Any) -> Any:
         return self.models[0]._checked(inputs)
 

@@ -208,13 +208,11 @@ class _Suite:
     def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
         """The model of a dose, kept or trained, and its rows."""
         counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), self.rows), strict=True))
-        many = self.rows
-        if dose.steps:
-            added = dose.steps * (self.further or self.make().training).batch_size
-            counts[dose.of] = counts.get(dose.of, 0) + added
-            many += added
         if not dose.steps:
-            return Inoculated(dose, self._without_steps(dose, Path(dose.name), tell), many, counts)
+            return Inoculated(dose, self._without_steps(dose, Path(dose.name), tell), self.rows, counts)
+        training = self.further or self.make().training  # a loaded model does not know its own
+        added = dose.steps * training.batch_size
+        counts[dose.of] = counts.get(dose.of, 0) + added
         shares = _shares(dose)
         if self.home is not None or shares not in self._bases:
             named = self.names.get(shares)
@@ -222,8 +220,20 @@ class _Suite:
             base = self._without_steps(dose, place, lambda done, of: tell(done, 2 * of))
         else:
             base = self._bases[shares]
-        model = self._further(dose, base, lambda done, of: tell(of + done, 2 * of))
-        return Inoculated(dose, model, many, counts)
+
+        def second(done: int, of: int) -> None:
+            tell(of + done, 2 * of)
+
+        data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
+        about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
+        name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
+
+        def go_on(state: Path | None) -> TorchClassifier:
+            config = replace(training, epochs=1)
+            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=second)
+
+        model = self._kept(Path(dose.name), name, go_on, second)
+        return Inoculated(dose, model, self.rows + added, counts)
 
     def _without_steps(self, dose: Dose, place: Path, tell: Progress) -> TorchClassifier:
         """The model of a dose's shares, its further steps aside; ``place`` is where it is kept, within the folder."""
@@ -235,19 +245,6 @@ class _Suite:
         if self.home is None:
             self._bases.setdefault(_shares(dose), found)
         return found
-
-    def _further(self, dose: Dose, base: TorchClassifier, tell: Progress) -> TorchClassifier:
-        """The model that a dose's further steps make of one without them."""
-        training = self.further or self.make().training  # a loaded model does not know its own
-        data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
-        about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
-        name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
-
-        def go_on(state: Path | None) -> TorchClassifier:
-            config = replace(training, epochs=1)
-            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=tell)
-
-        return self._kept(Path(dose.name), name, go_on, tell)
 
     def _mixture(self, dose: Dose) -> Dataset:
         parts = [(self.targets[name], share) for name, share in dose.shares.items()]

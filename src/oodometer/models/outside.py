@@ -98,14 +98,16 @@ class OutsideClassifier(Classifier):
         return np.concatenate(parts)
 
     def _checked_outputs(self, outputs: Any, rows: int) -> Array:
+        expected = f"an array of shape ({rows}, classes), one row an input"
+        remedy = "return probabilities or logits of at least two classes"
         try:
             plain = getattr(outputs, "logits", outputs)  # of the output records of transformers
             plain = plain.detach().float().cpu() if hasattr(plain, "detach") else plain
             found = np.asarray(as_numpy(plain), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._wrong(rows, type(outputs).__name__) from error
+            raise InputError(expected, got=type(outputs).__name__, remedy=remedy, file=self.name) from error
         if found.ndim != 2 or len(found) != rows or found.shape[1] < 2:
-            raise self._wrong(rows, f"shape {found.shape}")
+            raise InputError(expected, got=f"shape {found.shape}", remedy=remedy, file=self.name)
         if not self.classes:
             self.classes = tuple(range(found.shape[1]))
         if found.shape[1] != len(self.classes):
@@ -123,11 +125,6 @@ class OutsideClassifier(Classifier):
                 got, remedy = f"{found[row].sum():.4g} in row {row + 1}", "if these are logits say --gives logits"
                 raise InputError("probabilities that sum to 1 (±1e-3)", got=got, remedy=remedy, file=self.name)
         return found.astype(np.float32) if self.gives == "logits" else found
-
-    def _wrong(self, rows: int, got: str) -> InputError:
-        expected = f"an array of shape ({rows}, classes), one row an input"
-        remedy = "return probabilities or logits of at least two classes"
-        return InputError(expected, got=got, remedy=remedy, file=self.name)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
         if isinstance(inputs, Table):
@@ -153,9 +150,6 @@ class OutsideClassifier(Classifier):
     def parameters(self) -> int:
         """Not known: 0."""
         return 0
-
-    def _fitted(self) -> bool:
-        return True
 
     def _write(self, folder: Path) -> dict[str, Any]:
         raise UsageError(f"{self.name} was made elsewhere and is not saved here; keep it where it is")
@@ -369,7 +363,16 @@ class OnnxClassifier(OutsideClassifier):
         stated: Gives = "probabilities" if usual == "probabilities" else "logits"
         self.folder = Path(path).parent
         super().__init__(gives=gives or stated, classes=classes or self._class_names(), name=Path(path).name)
-        self.reads = self._modalities()
+        axes = len(next(iter(self.inputs.values())).shape) if len(self.inputs) == 1 else 0
+        if "input_ids" in self.inputs:
+            self.reads = ("text", "pair")
+        elif axes in (2, 4):
+            self.reads = ("image",) if axes == 4 else ("table",)
+        else:
+            got = "inputs " + ", ".join(f"{name} {one.shape}" for name, one in self.inputs.items())
+            expected = "an ONNX classifier over input_ids, images or a table"
+            remedy = "export it with one of them, or give a function"
+            raise InputError(expected, got=got, remedy=remedy, file=self.name)
         self._tokenizer: Any = None
         self._processor: Any = None
 
@@ -386,17 +389,6 @@ class OnnxClassifier(OutsideClassifier):
         from types import SimpleNamespace
 
         return class_names(SimpleNamespace(**found), str(about))
-
-    def _modalities(self) -> tuple[Any, ...]:
-        if "input_ids" in self.inputs:
-            return ("text", "pair")
-        if len(self.inputs) == 1:
-            axes = len(next(iter(self.inputs.values())).shape)
-            if axes in (2, 4):
-                return ("image",) if axes == 4 else ("table",)
-        names = ", ".join(f"{name} {one.shape}" for name, one in self.inputs.items())
-        got, remedy = f"inputs {names}", "export it with one of them, or give a function"
-        raise InputError("an ONNX classifier over input_ids, images or a table", got=got, remedy=remedy, file=self.name)
 
     def _outputs(self, inputs: Any) -> Any:
         if "input_ids" in self.inputs:

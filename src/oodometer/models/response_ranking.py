@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
@@ -12,7 +11,7 @@ import numpy as np
 from ..arrays import Array, Ragged
 from ..datasets.base import Dataset, Dialogue
 from ..errors import InputError, UsageError
-from .base import Answers, Progress, only_shift
+from .base import Answers, only_shift
 from .text.encoder import TransformerClassifier, positions, read_first_token_only
 from .text.network import with_words_dropped
 from .torch.batches import Asking, padded, ragged, token_batches
@@ -207,7 +206,8 @@ class ResponseRanker(TransformerClassifier):
     The probability of a candidate is the softmax of the scores over the candidates of its sample,
     p(r | c) = exp s(c, r) / sum_r' exp s(c, r'); training minimises -log p of the true one. Answers are those of a
     classifier whose classes are positions among the candidates: logits of shape (sample, most candidates), -inf where
-    a sample has fewer. Its record has ``candidate_scores``. Targets are positions, counted from 0.
+    a sample has fewer. Its record has ``candidate_scores``. Targets are positions, counted from 0: `fit` reads no
+    ``classes``, and raises `InputError` for a target that is no position among the candidates of its row.
 
     Parameters
     ----------
@@ -283,28 +283,8 @@ class ResponseRanker(TransformerClassifier):
         model.max_length = most if max_length is None else min(max_length, most)
         return model
 
-    # ---------------------------------------------------------------- training
-
-    def fit(
-        self,
-        data: Dataset | Sequence[Dialogue],
-        targets: Any = None,
-        *,
-        dev: Dataset | tuple[Sequence[Any], Sequence[Any]] | None = None,
-        classes: Sequence[int | str] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Train on dialogues whose targets are positions of the true candidates; see `Classifier.fit`.
-
-        ``classes`` are not read: positions have no names. Raises `InputError` for a target that is no position among
-        the candidates of its row, and for inputs of another modality.
-        """
-        given = self._data(data, targets)
-        held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
-        truth = positions_of(given)
-        self._fit(given, truth, None if held is None else (held, positions_of(held)), checkpoint, progress)
-        return self
+    def _codes(self, data: Dataset, classes: Any) -> tuple[Array, tuple[int | str, ...]]:
+        return positions_of(data), ()  # positions have no names
 
     def _fitted(self) -> bool:
         return self.net is not None
@@ -349,8 +329,6 @@ class ResponseRanker(TransformerClassifier):
                 asking.take(self._scores(self.net, *self._tensors(encoded, batch, device)).float())
         scores = load_torch().from_numpy(asking.found[0])
         return float(_cross_entropy(scores, encoded.candidates, load_torch().from_numpy(truth)))
-
-    # ---------------------------------------------------------------- asking
 
     def _checked(self, inputs: Any) -> Any:
         return check_dialogues(inputs)
@@ -402,8 +380,6 @@ class ResponseRanker(TransformerClassifier):
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
         only_shift(augmentation, "dialogues")
         return with_candidates_kept(inputs, seed)
-
-    # ---------------------------------------------------------------- keeping
 
     def _write_encoding(self, folder: Any) -> None:
         self.tokenizer.save_pretrained(folder / "tokenizer")

@@ -44,9 +44,6 @@ class OfOneModel(Classifier):
     def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None) -> None:
         raise UsageError(f"train the model before it is given to {self.kind}")
 
-    def _fitted(self) -> bool:
-        return True
-
     def _checked(self, inputs: Any) -> Any:
         return self.model._checked(inputs)
 

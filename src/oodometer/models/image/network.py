@@ -160,9 +160,6 @@ FILL = 128  # what lies outside an image that is moved, as in AutoAugment
 _LEVELS = np.arange(256)
 
 
-# ---------------------------------------------------------------- values looked up
-
-
 def brightness(images: Array, factor: Array) -> Array:
     """Every value times the factor of its image; 0 gives black, 1 the image.
 
@@ -225,9 +222,6 @@ def _looked_up(images: Array, tables: Array) -> Array:
     return found
 
 
-# ---------------------------------------------------------------- blends with another image
-
-
 def color(images: Array, factor: Array) -> Array:
     """Away from the grey form of the image by a factor; 0 gives grey, 1 the image."""
     return _blended(_grey(images)[..., None], images, factor[:, None, None, None]).astype(np.uint8)
@@ -258,9 +252,6 @@ def _blended(other: Any, own: Any, factor: Array) -> Array:
     start, end = (np.asarray(one).astype(np.float32) for one in (other, own))
     found: Array = np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
     return found
-
-
-# ---------------------------------------------------------------- moves
 
 
 def rotate(images: Array, degrees: Array) -> Array:

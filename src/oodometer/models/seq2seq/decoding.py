@@ -169,24 +169,15 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     totals = torch.zeros((rows, 1), device=device)
     ids = torch.empty((rows, 1, 0), dtype=torch.long, device=device)
     values = torch.empty((rows, 1, 0), device=device)
-    kept = (
-        torch.full((rows, beams), -torch.inf, device=device),
-        ids.expand(-1, beams, -1),
-        values.expand(-1, beams, -1),
-    )
+    none = torch.full((rows, beams), -torch.inf, device=device)
+    kept = (none, ids.expand(-1, beams, -1), values.expand(-1, beams, -1))
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     # transformers calls the cache of a decoder ``cache`` since version 5.24, ``past_key_values`` before.
     cache, cache_name = None, "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
     for step in range(cap):
-        given = net(
-            encoder_outputs=kind(last_hidden_state=hidden),
-            attention_mask=mask,
-            decoder_input_ids=last,
-            use_cache=True,
-            return_dict=True,
-            **{cache_name: cache},
-        )
+        more: dict[str, Any] = {"use_cache": True, "return_dict": True, cache_name: cache}
+        given = net(encoder_outputs=kind(last_hidden_state=hidden), attention_mask=mask, decoder_input_ids=last, **more)
         cache = given[cache_name]
         best, parent, token, value = _continuations(torch, given.logits[:, -1].float(), totals, 2 * beams)
         grown = (

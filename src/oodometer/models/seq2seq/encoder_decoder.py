@@ -118,14 +118,8 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
             if not isinstance(one, str):
                 got = repr(one)
                 raise InputError("a string", got=got, remedy="drop the row or give its output", row=row, column=column)
-    made = clean or _plain
-    return np.fromiter(
-        (made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)), dtype=bool, count=len(golds)
-    )
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+    made = clean or (lambda text: " ".join(text.split()))
+    return np.array([made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)], dtype=bool)
 
 
 _NAME = re.compile(r"step-(\d+)")
@@ -214,13 +208,11 @@ class SnapshotOptions:
         """What writes them, with ``save(folder, step=, training=)``; None where none are wanted."""
         if self.snapshots is None or self.every is None:
             return None
-        return Snapshots(
-            Path(self.snapshots),
-            self.every,
-            self.most,
-            training,
-            lambda folder, step: save(folder, step=step, training=training),
-        )
+
+        def keep(folder: Path, step: int) -> object:
+            return save(folder, step=step, training=training)
+
+        return Snapshots(Path(self.snapshots), self.every, self.most, training, keep)
 
 
 def record_of(
@@ -255,14 +247,8 @@ def record_of(
         correct[known] = exact_match([one for one, _ in pairs], [true for _, true in pairs], clean=clean)
         fields["correct"] = correct
         kept["gold"] = _objects(gold)
-    return Predictions.from_arrays(
-        input=_objects(inputs),
-        output=_objects(beams.best),
-        confidence=beams.confidence,
-        token_logprobs=beams.token_logprobs,
-        columns=kept,
-        **fields,
-    )
+    fields |= {"confidence": beams.confidence, "token_logprobs": beams.token_logprobs, "columns": kept}
+    return Predictions.from_arrays(input=_objects(inputs), output=_objects(beams.best), **fields)
 
 
 def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
@@ -406,11 +392,8 @@ class EncoderDecoder(Artifact):
         self.max_length, self.max_output_length = max_length, max_output_length
         self.batch_tokens = batch_tokens
         self.stand_ins = dict(stand_ins) if isinstance(stand_ins, Mapping) else stand_ins
-        self.training = training or (
-            TrainingConfig(epochs=10, batch_size=64, learning_rate=1e-3, warmup=0.1)
-            if source is None
-            else TrainingConfig(epochs=10, batch_size=32, learning_rate=1e-4, warmup=0.1)
-        )
+        size, rate = (64, 1e-3) if source is None else (32, 1e-4)
+        self.training = training or TrainingConfig(epochs=10, batch_size=size, learning_rate=rate, warmup=0.1)
         self.device = device
         self.net: Any = None
         self._codec: Codec | None = None
@@ -430,8 +413,6 @@ class EncoderDecoder(Artifact):
     def unknown(self) -> int:
         """Number of tokens of the inputs that the last call read as unknown."""
         return 0 if self._codec is None else self._codec.unknown
-
-    # ---------------------------------------------------------------- training
 
     def fit(
         self,
@@ -470,29 +451,35 @@ class EncoderDecoder(Artifact):
         kept = SnapshotOptions(**snapshots)
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
-        codec, device = self._begin(inputs, outputs)
+        device = choose_device(self.device)
+        if self.source is None:
+            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
+        else:
+            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
+        check_spelling(tokenizer, outputs, stand_ins)
+        load_torch().manual_seed(self.training.seed)
+        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
+        self.net.to(device)
+        codec = self._codec = self._new_codec(tokenizer, stand_ins)
         pairs = EncodedPairs(codec, inputs, outputs)
         self._usual = int(pairs.written.lengths.max()) + 8
         begun = {} if self.source is None or not (checkpoint or kept.snapshots) else weights(self.net)
-        name = fingerprint(
-            {"kind": self.kind, **self.options(), "batch_tokens": 0},
-            *pairs.arrays,
-            *(one.detach().cpu().numpy() for one in begun.values()),
-        )
+        start = [one.detach().cpu().numpy() for one in begun.values()]
+        name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *pairs.arrays, *start)
         keeper = kept.keeper(self.training.fingerprint(name), self._save)
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
         if held is not None:
             asked = EncodedPairs(codec, *held)
             name = fingerprint({"name": name, "dev": True}, asked.read.values, asked.written.values)
-            best = Best(lambda: self.net, lambda: self._mean_loss(asked), name=name, folder=folder)
+
+            def mean_loss() -> float:
+                return -float(self._scored(asked.read, asked.written, None).values.mean(dtype=np.float64))
+
+            best = Best(lambda: self.net, mean_loss, name=name, folder=folder)
             progress = best.watching(progress)
-        hooks = Hooks(
-            progress,
-            on_step=None if keeper is None else keeper.keep,
-            goes_on=None if keeper is None else keeper.complete,
-            stop_after=stop_after,
-        )
+        on_step, goes_on = (None, None) if keeper is None else (keeper.keep, keeper.complete)
+        hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)
         train(
             self.net,
             lambda batch: pairs.loss(self.net, batch, device),
@@ -506,34 +493,11 @@ class EncoderDecoder(Artifact):
             best.restore()
         return self
 
-    def _begin(self, inputs: list[str], outputs: list[str]) -> tuple[Codec, str]:
-        """The tokens and the untrained network, its weights drawn by the seed where it is new."""
-        device = choose_device(self.device)
-        if self.source is None:
-            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
-        else:
-            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
-        check_spelling(tokenizer, outputs, stand_ins)
-        load_torch().manual_seed(self.training.seed)
-        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
-        self.net.to(device)
-        self._codec = self._new_codec(tokenizer, stand_ins)
-        return self._codec, device
-
-    def _mean_loss(self, pairs: EncodedPairs) -> float:
-        """Mean cross-entropy of the tokens of given outputs."""
-        return -float(self._scored(pairs.read, pairs.written, None).values.mean(dtype=np.float64))
-
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
+        most = self.batch_tokens
         return score(
-            self.net,
-            read,
-            written,
-            padding=codec.padding,
-            batch_tokens=self.batch_tokens,
-            device=device,
-            progress=progress,
+            self.net, read, written, padding=codec.padding, batch_tokens=most, device=device, progress=progress
         )
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
@@ -545,8 +509,6 @@ class EncoderDecoder(Artifact):
             positions=getattr(self.net.config, "max_position_embeddings", None),
         )
 
-    # ---------------------------------------------------------------- asking
-
     def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
         """The ``beams`` best outputs of each input, by total log-probability.
 
@@ -556,19 +518,9 @@ class EncoderDecoder(Artifact):
             raise UsageError(f"expected at least 1 beam, got {beams}")
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
-        found = decode(
-            self.net,
-            codec.read(inputs),
-            DecodingOptions(
-                beams=beams,
-                padding=codec.padding,
-                max_output_length=codec.max_output_length,
-                usual_output=self._usual,
-                batch_tokens=self.batch_tokens,
-                device=device,
-            ),
-            progress=progress,
-        )
+        most = codec.max_output_length
+        how = DecodingOptions(beams, codec.padding, most, self._usual, self.batch_tokens, device)
+        found = decode(self.net, codec.read(inputs), how, progress=progress)
         must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
         texts = codec.texts(found.ids, special_ids(self.net))
         there = found.totals > -np.inf
@@ -630,8 +582,6 @@ class EncoderDecoder(Artifact):
             check_gold(inputs, gold)  # before the work, not after it
         found = self.decode(inputs, beams=beams, progress=progress)
         return record_of(inputs, found, gold=gold, clean=clean, ids=ids, columns=columns)
-
-    # ---------------------------------------------------------------- keeping
 
     @property
     def parameters(self) -> int:

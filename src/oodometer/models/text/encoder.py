@@ -349,18 +349,14 @@ def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
         if key in truth:
             start, stop = int(sequences.offsets[row]), int(sequences.offsets[row + 1])
             out[start : start + first] = 0
-            out[start + first : stop] = _differences(truth[key], sequences.values[start + first : stop].tolist())
-    return out
-
-
-def _differences(gold: list[int], found: list[int]) -> Array:
-    """1 for each id of ``found`` that differs from ``gold``; both end with the same separator."""
-    out = np.zeros(len(found), dtype=np.int64)
-    short = min(len(gold), len(found))
-    head = next((i for i in range(short) if gold[i] != found[i]), short)
-    tail = next((i for i in range(short - head) if gold[-1 - i] != found[-1 - i]), short - head)
-    a, b = gold[head : len(gold) - tail], found[head : len(found) - tail]
-    for what, _, _, start, stop in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if what != "equal":
-            out[min(head + start, len(found) - 1) : max(head + stop, min(head + start, len(found) - 1) + 1)] = 1
+            gold, found = truth[key], sequences.values[start + first : stop].tolist()
+            short = min(len(gold), len(found))  # both end with the same separator
+            head = next((i for i in range(short) if gold[i] != found[i]), short)
+            tail = next((i for i in range(short - head) if gold[-1 - i] != found[-1 - i]), short - head)
+            a, b = gold[head : len(gold) - tail], found[head : len(found) - tail]
+            differs, last = np.zeros(len(found), dtype=np.int64), len(found) - 1
+            for what, _, _, begin, end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+                if what != "equal":
+                    differs[min(head + begin, last) : max(head + end, min(head + begin, last) + 1)] = 1
+            out[start + first : stop] = differs
     return out

@@ -97,7 +97,12 @@ class FrozenEncoder(Classifier):
         with Asking(batches, len(texts), progress) as asking:
             for place, batch in enumerate(asking, 1):
                 path = None if home is None else home / f"{place:06d}.safetensors"
-                part = None if path is None else _kept_states(path)
+                part = None
+                if path is not None and path.is_file():  # states that were computed before
+                    try:
+                        part = read_tensors(path)[0]["states"].numpy()
+                    except (InputError, LookupError):
+                        made_anew(path, "the states kept there are damaged or of another version")
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
@@ -161,13 +166,3 @@ class FrozenEncoder(Classifier):
         if self.net is None:
             self.tokenizer = load_pretrained("AutoTokenizer", self.source)
             self.net = load_pretrained("AutoModel", self.source).eval()
-
-
-def _kept_states(path: Path) -> Array | None:
-    """States of a batch that were computed before."""
-    try:
-        found: Array | None = read_tensors(path)[0]["states"].numpy() if path.is_file() else None
-        return found
-    except (InputError, LookupError):
-        made_anew(path, "the states kept there are damaged or of another version")
-        return None

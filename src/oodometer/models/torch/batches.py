@@ -147,20 +147,14 @@ class Asking:
 
     def take(self, *values: Any) -> None:
         """Keep tensors or arrays of the batch in hand, the sample axis first; the same number each time."""
-        plain = [_plain(value) for value in values]
+        plain: list[Array] = []
+        for value in values:
+            own = value if isinstance(value, np.ndarray) or not value.is_floating_point() else value.float()
+            plain.append(own if isinstance(own, np.ndarray) else own.cpu().numpy())
         if not self.found:
             self.found = tuple(np.empty((self._rows, *one.shape[1:]), dtype=one.dtype) for one in plain)
         for whole, one in zip(self.found, plain, strict=True):
             whole[self._batch] = one
-
-
-def _plain(value: Any) -> Array:
-    if isinstance(value, np.ndarray):
-        return value
-    if value.is_floating_point():
-        value = value.float()
-    array: Array = value.cpu().numpy()
-    return array
 
 
 def last_linear(net: Any) -> Any:

@@ -46,8 +46,6 @@ class TorchClassifier(Classifier):
         self.device = device
         self.net: Any = None
 
-    # ---------------------------------------------------------------- what a modality or a model defines
-
     @abstractmethod
     def _learn(self, inputs: Any) -> None:
         """Learn from the training inputs what encoding needs (a vocabulary, means), where the model learns it."""
@@ -114,8 +112,6 @@ class TorchClassifier(Classifier):
         if self.training.batch_tokens is None:
             return sorted_batches(lengths, 2 * self.training.batch_size)
         return token_batches(lengths, np.argsort(-lengths, kind="stable"), 2 * self.training.batch_tokens)
-
-    # ---------------------------------------------------------------- training
 
     def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
         torch = load_torch()
@@ -206,8 +202,6 @@ class TorchClassifier(Classifier):
     def _fitted(self) -> bool:
         return self.net is not None and bool(self.classes)
 
-    # ---------------------------------------------------------------- asking
-
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """Logits, and what else is requested; see `Classifier.ask`."""
         request = request or Request()
@@ -246,8 +240,6 @@ class TorchClassifier(Classifier):
         for turn in range(request.dropout):
             draw = (request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row
             yield encoded, only_dropout(self.net, draw), told(plain + turn)
-
-    # ---------------------------------------------------------------- keeping
 
     @property
     def parameters(self) -> int:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol, final
@@ -167,7 +167,10 @@ class Best:
         self.value, self.step = math.inf, 0
         self.weights: dict[str, Any] = {}
         if self.path is not None and self.path.is_file():
-            self._read(self.path)
+            with suppress(InputError):  # an unreadable file is none
+                kept, about = read_tensors(self.path)
+                if about.get("fingerprint") == self.name:
+                    self.weights, self.value, self.step = kept, float.fromhex(about["loss"]), int(about["step"])
 
     def watching(self, progress: Progress | None) -> Progress:
         """The function of progress to give to a training: it looks first, then tells ``progress``."""
@@ -208,15 +211,6 @@ class Best:
         if self.weights:
             load_weights(net, self.weights)
         net.eval()
-
-    def _read(self, path: Path) -> None:
-        try:
-            kept, about = read_tensors(path)
-        except InputError:
-            return  # an unreadable file is none
-        if about.get("fingerprint") == self.name:
-            self.weights = kept
-            self.value, self.step = float.fromhex(about["loss"]), int(about["step"])
 
 
 def look_steps(total: int) -> frozenset[int]:
@@ -314,13 +308,8 @@ class TrainingConfig:
         """The optimizer of torch."""
         library = load_torch().optim
         if self.optimizer == "sgd":
-            return library.SGD(
-                parameters,
-                lr=self.learning_rate,
-                momentum=self.momentum,
-                nesterov=self.momentum > 0,
-                weight_decay=self.weight_decay,
-            )
+            rate, decay, push = self.learning_rate, self.weight_decay, self.momentum
+            return library.SGD(parameters, lr=rate, momentum=push, nesterov=push > 0, weight_decay=decay)
         # The kernel is not asked for by default: it rounds otherwise, and finished trainings are to stay what they are.
         kernel = {"fused": True} if self.optimizer == "fused_adamw" else {}
         return library.AdamW(
