@@ -236,7 +236,8 @@ def record_of(
     ([1, -1], [0.61, 0.37])
     """
     kept = {name: _objects(values) for name, values in (columns or {}).items()}
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"input": _objects(inputs), "output": _objects(beams.best)}
+    fields |= {"confidence": beams.confidence, "token_logprobs": beams.token_logprobs}
     if ids is not None:
         kept["id"] = _objects([str(one) for one in ids])
     if gold is not None:
@@ -247,8 +248,7 @@ def record_of(
         correct[known] = exact_match([one for one, _ in pairs], [true for _, true in pairs], clean=clean)
         fields["correct"] = correct
         kept["gold"] = _objects(gold)
-    fields |= {"confidence": beams.confidence, "token_logprobs": beams.token_logprobs, "columns": kept}
-    return Predictions.from_arrays(input=_objects(inputs), output=_objects(beams.best), **fields)
+    return Predictions.from_arrays(columns=kept, **fields)
 
 
 def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
