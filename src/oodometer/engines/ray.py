@@ -6,7 +6,6 @@ import logging
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar, final
 from urllib.parse import urlsplit
 
@@ -55,9 +54,13 @@ class RayEngine(ClusterEngine):
         def start() -> Any:
             quiet = {"log_to_driver": False, "configure_logging": False}
             if self.address is None:
-                cpus = self.workers or cores()
-                with _errors_alone():
+                logger, cpus = logging.getLogger("ray"), self.workers or cores()
+                before = logger.level
+                logger.setLevel(logging.ERROR)  # what Ray tells of a cluster that is started here is for nobody
+                try:
                     ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
+                finally:
+                    logger.setLevel(before)
                 return ray.shutdown
             _check_answers(self.address)
             try:
@@ -92,18 +95,6 @@ class RayEngine(ClusterEngine):
         except ray.exceptions.RayError as error:
             raise why_lost("Ray", error) from error
         return received(answer)
-
-
-@contextmanager
-def _errors_alone() -> Iterator[None]:
-    """Inside, Ray logs errors alone: what it tells of a cluster that is started here for a moment is for nobody."""
-    logger = logging.getLogger("ray")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _check_answers(address: str) -> None:

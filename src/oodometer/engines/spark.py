@@ -64,12 +64,10 @@ class SparkEngine(ClusterEngine):
         from pyspark import cloudpickle
         from pyspark.sql import SparkSession
 
+        active = SparkSession.getActiveSession
         with _quiet():
-            self._session = join(
-                "spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start
-            )
-        session = SparkSession.getActiveSession()
-        with _quiet():
+            self._session = join("spark", self.address, lambda: active() is not None, self._start)
+            session = active()
             order = _Sent(session, order_of(work, cloudpickle.dumps))
         tasks = self.workers or _parallelism(session)
         each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -263,9 +263,6 @@ class _Choice:
         return texts if len(set(texts)) > 1 else []
 
 
-Reading = Callable[[_Choice, int], "set[int] | None"]
-
-
 def _finite(scores: Sequence[float]) -> list[float]:
     """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
     known = [one for one in scores if math.isfinite(one)] or [0.0]
@@ -278,9 +275,11 @@ def _fitting(
     """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
     ways = _scores(choices, "acc" if metric is None else metric.name, file)
     count = [len(one) for one in ways[0]]
-    readings = [
-        g for g in (_read_all(choices, count, way) for way in (_by_position, _by_text, _by_letter)) if g is not None
-    ]
+    readings = []
+    for way in (_by_position, _by_text, _by_letter):
+        read = [way(one, k) for one, k in zip(choices, count, strict=True)]
+        if all(read):
+            readings.append([one for one in read if one])
     if not readings:
         _refuse_outside(choices, count, file)
         return ways[0], None, None
@@ -294,7 +293,10 @@ def _fitting(
         for golds in readings:
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
             if all(agrees):
-                only = mixed or _only(golds, readings, best, verdicts)
+                others = [one for one in readings if one != golds]  # options such as "2" may be named or counted
+                only = mixed or not any(
+                    all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others
+                )
                 return scores, golds if only else None, best if mixed else None
             at = agrees.index(False)
             wrong = wrong or (at, golds[at], best[at])
@@ -314,14 +316,6 @@ def _mixed_up(choice: _Choice, metric: str) -> list[float]:
     """Scores by which earlier releases picked an option, where each was asked about with and without the prompt."""
     plain, alone = _finite(choice.scores[::2]), _finite(choice.scores[1::2])
     return plain if metric == "acc" else [a - b for a, b in zip(plain, alone, strict=True)]
-
-
-def _only(
-    golds: list[set[int]], readings: Sequence[list[set[int]]], best: Sequence[int], verdicts: Sequence[bool]
-) -> bool:
-    """Whether no other reading of the targets gives the same verdicts: options such as "2" may be named or counted."""
-    others = [one for one in readings if one != golds]
-    return not any(all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others)
 
 
 def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[list[float]]]:
@@ -377,11 +371,6 @@ def _refuse_lengths(choice: _Choice, file: str, what: str) -> None:
 def _best(scores: Sequence[float]) -> int:
     """Position of the largest score, the first among ties, as the harness has it."""
     return max(range(len(scores)), key=scores.__getitem__)
-
-
-def _read_all(choices: Sequence[_Choice], count: Sequence[int], way: Reading) -> list[set[int]] | None:
-    found = [way(one, k) for one, k in zip(choices, count, strict=True)]
-    return [one for one in found if one] if all(found) else None
 
 
 def _targets(target: Any) -> list[Any]:
