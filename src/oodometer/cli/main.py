@@ -86,8 +86,6 @@ def main(arguments: list[str] | None = None) -> int:
     given = [a for a in given if a != "--debug"]
     with warnings.catch_warnings(), typed():
         warnings.showwarning = _warn
-        # joblib begins a new process where one has grown by 300 MB, as after a training: no news to anybody.
-        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
         return _run(given, debug)
 
 
