@@ -197,11 +197,7 @@ def with_lime(bench: Bench, seed: int, asked: Callable[[list[str]], Any]) -> lis
     found = []
     for words, target in zip(bench.words, bench.targets, strict=True):
         said = explainer.explain_instance(
-            words.text,
-            asked,
-            labels=(target,),
-            num_features=words.features,
-            num_samples=SAMPLES,
+            words.text, asked, labels=(target,), num_features=words.features, num_samples=SAMPLES
         )
         found.append(np.array([value for _, value in sorted(said.local_exp[target])]))
     return found

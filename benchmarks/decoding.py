@@ -153,10 +153,7 @@ def measure(what: str, jobs: dict[str, Callable[[], list[str]]], rows: int, roun
             answers[name] = jobs[name]()
             seconds[name].append((time.process_time() - start) * 1000 / len(answers[name]))
             say(f"  {what}, {name}: {seconds[name][-1]:.2f} s for 1,000")
-    best = min(
-        (name for name in names if name.startswith("batches")),
-        key=lambda one: statistics.median(seconds[one]),
-    )
+    best = min((name for name in names if name.startswith("batches")), key=lambda one: statistics.median(seconds[one]))
     ratios = {
         name: statistics.median(a / b for a, b in zip(seconds[name], seconds["ours"], strict=True))
         for name in names
@@ -314,12 +311,7 @@ def main() -> int:
     texts, golds = language(ROWS, 1)
     outputs = model.decode(texts).best
     cases = [
-        measure(
-            f"decoding, {beams} beam{'s' * (beams > 1)}",
-            decoding_sides(model, texts, beams),
-            ROWS,
-            args.rounds,
-        )
+        measure(f"decoding, {beams} beam{'s' * (beams > 1)}", decoding_sides(model, texts, beams), ROWS, args.rounds)
         for beams in BEAMS
     ]
     cases += [voting(kind, texts, golds, args.rounds) for kind in KINDS]

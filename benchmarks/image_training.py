@@ -38,12 +38,7 @@ SIZES = {
         "precision": "float32",
         "network": {"depth": 8, "width": 16, "stem_stride": 2},
     },
-    "cuda": {
-        "rows": 50_000,
-        "batch": 256,
-        "precision": "bfloat16",
-        "network": {"depth": 18, "stages": 4, "width": 64},
-    },
+    "cuda": {"rows": 50_000, "batch": 256, "precision": "bfloat16", "network": {"depth": 18, "stages": 4, "width": 64}},
 }
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)  # of CIFAR-10, as tutorials have them
 LIMITS = {"train": 0.9, "ask": 0.9}  # times the plain loop

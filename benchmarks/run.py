@@ -137,14 +137,7 @@ SPEED = (
         TYPED_LIMITS,
         rounds=9,
     ),
-    Case(
-        "typed-1m-10-parquet",
-        "the same from Parquet",
-        "1m-10",
-        typed_sides("parquet"),
-        TYPED_LIMITS,
-        rounds=9,
-    ),
+    Case("typed-1m-10-parquet", "the same from Parquet", "1m-10", typed_sides("parquet"), TYPED_LIMITS, rounds=9),
     Case(
         "typed-2k-10-csv",
         "the same from two CSV files of 2,000 rows",
@@ -174,10 +167,7 @@ SPEED = (
         "what a user gets by default on the same rows: every method, the diagnosis, and a headline weighed by "
         "a backtest (from nothing, and with the backtest of the run before)",
         "1m-10",
-        {
-            "ours": ours("estimate-whole", runs=1),
-            "ours, backtest kept": ours("estimate-whole", "cache=whole", runs=2),
-        },
+        {"ours": ours("estimate-whole", runs=1), "ours, backtest kept": ours("estimate-whole", "cache=whole", runs=2)},
         (Limit("seconds", "ours", "<=", 10), Limit("seconds", "ours, backtest kept", "<=", 10)),
         rounds=3,
     ),
@@ -258,10 +248,7 @@ SPEED = (
                 note="500 samples of all rows, for AURC alone: what fd-shifts does, which is not on PyPI",
             ),
         },
-        (
-            Limit("seconds", "torch-uncertainty", ">=", 1, "ours"),
-            Limit("seconds", "plain bootstrap", ">=", 50, "ours"),
-        ),
+        (Limit("seconds", "torch-uncertainty", ">=", 1, "ours"), Limit("seconds", "plain bootstrap", ">=", 50, "ours")),
     ),
     Case(
         "compare-50k-10",
@@ -318,10 +305,7 @@ PEERS = (
     Case("metrics-50k-1000", "the same, 50,000 rows, 1,000 classes", "50k-1000", METRIC_SIDES, rounds=3),
 )
 
-SUITES = {
-    "speed": ("Speed and memory beside the peers", SPEED),
-    "peers": ("The peers alone", PEERS),
-}
+SUITES = {"speed": ("Speed and memory beside the peers", SPEED), "peers": ("The peers alone", PEERS)}
 
 
 def bench_dir() -> Path:
@@ -484,10 +468,7 @@ def table(title: str, result: dict[str, Any]) -> str:
     ]
     for case in result["cases"]:
         lines += ["", f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
-        lines += [
-            "| side | seconds | beside ours | process | CPU | MB | value |",
-            "|---|---|---|---|---|---|---|",
-        ]
+        lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
                 lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |")
@@ -502,10 +483,7 @@ def table(title: str, result: dict[str, Any]) -> str:
             lines.append(f"| {name} | {' | '.join(cells)} | {figure(side['peak_mb'], 0)} | {shown} |")
         speeds = {name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side}
         if speeds:
-            lines += [
-                "",
-                "Rows per second: " + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items()),
-            ]
+            lines += ["", "Rows per second: " + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items())]
         if any(limit["value"] is not None for limit in case["limits"]):
             lines += ["", "| limit | measured | holds |", "|---|---|---|"]
             for limit in case["limits"]:

@@ -155,12 +155,7 @@ def as_markdown(result: dict[str, Any]) -> str:
     for kind, rows in result["tables"].items():
         if "paper" not in rows[0]:
             continue
-        lines += [
-            f"## {kind}",
-            "",
-            "| severity | paper | ours | ours with pieces |",
-            "|---|---|---|---|",
-        ]
+        lines += [f"## {kind}", "", "| severity | paper | ours | ours with pieces |", "|---|---|---|---|"]
         for row in rows:
             cells = [
                 f"{one['rows']:,} of {one['targets']:.2f}"

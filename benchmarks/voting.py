@@ -36,12 +36,7 @@ def judged_pairs(inputs: list[str], golds: list[str], seed: int) -> tuple[list[s
 
 def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bool]]) -> Any:
     """The judge of a kind, trained where its folder is not there yet."""
-    from oodometer.discriminators import (
-        SMALL,
-        ClassifierDiscriminator,
-        GenerativeDiscriminator,
-        load_discriminator,
-    )
+    from oodometer.discriminators import SMALL, ClassifierDiscriminator, GenerativeDiscriminator, load_discriminator
     from oodometer.models.artifacts import described
     from oodometer.models.torch.training import TrainingConfig
 

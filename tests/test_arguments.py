@@ -90,10 +90,7 @@ CASES = [
 
 @pytest.mark.parametrize(("function", "parameter"), CASES)
 def test_a_wrong_argument_is_one_line(
-    function: Callable[..., Any],
-    parameter: inspect.Parameter,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    function: Callable[..., Any], parameter: inspect.Parameter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answered = []

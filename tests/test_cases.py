@@ -119,11 +119,7 @@ CASES: Sequence[tuple[str, Check | None, bool]] = [
         lambda a: a["label_only"]["kind"] != "exact" and "random" in str(a["warnings"]),
         True,
     ),
-    (
-        f"estimate {CAR}",
-        lambda a: "y_pred_proba" in str(a["warnings"]) or 0.925 < a["headline"]["value"] < 0.936,
-        True,
-    ),
+    (f"estimate {CAR}", lambda a: "y_pred_proba" in str(a["warnings"]) or 0.925 < a["headline"]["value"] < 0.936, True),
     ("estimate pv_ref.csv pv_tgt.csv", lambda a: 0 <= a["headline"]["value"] <= 1, False),
     ("diagnose pv_ref.csv pv_tgt.csv", lambda a: bool(a["kind"]), False),
     ("evaluate unparsed_answers.jsonl", near(*ACCURACY, value=0.30), False),

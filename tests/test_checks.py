@@ -325,10 +325,7 @@ def test_boolean_labels_are_0_and_1(kind: str) -> None:
     assert record.verdicts.tolist() == [1, 0]
 
 
-@given(
-    names=st.lists(st.text(max_size=3), min_size=1, max_size=6, unique=True),
-    data=st.data(),
-)
+@given(names=st.lists(st.text(max_size=3), min_size=1, max_size=6, unique=True), data=st.data())
 def test_encode_is_a_look_up_by_name(names: list[str], data: st.DataObject) -> None:
     cells = data.draw(st.lists(st.sampled_from([*names, None]), max_size=12))
     want = [-1 if c is None else names.index(c) for c in cells]

@@ -259,14 +259,7 @@ def test_as_numpy_takes_what_users_have() -> None:
     import polars as pl
 
     values = [0.25, 0.5]
-    for held in (
-        values,
-        tuple(values),
-        np.array(values),
-        pd.Series(values),
-        pl.Series(values),
-        Tensor(values),
-    ):
+    for held in (values, tuple(values), np.array(values), pd.Series(values), pl.Series(values), Tensor(values)):
         assert as_numpy(held).tolist() == values
     array = np.array(values)
     assert as_numpy(array) is array, "no copy"

@@ -24,8 +24,7 @@ ODD = [0.0, -0.0, 1e-45, 1e-310, 1e-38, 2.0**-31, 2.0**-30, 0.25, 0.5, np.nextaf
 DTYPES = [np.float32, np.float64]
 
 built = pytest.mark.skipif(
-    compiled.passes is None,
-    reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)",
+    compiled.passes is None, reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)"
 )
 
 
@@ -153,11 +152,7 @@ def test_off_diagonal_counts_are_the_plain_ones(values: Any, is_argmax: bool, se
 
 @given(data=st.data())
 def test_tallies_are_counted_row_by_row(data: st.DataObject) -> None:
-    rows, of, width = (
-        data.draw(st.integers(0, 40)),
-        data.draw(st.integers(1, 5)),
-        data.draw(st.integers(1, 7)),
-    )
+    rows, of, width = (data.draw(st.integers(0, 40)), data.draw(st.integers(1, 5)), data.draw(st.integers(1, 7)))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     bins, kinds = rng.integers(0, width, rows), rng.integers(0, of, rows).astype(np.int32)
     verdicts = rng.integers(-1, 2, rows).astype(np.int8)
@@ -233,13 +228,7 @@ def test_threads_change_nothing(classes: int, monkeypatch: pytest.MonkeyPatch) -
             statistics = kernels.row_statistics(values)
             others = kernels.off_diagonal_counts(values, statistics.top.best, kernels.LOG_ODDS_BINS)
             found.append(
-                (
-                    *statistics[:2],
-                    *statistics.top,
-                    kernels.entropy_sums(values),
-                    *others,
-                    kernels.log_odds_bin(values),
-                )
+                (*statistics[:2], *statistics.top, kernels.entropy_sums(values), *others, kernels.log_odds_bin(values))
             )
     for other in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))

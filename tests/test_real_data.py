@@ -146,8 +146,7 @@ def test_the_guide_shows_the_committed_tables() -> None:
 
 def test_findings_of_the_guide() -> None:
     by_target = cases_module.grouped(
-        [c for name in ("cifar10.1", "imagenet-v2") for c in committed(name).values()],
-        lambda c: (c.set, c.shift),
+        [c for name in ("cifar10.1", "imagenet-v2") for c in committed(name).values()], lambda c: (c.set, c.shift)
     )
     for target, few in by_target.items():
         assert mae(few, "gde-difference") < mae(few, "gde") < mae(few, "source"), target

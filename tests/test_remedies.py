@@ -19,13 +19,7 @@ from oodometer.cli import main
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is no part of the package
 
-from benchmarks.hostile.remedies import (  # noqa: E402
-    FOREIGN,
-    not_carried_out,
-    options_of_commands,
-    remedies,
-    wrong_options,
-)
+from benchmarks.hostile.remedies import FOREIGN, not_carried_out, options_of_commands, remedies, wrong_options  # noqa: E402
 
 SOURCE = ROOT / "src" / "oodometer"
 
@@ -171,11 +165,7 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         [*ESTIMATE, "--positive", "y_pred_prob"],
         True,
     ),
-    "a slice that is mistyped": (
-        tables(prob_1="score", label="truth", site="site"),
-        [*ESTIMATE, "--by", "sit"],
-        True,
-    ),
+    "a slice that is mistyped": (tables(prob_1="score", label="truth", site="site"), [*ESTIMATE, "--by", "sit"], True),
     "files in the wrong order": (
         tables(prob_1="score", label="truth"),
         ["estimate", "tgt.csv", "ref.csv", "--backtest", "none"],

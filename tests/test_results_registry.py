@@ -17,14 +17,7 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions, registry
 from oodometer.arrays import Array
-from oodometer.errors import (
-    InputError,
-    MissingExtraError,
-    NotApplicable,
-    OodometerError,
-    UsageError,
-    WorkError,
-)
+from oodometer.errors import InputError, MissingExtraError, NotApplicable, OodometerError, UsageError, WorkError
 from oodometer.results import KINDS, Curve, Estimate, Interval, Ranking, Skipped, plain
 from oodometer.scores import Score
 
@@ -62,8 +55,7 @@ def test_what_is_no_number_becomes_null(value: float) -> None:
 
 @given(
     st.recursive(
-        st.floats() | st.integers() | st.text() | st.none(),
-        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+        st.floats() | st.integers() | st.text() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
 def test_plain_is_always_strict_json(value: Any) -> None:
@@ -122,14 +114,7 @@ def test_curves_rankings_and_skips() -> None:
 
 def test_errors_are_one_line_and_know_their_exit_code() -> None:
     assert str(OodometerError("a\n   b\tc")) == "a b c"
-    codes = {
-        InputError: 2,
-        UsageError: 2,
-        NotApplicable: 2,
-        MissingExtraError: 2,
-        WorkError: 1,
-        OodometerError: 1,
-    }
+    codes = {InputError: 2, UsageError: 2, NotApplicable: 2, MissingExtraError: 2, WorkError: 1, OodometerError: 1}
     for error, code in codes.items():
         assert error.exit_code == code
         assert issubclass(error, OodometerError)

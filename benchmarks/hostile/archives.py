@@ -73,11 +73,7 @@ _npz(
     (),
     lambda p, a: _save(
         p,
-        {
-            **_unnamed(a),
-            "probabilities": a["probabilities"].astype(">f8"),
-            "label": _unnamed(a)["label"].astype(">i4"),
-        },
+        {**_unnamed(a), "probabilities": a["probabilities"].astype(">f8"), "label": _unnamed(a)["label"].astype(">i4")},
     ),
 )
 _npz(
@@ -87,13 +83,7 @@ _npz(
     (),
     lambda p, a: _save(p, {**a, "probabilities": np.asfortranarray(a["probabilities"])}),
 )
-_npz(
-    "labels as bytes",
-    "`S3`",
-    (SAME, REFUSED),
-    (),
-    lambda p, a: _save(p, {**a, "label": a["label"].astype("S3")}),
-)
+_npz("labels as bytes", "`S3`", (SAME, REFUSED), (), lambda p, a: _save(p, {**a, "label": a["label"].astype("S3")}))
 _npz(
     "half precision",
     "`float16`",
@@ -212,11 +202,7 @@ _npz(
     lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=b"\x93NUMPY\x09\x00" + bytes(100)),
 )
 _npz(
-    "an archive without arrays",
-    "a zip file of a text",
-    REFUSED,
-    (),
-    lambda p, a: _archive(p, {"readme.txt": b"hello"}),
+    "an archive without arrays", "a zip file of a text", REFUSED, (), lambda p, a: _archive(p, {"readme.txt": b"hello"})
 )
 _npz("an empty archive", "a zip file of nothing", REFUSED, (), lambda p, a: _archive(p, {}))
 _npz(

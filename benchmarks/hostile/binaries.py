@@ -59,9 +59,7 @@ _damaged("only the first bytes", "4 bytes", lambda b: b[:4])
 _damaged("text by the name of a binary format", "a CSV line", lambda b: b"prob_cat,prob_dog\n0.9,0.1\n")
 _damaged("noise", "1,000 random bytes", lambda b: np.random.default_rng(5).bytes(1000))
 _damaged(
-    "noise after a true beginning",
-    "8 true bytes, then noise",
-    lambda b: b[:8] + np.random.default_rng(6).bytes(1000),
+    "noise after a true beginning", "8 true bytes, then noise", lambda b: b[:8] + np.random.default_rng(6).bytes(1000)
 )
 _damaged(
     "a flipped byte among the numbers, under a checksum",
@@ -70,14 +68,7 @@ _damaged(
     (),
     ("npz",),
 )
-_damaged(
-    "bytes behind the end",
-    "100 bytes appended",
-    lambda b: b + bytes(100),
-    (),
-    (*BOTH, "npz"),
-    (REFUSED, SAME),
-)
+_damaged("bytes behind the end", "100 bytes appended", lambda b: b + bytes(100), (), (*BOTH, "npz"), (REFUSED, SAME))
 
 
 def _flip_array(content: bytes) -> bytes:
@@ -205,14 +196,7 @@ def _struct(table: Any) -> Any:
     return pa.array([{"p": v} for v in table.column("prob_cat").to_pylist()])
 
 
-@trial(
-    PARQUET,
-    "lists of fixed size and of views",
-    "`fixed_size_list`, `large_list`",
-    SAME,
-    (),
-    ("fixed", "large"),
-)
+@trial(PARQUET, "lists of fixed size and of views", "`fixed_size_list`, `large_list`", SAME, (), ("fixed", "large"))
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
 
@@ -230,12 +214,7 @@ def _(kit: Kit, form: str) -> Call:
 
 
 @trial(
-    PARQUET,
-    "lists of other lengths",
-    "2 numbers in row 150, 3 elsewhere",
-    REFUSED,
-    ("row 150", "probabilities"),
-    BOTH,
+    PARQUET, "lists of other lengths", "2 numbers in row 150, 3 elsewhere", REFUSED, ("row 150", "probabilities"), BOTH
 )
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference())

@@ -10,11 +10,7 @@ from typing import Any
 from .base import DONE, FAILED, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
 from .material import ROWS, jsonl_text
 
-CALLS, OUTPUTS, JOINS = (
-    "Options of the command line",
-    "Places for outputs",
-    "Labels and slices beside the target",
-)
+CALLS, OUTPUTS, JOINS = ("Options of the command line", "Places for outputs", "Labels and slices beside the target")
 
 
 def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
@@ -37,13 +33,7 @@ _call("slices by a column that is not there", "`--by site`", "site", "--by", "si
 _call("slices and chunks at once", "`--by group --every 7d`", "not both", "--by", "label", "--every", "7d")
 _call("a mapping without a sign", "`--map label`", "theirs=ours", "--map", "label")
 _call("a mapping of a column that is not there", "`--map y=label`", "y", "--map", "y=label")
-_call(
-    "a mapping onto a column that is there",
-    "`--map prob_cat=prob_dog`",
-    "prob_dog",
-    "--map",
-    "prob_cat=prob_dog",
-)
+_call("a mapping onto a column that is there", "`--map prob_cat=prob_dog`", "prob_dog", "--map", "prob_cat=prob_dog")
 _call("class names of another number", "`--classes cat,dog`", "prob_emu", "--classes", "cat,dog")
 _call("a class name twice", "`--classes cat,dog,dog`", (), "--classes", "cat,dog,dog")
 _call("class names in another order", "`--classes emu,cat,dog`", (), "--classes", "emu,cat,dog", must=SAME)
@@ -57,14 +47,7 @@ _call("a Ray cluster that is not there", "`--engine ray:127.0.0.1:9`", "no Ray c
 _call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
 _call("an accuracy in percent", "`--target-accuracy 95`", "95", "--target-accuracy", "95")
 _call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
-_call(
-    "a huge seed",
-    "`--seed 1000000000000000000000000`",
-    "seed",
-    "--seed",
-    "1" + "0" * 24,
-    must=(REFUSED, DONE),
-)
+_call("a huge seed", "`--seed 1000000000000000000000000`", "seed", "--seed", "1" + "0" * 24, must=(REFUSED, DONE))
 _call("an unknown option", "`--fast`", "--fast", "--fast")
 _call(
     "a method that the data cannot feed",
@@ -144,12 +127,7 @@ _no_file("an unknown ending", "`data.xlsx`", "xlsx", lambda kit: kit.path("data.
 _no_file("no ending", "a file `data`", "data", lambda kit: kit.path("data", "prob_a,prob_b\n0.5,0.5\n"))
 _no_file("a device", "`/dev/null`", "/dev/null", lambda kit: "/dev/null")
 _no_file("an empty name", "`''`", (), lambda kit: "")
-_no_file(
-    "an address of the web",
-    "`https://example.org/p.csv`",
-    "example.org",
-    lambda kit: "https://example.org/p.csv",
-)
+_no_file("an address of the web", "`https://example.org/p.csv`", "example.org", lambda kit: "https://example.org/p.csv")
 _no_file("a zero byte in a name", "`a\\0b.csv`", (), lambda kit: "a\0b.csv")
 _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
 

@@ -54,9 +54,7 @@ def load() -> list[Trial]:
 
 
 def run(
-    only: Callable[[Trial], bool] = lambda trial: True,
-    say: Callable[[Row], None] = lambda row: None,
-    workers: int = 2,
+    only: Callable[[Trial], bool] = lambda trial: True, say: Callable[[Row], None] = lambda row: None, workers: int = 2
 ) -> list[Row]:
     """Run the classes in some processes; one that a class brings down is named."""
     chosen = [i for i, trial in enumerate(load()) if only(trial)]

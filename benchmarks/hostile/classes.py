@@ -17,12 +17,7 @@ def _(kit: Kit, form: str) -> Call:
 
 
 @trial(
-    NAMES,
-    "both files in another order of classes",
-    "the same permutation in reference and target",
-    SAME,
-    (),
-    FORMATS,
+    NAMES, "both files in another order of classes", "the same permutation in reference and target", SAME, (), FORMATS
 )
 def _(kit: Kit, form: str) -> Call:
     order = ("prob_emu", "prob_cat", "prob_dog", "label")
@@ -66,14 +61,7 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {"prob_Cat" if k == "prob_cat" else k: v for k, v in kit.target().items()})
 
 
-@trial(
-    NAMES,
-    "a label of no known class",
-    "`owl` in row 7 of `label`",
-    REFUSED,
-    ("row 7", "label", "'owl'"),
-    FORMATS,
-)
+@trial(NAMES, "a label of no known class", "`owl` in row 7 of `label`", REFUSED, ("row 7", "label", "'owl'"), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.put(f"r.{form}", _with(kit.reference(), "label", 6, "owl")))
 
@@ -128,12 +116,7 @@ def _(kit: Kit, form: str) -> Call:
 
 
 @trial(
-    NAMES,
-    "labels partly unknown in the reference",
-    "null in every fourth `label`",
-    (SAME, WARNED),
-    "unknown",
-    TABULAR,
+    NAMES, "labels partly unknown in the reference", "null in every fourth `label`", (SAME, WARNED), "unknown", TABULAR
 )
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
@@ -170,14 +153,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", _with(columns, "correct", 6, 2)))
 
 
-@trial(
-    NAMES,
-    "true and false for the classes 0 and 1",
-    "`label` True beside `prob_0`, `prob_1`",
-    SAME,
-    (),
-    FORMATS,
-)
+@trial(NAMES, "true and false for the classes 0 and 1", "`label` True beside `prob_0`, `prob_1`", SAME, (), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns, plain = _binary(kit, lambda y: bool(y)), _binary(kit, int)
     return kit.evaluate(kit.put(f"r.{form}", columns), clean=kit.put("plain.parquet", plain))
@@ -201,18 +177,8 @@ def _binary(kit: Kit, kind: Any) -> Columns:
 # ------------------------------------------------------------------------------------------------ panels
 
 PANELS = {
-    "feature": (
-        "feature_",
-        ("importance", "dis2"),
-        ("prob_*", "label", "feature_*"),
-        ("feature_speed", "feature_age"),
-    ),
-    "member": (
-        "member_",
-        ("gde", "agreement"),
-        ("member_*", "label", "prediction"),
-        ("member_tiny", "member_large"),
-    ),
+    "feature": ("feature_", ("importance", "dis2"), ("prob_*", "label", "feature_*"), ("feature_speed", "feature_age")),
+    "member": ("member_", ("gde", "agreement"), ("member_*", "label", "prediction"), ("member_tiny", "member_large")),
     "view": ("view_", ("smoothness",), ("view_*", "prediction", "label"), ("view_turn", "view_crop")),
     "vote": ("vote_", ("votes",), ("vote_*", "correct"), ("vote_chloe", "vote_anna")),
 }
@@ -297,14 +263,7 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {**columns, **select(as_lists(columns), "probabilities")})
 
 
-@trial(
-    VALUES,
-    "numbers in quotes",
-    '`"0.9"` in JSON, a string column elsewhere',
-    (REFUSED, SAME),
-    "prob_",
-    TABULAR,
-)
+@trial(VALUES, "numbers in quotes", '`"0.9"` in JSON, a string column elsewhere', (REFUSED, SAME), "prob_", TABULAR)
 def _(kit: Kit, form: str) -> Call:
     columns = {k: [str(x) for x in v] for k, v in kit.target().items()}
     return _target(kit, form, columns)

@@ -38,8 +38,7 @@ LAYOUTS = {
 def clean_columns(layout: str, which: str) -> Columns:
     """Clean columns of a layout, of the reference or the target."""
     held = select(
-        columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8),
-        *LAYOUTS[layout],
+        columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8), *LAYOUTS[layout]
     )
     if layout == "candidates":
         return as_candidates(held)
@@ -151,11 +150,7 @@ def shuffled_columns(c: Columns, rng: Generator) -> Columns:
 
 
 def more_columns(c: Columns, rng: Generator) -> Columns:
-    return {
-        "comment": ["x, y"] * len(next(iter(c.values()))),
-        **c,
-        "model": list(range(len(next(iter(c.values()))))),
-    }
+    return {"comment": ["x, y"] * len(next(iter(c.values()))), **c, "model": list(range(len(next(iter(c.values())))))}
 
 
 def shuffled_rows(c: Columns, rng: Generator) -> Columns:
@@ -182,18 +177,7 @@ def renamed_column(c: Columns, rng: Generator) -> Columns:
     prefix = old.split("_")[0] + "_" if "_" in old else ""
     new = str(
         rng.choice(
-            [
-                prefix + "fox",
-                old.upper(),
-                old + " ",
-                " " + old,
-                old + "_2",
-                "",
-                "prob_",
-                "label",
-                "features",
-                "0",
-            ]
+            [prefix + "fox", old.upper(), old + " ", " " + old, old + "_2", "", "prob_", "label", "features", "0"]
         )
     )
     return {new if k == old else k: v for k, v in c.items()}
@@ -232,25 +216,9 @@ def odd_label(c: Columns, rng: Generator) -> Columns:
             [k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")] or list(c)
         )
     )
-    odd = [
-        None,
-        "",
-        "fox",
-        "Cat",
-        " cat",
-        1,
-        1.5,
-        True,
-        -1,
-        "1",
-        "nan",
-        "null",
-        "NA",
-        2**40,
-        "cat",
-        "dog",
-        [0],
-    ][int(rng.integers(17))]
+    odd = [None, "", "fox", "Cat", " cat", 1, 1.5, True, -1, "1", "nan", "null", "NA", 2**40, "cat", "dog", [0]][
+        int(rng.integers(17))
+    ]
     out = {k: list(v) for k, v in c.items()}
     for row in rng.integers(len(out[name]), size=int(rng.choice([1, 1, 5]))):
         out[name][row] = odd
@@ -286,15 +254,7 @@ def other_classes(c: Columns, rng: Generator) -> Columns:
 
 def other_types(c: Columns, rng: Generator) -> Columns:
     name = str(rng.choice(list(c)))
-    casts: list[Callable[[Any], Any]] = [
-        str,
-        lambda v: [v],
-        lambda v: None,
-        bool,
-        lambda v: {"v": v},
-        np.float32,
-        int,
-    ]
+    casts: list[Callable[[Any], Any]] = [str, lambda v: [v], lambda v: None, bool, lambda v: {"v": v}, np.float32, int]
     cast = casts[int(rng.integers(len(casts)))]
     try:
         return {k: [cast(x) for x in v] if k == name else v for k, v in c.items()}

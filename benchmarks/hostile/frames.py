@@ -11,13 +11,7 @@ from .memory import FRAMES, OPTIONS
 
 
 def _frame(
-    name: str,
-    came: str,
-    must: Any,
-    words: Any,
-    change: Any,
-    forms: Any = ("pandas", "polars"),
-    close: float = 1e-9,
+    name: str, came: str, must: Any, words: Any, change: Any, forms: Any = ("pandas", "polars"), close: float = 1e-9
 ) -> None:
     @trial(FRAMES, name, came, must, words, forms)
     def _(kit: Kit, form: str) -> Call:
@@ -75,12 +69,7 @@ _frame(
     ("pandas",),
 )
 _frame(
-    "labels as categories",
-    "`category`",
-    SAME,
-    (),
-    lambda f: f.assign(label=f.label.astype("category")),
-    ("pandas",),
+    "labels as categories", "`category`", SAME, (), lambda f: f.assign(label=f.label.astype("category")), ("pandas",)
 )
 _frame(
     "nullable numbers with a null",
@@ -125,21 +114,8 @@ def _tensor(name: str, came: str, must: Any, words: Any, change: Any, close: flo
 
 
 _tensor("a tensor", "`torch.float64`", SAME, (), lambda p, t: p)
-_tensor(
-    "a tensor that asks for its gradient",
-    "`requires_grad`",
-    SAME,
-    (),
-    lambda p, t: p.clone().requires_grad_(),
-)
-_tensor(
-    "a tensor of bfloat16",
-    "`torch.bfloat16`",
-    (REFUSED, SAME),
-    "bfloat16",
-    lambda p, t: p.to(t.bfloat16),
-    2e-2,
-)
+_tensor("a tensor that asks for its gradient", "`requires_grad`", SAME, (), lambda p, t: p.clone().requires_grad_())
+_tensor("a tensor of bfloat16", "`torch.bfloat16`", (REFUSED, SAME), "bfloat16", lambda p, t: p.to(t.bfloat16), 2e-2)
 _tensor("a tensor without numbers", "device `meta`", REFUSED, "meta", lambda p, t: p.to("meta"))
 _tensor("a sparse tensor", "`to_sparse()`", (REFUSED, SAME), "sparse", lambda p, t: p.to_sparse())
 _tensor("a quantised tensor", "`quantize_per_tensor`", REFUSED, "probabilities", lambda p, t: _quantised(p, t))

@@ -196,12 +196,7 @@ class Worker:
     """A process that works through its numbers, and is begun anew behind a file that hangs or kills it."""
 
     def __init__(self, seed: int, numbers: range, keep: Path) -> None:
-        self.seed, self.numbers, self.keep, self.context = (
-            seed,
-            numbers,
-            keep,
-            multiprocessing.get_context("spawn"),
-        )
+        self.seed, self.numbers, self.keep, self.context = (seed, numbers, keep, multiprocessing.get_context("spawn"))
         self.at, self.since = self.context.Value("q", -1), self.context.Value("d", 0.0)
         self.done = False
         self._begin()
@@ -209,9 +204,7 @@ class Worker:
     def _begin(self) -> None:
         self.pipe, child = self.context.Pipe(duplex=False)
         self.process = self.context.Process(
-            target=_work,
-            args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)),
-            daemon=True,
+            target=_work, args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)), daemon=True
         )
         self.since.value = 0.0
         self.process.start()

@@ -122,11 +122,7 @@ _jsonl(
     lambda t: _objects(t, lambda i, o: {**o, "prob_cat": True, "prob_dog": 0, "prob_emu": 0}),
 )
 _jsonl(
-    "bytes that are no text",
-    "0xe9 in a label",
-    REFUSED,
-    "UTF-8",
-    lambda t: t.encode().replace(b"emu", b"\xe9mu", 1),
+    "bytes that are no text", "0xe9 in a label", REFUSED, "UTF-8", lambda t: t.encode().replace(b"emu", b"\xe9mu", 1)
 )
 _jsonl(
     "half a surrogate pair",
@@ -135,25 +131,12 @@ _jsonl(
     (),
     lambda t: _objects(t, lambda i, o: json.dumps(o).replace(f'"{o["label"]}"}}', '"\\ud800"}') if i == 6 else o),
 )
-_jsonl(
-    "escaped letters in keys",
-    '`"prob_\\u0063at"`',
-    SAME,
-    (),
-    lambda t: t.replace('"prob_cat"', '"prob_\\u0063at"'),
-)
+_jsonl("escaped letters in keys", '`"prob_\\u0063at"`', SAME, (), lambda t: t.replace('"prob_cat"', '"prob_\\u0063at"'))
 _jsonl("an empty file", "0 bytes", REFUSED, "empty", lambda t: "")
 _jsonl("only blank lines", "`\\n\\n`", REFUSED, "at least one row", lambda t: "\n\n")
 
 
-@trial(
-    JSONL,
-    "a key first seen far down",
-    "`label` begins after 2 MB",
-    (SAME, WARNED, REFUSED),
-    "label",
-    ("jsonl",),
-)
+@trial(JSONL, "a key first seen far down", "`label` begins after 2 MB", (SAME, WARNED, REFUSED), "label", ("jsonl",))
 def _(kit: Kit, form: str) -> Call:
     columns = {k: v * 100 for k, v in kit.reference().items()}
     rows = len(columns["label"])
@@ -178,14 +161,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put("r.jsonl", columns))
 
 
-@trial(
-    JSONL,
-    "a list within a list",
-    "[[0.9, 0.06, 0.04]] in row 7",
-    REFUSED,
-    ("row 7", "probabilities"),
-    ("jsonl",),
-)
+@trial(JSONL, "a list within a list", "[[0.9, 0.06, 0.04]] in row 7", REFUSED, ("row 7", "probabilities"), ("jsonl",))
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference())
     columns["probabilities"][6] = [columns["probabilities"][6]]

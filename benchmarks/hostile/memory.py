@@ -39,20 +39,10 @@ _dict(
     "cat, dog, owl",
     REFUSED,
     "owl",
-    lambda a: {
-        **a,
-        "classes": ["cat", "dog", "owl"],
-        "label": np.where(a["label"] == "emu", "owl", a["label"]),
-    },
+    lambda a: {**a, "classes": ["cat", "dog", "owl"], "label": np.where(a["label"] == "emu", "owl", a["label"])},
 )
 _dict("`classes` as a set", "{'cat', 'dog', 'emu'}", REFUSED, "set", lambda a: {**a, "classes": set(CLASSES)})
-_dict(
-    "too few `classes`",
-    "2 names for 3 columns",
-    REFUSED,
-    "classes",
-    lambda a: {**a, "classes": ["cat", "dog"]},
-)
+_dict("too few `classes`", "2 names for 3 columns", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog"]})
 _dict("a class twice", "cat, dog, cat", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog", "cat"]})
 _dict("a class of None", "cat, None, emu", REFUSED, "classes", lambda a: {**a, "classes": ["cat", None, "emu"]})
 _dict(
@@ -62,13 +52,7 @@ _dict(
     ("row 7", "probabilities"),
     lambda a: _masked(a, "probabilities", 6),
 )
-_dict(
-    "big-endian numbers",
-    "`>f8`",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": a["probabilities"].astype(">f8")},
-)
+_dict("big-endian numbers", "`>f8`", SAME, (), lambda a: {**a, "probabilities": a["probabilities"].astype(">f8")})
 _dict(
     "columns before rows in memory",
     "Fortran order",
@@ -98,11 +82,7 @@ _dict(
     lambda a: {**a, "probabilities": a["probabilities"].tolist(), "label": a["label"].tolist()},
 )
 _dict(
-    "tuples",
-    "plain Python",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": tuple(map(tuple, a["probabilities"].tolist()))},
+    "tuples", "plain Python", SAME, (), lambda a: {**a, "probabilities": tuple(map(tuple, a["probabilities"].tolist()))}
 )
 _dict(
     "objects that hold numbers",
@@ -148,20 +128,10 @@ _dict(
     "probabilities",
     lambda a: {**a, "probabilities": [[0.9, 0.06, 0.04], [1.0]] * 120},
 )
-_dict(
-    "arrays of other lengths",
-    "239 labels for 240 rows",
-    REFUSED,
-    "label",
-    lambda a: {**a, "label": a["label"][:-1]},
-)
+_dict("arrays of other lengths", "239 labels for 240 rows", REFUSED, "label", lambda a: {**a, "label": a["label"][:-1]})
 _dict("nothing", "`{}`", REFUSED, (), lambda a: {})
 _dict(
-    "no rows",
-    "shape (0, 3)",
-    REFUSED,
-    "row",
-    lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)},
+    "no rows", "shape (0, 3)", REFUSED, "row", lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)}
 )
 _dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a: {"probabilities": None})
 _dict("a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]})
@@ -177,14 +147,7 @@ def _read_only(array: Any) -> Any:
     return out
 
 
-@trial(
-    PLAIN,
-    "masked labels in the reference",
-    "`numpy.ma` with every fourth label masked",
-    SAME,
-    (),
-    ("library",),
-)
+@trial(PLAIN, "masked labels in the reference", "`numpy.ma` with every fourth label masked", SAME, (), ("library",))
 def _(kit: Kit, form: str) -> Call:
     import oodometer
 

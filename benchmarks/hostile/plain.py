@@ -121,17 +121,7 @@ def _npz(path: Path) -> dict[str, list[Any]]:
     with np.load(path, allow_pickle=False) as archive:
         if len(set(archive.files)) < len(archive.files):
             raise Unreadable("an array twice")
-        ours = (
-            "label",
-            "prediction",
-            "confidence",
-            "correct",
-            "group",
-            "classes",
-            *WIDE.values(),
-            SCORES,
-            OFFSETS,
-        )
+        ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values(), SCORES, OFFSETS)
         arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
     out = {}
     for name, array in arrays.items():

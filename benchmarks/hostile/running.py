@@ -19,21 +19,7 @@ from pathlib import Path
 from select import select as select_ready
 from typing import Any
 
-from .base import (
-    DIFFERENT,
-    DONE,
-    FAILED,
-    HANG,
-    REFUSED,
-    SAME,
-    SILENT,
-    STOPPED,
-    TRACEBACK,
-    WARNED,
-    Call,
-    Outcome,
-    Trial,
-)
+from .base import DIFFERENT, DONE, FAILED, HANG, REFUSED, SAME, SILENT, STOPPED, TRACEBACK, WARNED, Call, Outcome, Trial
 
 
 def perform(call: Call) -> Outcome:
@@ -101,11 +87,7 @@ def _in_process_of_its_own(call: Call) -> Outcome:
         command = ["prlimit", f"--as={call.memory << 20}", *command]
     pipe = subprocess.PIPE
     process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL if call.stdin is None else pipe,
-        stdout=pipe,
-        stderr=pipe,
-        env=environment,
+        command, stdin=subprocess.DEVNULL if call.stdin is None else pipe, stdout=pipe, stderr=pipe, env=environment
     )
     try:
         if call.send is not None:

@@ -103,30 +103,14 @@ _csv(
     lambda t: "\n".join([*_lines(t)[:101], *_lines(t)]) + "\n",
 )
 _csv(
-    "a cell too few",
-    "row 7 has 3 cells",
-    REFUSED,
-    ("row 7", "cells"),
-    _replace_line(7, lambda x: x.rsplit(",", 1)[0]),
+    "a cell too few", "row 7 has 3 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x.rsplit(",", 1)[0])
 )
 _csv("a cell too many", "row 7 has 5 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x + ",1"))
 _csv("an open quote", 'row 7 begins with `"`', REFUSED, "row 7", _replace_line(7, lambda x: '"' + x))
 _csv("cut off in a row", "the last 20 bytes are missing", REFUSED, (), lambda t: t[:-20])
-_csv(
-    "a column twice",
-    "`prob_cat` twice",
-    REFUSED,
-    "prob_cat twice",
-    lambda t: t.replace("prob_dog", "prob_cat", 1),
-)
+_csv("a column twice", "`prob_cat` twice", REFUSED, "prob_cat twice", lambda t: t.replace("prob_dog", "prob_cat", 1))
 _csv("a zero byte", "`\\0` in a cell", REFUSED, (), _replace_line(7, lambda x: "\0" + x))
-_csv(
-    "bytes that are no text",
-    "0xe9 in a label",
-    REFUSED,
-    "UTF-8",
-    lambda t: t.encode().replace(b"emu", b"\xe9mu", 1),
-)
+_csv("bytes that are no text", "0xe9 in a label", REFUSED, "UTF-8", lambda t: t.encode().replace(b"emu", b"\xe9mu", 1))
 _csv("UTF-16", "every second byte is zero", REFUSED, "UTF-16", lambda t: t.encode("utf-16"))
 _csv("a comment above the header", "`# made by ...`", REFUSED, (), lambda t: "# made by a tool\n" + t)
 _csv("`sep=;` above the header", "as a spreadsheet writes it", (REFUSED, SAME), (), lambda t: "sep=,\n" + t)
@@ -144,13 +128,7 @@ _csv(
     "row 7",
     _replace_line(7, lambda x: '"1,000",' + x.split(",", 1)[1]),
 )
-_csv(
-    "hexadecimal digits",
-    "`0x1` in a cell",
-    REFUSED,
-    "row 7",
-    _replace_line(7, lambda x: "0x1," + x.split(",", 1)[1]),
-)
+_csv("hexadecimal digits", "`0x1` in a cell", REFUSED, "row 7", _replace_line(7, lambda x: "0x1," + x.split(",", 1)[1]))
 _csv(
     "digits of another script",
     "Arabic digits in a cell",
@@ -209,20 +187,8 @@ _csv(
 )
 _csv("a gzip ending without gzip", "plain text in `t.csv.gz`", (REFUSED, SAME), (), lambda t: t, "t.csv.gz")
 _csv("gzip without its ending", "gzip in `t.csv`", (REFUSED, SAME), (), lambda t: gzip.compress(t.encode()))
-_csv(
-    "Parquet by the name of CSV",
-    "`PAR1...` in `t.csv`",
-    REFUSED,
-    "parquet",
-    lambda t: b"PAR1" + bytes(300) + b"PAR1",
-)
-_csv(
-    "JSONL by the name of CSV",
-    "`{...}` in `t.csv`",
-    REFUSED,
-    (),
-    lambda t: '{"prob_cat": 1.0}\n{"prob_cat": 1.0}\n',
-)
+_csv("Parquet by the name of CSV", "`PAR1...` in `t.csv`", REFUSED, "parquet", lambda t: b"PAR1" + bytes(300) + b"PAR1")
+_csv("JSONL by the name of CSV", "`{...}` in `t.csv`", REFUSED, (), lambda t: '{"prob_cat": 1.0}\n{"prob_cat": 1.0}\n')
 _csv("an ending in capitals", "`T.CSV`", SAME, (), lambda t: t, "T.CSV")
 _csv("a name with blanks and accents", "`mes données.csv`", SAME, (), lambda t: t, "mes données.csv")
 
@@ -234,12 +200,7 @@ def _flipped(content: bytes, at: int) -> bytes:
 
 
 @trial(
-    CSV,
-    "a list written by Python",
-    "`[0.9 0.06 0.04]` without commas",
-    REFUSED,
-    ("row 1", "probabilities"),
-    ("csv",),
+    CSV, "a list written by Python", "`[0.9 0.06 0.04]` without commas", REFUSED, ("row 1", "probabilities"), ("csv",)
 )
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.target("prob_*"))
@@ -247,14 +208,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.put("r.csv", as_lists(kit.reference())), kit.put("t.csv", columns))
 
 
-@trial(
-    CSV,
-    "blank lines in a file of one column",
-    "an empty line among the labels",
-    (REFUSED, SAME),
-    (),
-    ("csv",),
-)
+@trial(CSV, "blank lines in a file of one column", "an empty line among the labels", (REFUSED, SAME), (), ("csv",))
 def _(kit: Kit, form: str) -> Call:
     labels = kit.target()["label"]
     lines = ["label", *[v if i != 100 else "" for i, v in enumerate(labels)]]

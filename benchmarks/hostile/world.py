@@ -92,13 +92,7 @@ _plugin("a good plugin", "answers 0.5", DONE, asked=True)
 _plugin("an import that fails", "`raise ImportError`", DONE, before="raise ImportError('no such thing')")
 _plugin("an import that leaves", "`sys.exit(3)` at import", DONE, before="import sys; sys.exit(3)")
 _plugin("a syntax error", "`def (`", DONE, before="def (")
-_plugin(
-    "a fit that fails",
-    "`raise RuntimeError` in `fit`",
-    DONE,
-    fit="raise RuntimeError('a guest fell')",
-    asked=True,
-)
+_plugin("a fit that fails", "`raise RuntimeError` in `fit`", DONE, fit="raise RuntimeError('a guest fell')", asked=True)
 _plugin("a summary that fails", "`1 / 0` in `summarize`", DONE, summarize="1 / 0", asked=True)
 _plugin("a finish that fails", "`KeyError` in `finish`", DONE, finish="return {}['none']", asked=True)
 _plugin(
@@ -214,14 +208,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
 
 
-@trial(
-    BOMBS,
-    "a JSONL line of 200 MB",
-    "one object with a text of 200 MB",
-    (REFUSED, SAME),
-    "t.jsonl",
-    ("process",),
-)
+@trial(BOMBS, "a JSONL line of 200 MB", "one object with a text of 200 MB", (REFUSED, SAME), "t.jsonl", ("process",))
 def _(kit: Kit, form: str) -> Call:
     lines = jsonl_text(kit.target()).splitlines(keepends=True)
     lines[6] = lines[6].rstrip()[:-1] + ', "comment": "' + "a" * (200 << 20) + '"}\n'
@@ -242,12 +229,7 @@ def _(kit: Kit, form: str) -> Call:
     packed += block * (rows // (1 << 20)) + packer.flush()
     size = len(head) + (rows // (1 << 20)) * (24 << 20)
     info = zipfile.ZipInfo("probabilities.npy")
-    info.compress_type, info.file_size, info.compress_size, info.CRC = (
-        zipfile.ZIP_DEFLATED,
-        size,
-        len(packed),
-        0,
-    )
+    info.compress_type, info.file_size, info.compress_size, info.CRC = (zipfile.ZIP_DEFLATED, size, len(packed), 0)
     path.write_bytes(_zip_of(info, packed))
     return kit.estimate(kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90)
 

@@ -154,9 +154,7 @@ def _read(kept: Path, read: Callable[[Any], Any]) -> Iterator[tuple[tuple[str, s
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for and write the tables."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural",
-        description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
+        prog="python -m benchmarks.natural", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--most", type=int, help="cases of each bed, drawn by a fixed seed; by default all")
     parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")

@@ -64,10 +64,7 @@ BEDS = (
     Bed("subgroup 1", "outputs", True, "shares of ten clusters of outputs from Dirichlet(1)"),
     Bed("subgroup 0.1", "outputs", True, "the same from Dirichlet(0.1)"),
     Bed(
-        "calibrated noise",
-        "outputs",
-        False,
-        "noise on the logits costs 10 points; reference and target are calibrated",
+        "calibrated noise", "outputs", False, "noise on the logits costs 10 points; reference and target are calibrated"
     ),
     Bed("few: none", "few", True, "no shift, 500 reference rows"),
     Bed("few: label", "few", True, "the three label shifts, 500 reference rows"),
@@ -140,11 +137,7 @@ def judged_model(name: str, model: int) -> Iterator[Situation]:
     for version, target in targets.items():
         truth = float(target.accuracy[model])
         yield Situation(
-            name,
-            f"{version}, {reference.names[model]}",
-            record,
-            target.record(model, labelled=False),
-            truth,
+            name, f"{version}, {reference.names[model]}", record, target.record(model, labelled=False), truth
         )
 
 
@@ -310,11 +303,7 @@ def turned_digits(seed: int) -> Iterator[Situation]:
         rubbed, noise, turned = drift
         name = f"rubbed {rubbed:.0%}, noise {noise:.0f}, turned {turned:.0f}, seed {seed}"
         yield Situation(
-            "digits drift" if near else "digits far",
-            name,
-            reference,
-            target.without_labels(),
-            target.accuracy,
+            "digits drift" if near else "digits far", name, reference, target.without_labels(), target.accuracy
         )
 
 

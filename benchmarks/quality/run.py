@@ -20,16 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.quality.beds import BEDS, Job, Situation, make_jobs
-from benchmarks.quality.tables import (
-    GUIDE,
-    LEVEL,
-    Case,
-    Triple,
-    limits,
-    read_cases,
-    renew_guide,
-    write_results,
-)
+from benchmarks.quality.tables import GUIDE, LEVEL, Case, Triple, limits, read_cases, renew_guide, write_results
 from benchmarks.real.data import RESULTS, data_folder
 
 __all__ = ["main", "measure"]
@@ -79,10 +70,7 @@ def measure_all(jobs: Sequence[Job], workers: int) -> tuple[list[Case], list[str
             waiting = [pool.submit(work, job) for job in jobs]
             for done, _ in enumerate(as_completed(waiting), 1):
                 if done % 5 == 0 or done == len(jobs):
-                    print(
-                        f"{done} of {len(jobs)} references, {time.perf_counter() - start:.0f} s",
-                        file=sys.stderr,
-                    )
+                    print(f"{done} of {len(jobs)} references, {time.perf_counter() - start:.0f} s", file=sys.stderr)
             for job, future in zip(jobs, waiting, strict=True):
                 if error := future.exception():
                     failed.append(f"{job.make.__name__}{job.arguments}: {type(error).__name__}: {error}")
@@ -96,9 +84,7 @@ def measure_all(jobs: Sequence[Job], workers: int) -> tuple[list[Case], list[str
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for, write the tables, and say which limits hold."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality",
-        description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
+        prog="python -m benchmarks.quality", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", action="append", choices=GROUPS, help="measure this group alone (repeatable)")
     parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")

@@ -20,11 +20,7 @@ __all__ = ["MODELS", "reviewed"]
 MODELS = ("bayes", "logistic", "bigrams", "topics")
 TRAINED = 12_500
 REFERENCE = 5_000
-TARGETS = {
-    "sst-2": ("stsa.binary.dev", "stsa.binary.test"),
-    "mr": ("rt-polarity.all",),
-    "cr": ("custrev.all",),
-}
+TARGETS = {"sst-2": ("stsa.binary.dev", "stsa.binary.test"), "mr": ("rt-polarity.all",), "cr": ("custrev.all",)}
 
 Texts = NDArray[np.object_]
 

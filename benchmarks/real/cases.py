@@ -92,13 +92,7 @@ def line_of(method: str, results: Sequence[tuple[Triple, float]]) -> Line:
     widths = [100 * (high - low) for (_, low, high), _ in results]
     n = len(results)
     return Line(
-        method,
-        n,
-        sum(map(abs, gaps)) / n,
-        sum(gaps) / n,
-        max(map(abs, gaps)),
-        sum(inside) / n,
-        sum(widths) / n,
+        method, n, sum(map(abs, gaps)) / n, sum(gaps) / n, max(map(abs, gaps)), sum(inside) / n, sum(widths) / n
     )
 
 

@@ -35,11 +35,7 @@ from oodometer import Predictions
 SIZES = (200, 1000, 5000)
 REPETITIONS = 400
 JUDGED = "resnet_basic_110"  # of the 30 models; its accuracy, 93.5 %, is about their mean
-POOLS = {
-    "cifar10": CONFIDENCE_METHODS,
-    "20news": CONFIDENCE_METHODS,
-    "cifar10-models": AGREEMENT_METHODS,
-}
+POOLS = {"cifar10": CONFIDENCE_METHODS, "20news": CONFIDENCE_METHODS, "cifar10-models": AGREEMENT_METHODS}
 WHAT = {
     "cifar10": "one CIFAR-10 model, 10 classes, 10,000 rows of probabilities",
     "20news": "one 20news model, 20 classes, 7,532 rows of probabilities",

@@ -94,8 +94,6 @@ def draws(outputs: Outputs, shift: Shift, seeds: range) -> Iterator[tuple[int, D
         yield (
             seed,
             Draw(
-                outputs.record(half, labelled=True),
-                outputs.record(chosen, labelled=False),
-                float(right[chosen].mean()),
+                outputs.record(half, labelled=True), outputs.record(chosen, labelled=False), float(right[chosen].mean())
             ),
         )

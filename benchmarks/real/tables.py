@@ -106,13 +106,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def figures(line: Line) -> list[str]:
     """Cells of one method: MAE, bias, worst, coverage, width."""
-    return [
-        f"{line.mae:.2f}",
-        f"{line.bias:+.2f}",
-        f"{line.worst:.1f}",
-        f"{line.coverage:.0%}",
-        f"{line.width:.1f}",
-    ]
+    return [f"{line.mae:.2f}", f"{line.bias:+.2f}", f"{line.worst:.1f}", f"{line.coverage:.0%}", f"{line.width:.1f}"]
 
 
 def _model_tables(name: str, cases: Sequence[Case]) -> Iterator[str]:

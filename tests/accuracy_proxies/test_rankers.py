@@ -89,10 +89,7 @@ def test_mano_is_that_of_loops(seed: int, scale: float, rows: int, classes: int)
 
 
 def test_mano_chooses_the_normalisation_by_its_criterion() -> None:
-    sure, unsure = (
-        np.array([[20.0, 0.0], [0.0, 20.0]]),
-        np.array([[8.0, 0.0], [0.0, 8.0]]),
-    )  # 10 and 4 on average
+    sure, unsure = (np.array([[20.0, 0.0], [0.0, 20.0]]), np.array([[8.0, 0.0], [0.0, 8.0]]))  # 10 and 4 on average
     assert MaNo().score(Predictions.from_logits(sure)) == pytest.approx(0.5**0.25)
     v = 1 + 8 + 32
     want = ((v**4 + 1) / (v + 1) ** 4 / 2) ** 0.25

@@ -66,10 +66,7 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
         for seed in range(12):
             row = rng.permutation(len(score))[: one.labels]
             found = judge(
-                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed),
-                score,
-                1.0,
-                0.9,
+                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed), score, 1.0, 0.9
             )
             widths.append(found.estimate.upper - found.estimate.lower)
         assert one.random == pytest.approx(float(np.mean(widths)), rel=0.08)

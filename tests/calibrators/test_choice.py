@@ -65,10 +65,7 @@ def test_rows_without_a_label_do_not_count() -> None:
 
 @pytest.mark.parametrize(
     "record",
-    [
-        Predictions.from_confidence([0.5] * 100, correct=[1] * 100),
-        Predictions.from_probabilities([[0.5, 0.5]] * 100),
-    ],
+    [Predictions.from_confidence([0.5] * 100, correct=[1] * 100), Predictions.from_probabilities([[0.5, 0.5]] * 100)],
 )
 def test_without_probabilities_or_labels_there_is_no_choice(record: Predictions) -> None:
     choice = choose_calibrator(record)
@@ -107,9 +104,7 @@ def test_underconfidence_counts_too(power: float) -> None:
     assert choice.calibrator.temperature == pytest.approx(power, rel=0.2)
 
 
-def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     import oodometer.calibrators.base as module
 
     monkeypatch.setattr(module, "_MOST_VALUES", 100)

@@ -146,10 +146,7 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     order = np.random.default_rng(0).permutation(300)
     assert content_folds(record.take(order)).tolist() == fold[order].tolist()
     assert (content_folds(record.without_labels()) != fold).any()
-    for fields in (
-        {"confidence": [0.5, 0.6], "correct": [1, 1]},
-        {"members": [[0, 1], [1, 1]], "label": [0, 1]},
-    ):
+    for fields in ({"confidence": [0.5, 0.6], "correct": [1, 1]}, {"members": [[0, 1], [1, 1]], "label": [0, 1]}):
         assert sorted(content_folds(Predictions.from_arrays(**fields))) == [0, 1]
     jitter = np.random.default_rng(1).uniform(-1e-14, 1e-14, record.probabilities.shape)
     moved = Predictions.from_arrays(probabilities=record.probabilities + jitter, label=record.label)

@@ -23,8 +23,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit")
     reference = example_record(600, seed=1)
     write_predictions(
-        Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label),
-        folder / "r.parquet",
+        Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label), folder / "r.parquet"
     )
     write_predictions(Predictions.from_arrays(probabilities=TARGET.probabilities), folder / "t.csv")
     rows = np.random.default_rng(0).permutation(500)[:40]

@@ -210,15 +210,7 @@ def test_without_a_cache_an_interruption_promises_nothing(
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_control_c_in_a_process_of_its_own(files: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "oodometer",
-        "backtest",
-        str(files / "reference.parquet"),
-        "--repeats",
-        "40",
-    ]
+    command = [sys.executable, "-m", "oodometer", "backtest", str(files / "reference.parquet"), "--repeats", "40"]
     env = {**os.environ, "OODOMETER_CACHE": str(tmp_path)}
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60

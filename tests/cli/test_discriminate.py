@@ -69,12 +69,7 @@ def test_training_writes_json_of_a_fixed_shape(judges: Path) -> None:
     )
     assert found["examples"]["pairs"] == found["examples"]["correct"] + found["examples"]["incorrect"]
     assert found["dev"]["learnt"] + found["dev"]["pairs"] == found["examples"]["pairs"]
-    assert {row["rule"] for row in found["held_out"]["rules"]} == {
-        "any-incorrect",
-        "any-correct",
-        "majority",
-        "single",
-    }
+    assert {row["rule"] for row in found["held_out"]["rules"]} == {"any-incorrect", "any-correct", "majority", "single"}
     for row in found["held_out"]["rules"]:
         for measure in ("correct_recall", "correct_precision", "incorrect_recall", "incorrect_precision"):
             assert set(row[measure]) == INTERVAL
@@ -197,11 +192,7 @@ def test_an_interruption_says_how_to_go_on(
     [
         ('{"input": "a", "output": "A"}', (), "expected a column gold"),
         ('{"output": "a", "gold": "A"}', (), "expected a column input"),
-        (
-            '{"input": "a", "output": "A", "gold": "A"}',
-            (),
-            "early checkpoints on the training set (a smaller K)",
-        ),
+        ('{"input": "a", "output": "A", "gold": "A"}', (), "early checkpoints on the training set (a smaller K)"),
         (
             '{"input": "a", "output": "x", "gold": ""}',
             (),
@@ -270,10 +261,7 @@ def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> 
     (tmp_path / "judges").mkdir()
     assert _parted(["a.jsonl", "b.jsonl"], True) == (None, ["a.jsonl", "b.jsonl"])
     assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == ([str(tmp_path / "judges")], ["b.jsonl"])
-    assert _places(str(tmp_path), ["x/a.jsonl", "b.csv"]) == [
-        str(tmp_path / "a.jsonl"),
-        str(tmp_path / "b.csv"),
-    ]
+    assert _places(str(tmp_path), ["x/a.jsonl", "b.csv"]) == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.csv")]
     with pytest.raises(UsageError, match="have one name"):
         _places(str(tmp_path), ["x/a.jsonl", "y/a.jsonl"])
     with pytest.raises(UsageError, match="lie in"):

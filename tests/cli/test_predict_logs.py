@@ -156,10 +156,7 @@ def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
         ([str(LOGS), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(MC), "--views", "3"], "only --metric, --filter and --keep-input go with it"),
         ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc (0 or 1, mean 0.3333)"),
-        (
-            ["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"],
-            "--metric and --filter are of logs",
-        ),
+        (["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"], "--metric and --filter are of logs"),
     ],
 )
 def test_bad_use_is_one_line_and_writes_nothing(

@@ -57,13 +57,7 @@ def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.Cap
     assert dialogue(dialogues, "--kind", "insufficient-context", "--severity", "1/2", "--out", out) == 0
     assert read(out) == [
         {"context": ["The house is big."], "id": "a", "response": "Good.", "turn": 2, "source_row": 2},
-        {
-            "context": ["The house is big.", "Good."],
-            "id": "a",
-            "response": "Bye!",
-            "turn": 3,
-            "source_row": 3,
-        },
+        {"context": ["The house is big.", "Good."], "id": "a", "response": "Bye!", "turn": 3, "source_row": 3},
     ]
     said = " ".join(capsys.readouterr().out.split())
     assert "4 contexts of dialogues" in said
@@ -126,10 +120,7 @@ def test_tables_keep_every_other_cell(ending: str, pack: Any, tmp_path: Path) ->
     place.write_bytes(pack(plain) if pack else plain)
     assert text(place, "--kind", "casing", "--severity", 1, "--out", out) == 0
     with out.open(newline="", encoding="utf-8") as file:
-        assert list(csv.reader(file)) == [
-            ["id", "review", "stars", "source_row"],
-            ["1", "good\n", "5", "1"],
-        ]
+        assert list(csv.reader(file)) == [["id", "review", "stars", "source_row"], ["1", "good\n", "5", "1"]]
 
 
 def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: Path) -> None:

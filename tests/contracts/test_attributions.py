@@ -100,8 +100,7 @@ def test_a_small_method_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "rule"),
-    [(ByPlace, "the order of examples"), (Infinite, "values are finite"), (Chance, "the same seed")],
+    ("broken", "rule"), [(ByPlace, "the order of examples"), (Infinite, "values are finite"), (Chance, "the same seed")]
 )
 def test_a_broken_rule_is_named(broken: type[Attribution], rule: str) -> None:
     with pytest.raises(AssertionError, match=rule):

@@ -166,14 +166,7 @@ def test_wsj_brown_and_masc(here: Path) -> None:
     ]
     rows += [
         {"corpus": "conll2000_train", "genre": "news", "i": 1, "tok": "His dog", "tag": "PRP$ NN"},
-        {
-            "corpus": "brown",
-            "genre": "humor",
-            "doc": "b",
-            "i": 0,
-            "tok": "His dog to that",
-            "tag": "PP$ NN-HL IN WPS",
-        },
+        {"corpus": "brown", "genre": "humor", "doc": "b", "i": 0, "tok": "His dog to that", "tag": "PP$ NN-HL IN WPS"},
         {"corpus": "masc", "genre": "spoken", "doc": "m", "i": 0, "tok": "uh -", "tag": "UH -"},
         {"corpus": "nps_chat", "genre": "chat", "tok": "lol", "tag": "UH"},
     ]
@@ -215,10 +208,7 @@ def test_ud(here: Path) -> None:
     assert sequences.ud_tags("gum").targets == ("DET NOUN",)
     with pytest.raises(InputError, match="rows of gentle"):
         sequences.ud_tags("gentle")
-    jsonl(
-        here / "ud_pos.jsonl.xz",
-        [{"treebank": "gum", "split": "test", "genre": "bio", "tok": "a b", "upos": "DET"}],
-    )
+    jsonl(here / "ud_pos.jsonl.xz", [{"treebank": "gum", "split": "test", "genre": "bio", "tok": "a b", "upos": "DET"}])
     sequences.tagging._treebanks.cache_clear()
     with pytest.raises(InputError, match="row 1: expected as many tags as words, got 2 words and 1 tags"):
         sequences.ud_tags("gum")
@@ -240,15 +230,7 @@ def test_trees_by_hand() -> None:
         "-LRB-",
         "X",
     ]  # the release's nameless top, and brackets as words
-    for broken in (
-        "",
-        "(S",
-        "(S (NN a)))",
-        "(S (NN a)) (S (NN b))",
-        "word",
-        "(S (NN a b))",
-        "(S (NP (-NONE- *)))",
-    ):
+    for broken in ("", "(S", "(S (NN a)))", "(S (NN a)) (S (NN b))", "word", "(S (NN a b))", "(S (NP (-NONE- *)))"):
         with pytest.raises(InputError, match="a tree in balanced brackets"):
             parse(broken)
 
@@ -276,16 +258,11 @@ def test_treebanks(here: Path) -> None:
     tree = "(S (NP (DT A) (NN cat)) (VP (VBZ sits)))"
     jsonl(here / "wsj_sample_trees.jsonl.xz", [{"doc": f"d{i}", "i": 0, "tree": tree} for i in range(20)])
     jsonl(
-        here / "gum_const.jsonl.xz",
-        [{"corpus": "GUM", "genre": "bio", "doc": "g", "i": 1, "tree": f"(ROOT {tree})"}],
+        here / "gum_const.jsonl.xz", [{"corpus": "GUM", "genre": "bio", "doc": "g", "i": 1, "tree": f"(ROOT {tree})"}]
     )
     assert [len(sequences.wsj_trees(split)) for split in ("train", "dev", "test")] == [15, 2, 3]
     gum = sequences.gum_trees(words=False)
-    assert (gum.inputs, gum.targets, gum.types) == (
-        ("1 DT 2 NN 3 VBZ",),
-        ("(TOP (S (NP 1 2 ) (VP 3 ) ) )",),
-        ("bio",),
-    )
+    assert (gum.inputs, gum.targets, gum.types) == (("1 DT 2 NN 3 VBZ",), ("(TOP (S (NP 1 2 ) (VP 3 ) ) )",), ("bio",))
     more = sequences.wsj_trees("train", words=False, clauses=True)
     assert len(more) == 16  # fifteen sentences and, once, the noun phrase; one word is no phrase
     assert more.targets[-1] == "(TOP (NP 1 2 ) )"
@@ -409,10 +386,7 @@ def test_topv2_as_released(here: Path) -> None:
         sequences.topv2("train", domain="sports")
 
 
-@given(
-    st.lists(st.lists(st.sampled_from("ABC"), min_size=1, max_size=3), min_size=1, max_size=30),
-    st.integers(1, 4),
-)
+@given(st.lists(st.lists(st.sampled_from("ABC"), min_size=1, max_size=3), min_size=1, max_size=30), st.integers(1, 4))
 def test_few_of_each_has_enough_of_each(labels: list[list[str]], examples: int) -> None:
     outputs = [" ".join(f"[SL:{label} x ]" for label in row) for row in labels]
     kept = few_of_each(outputs, examples, seed=0)

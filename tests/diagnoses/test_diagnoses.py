@@ -301,11 +301,7 @@ def test_a_thousand_classes() -> None:
 
 
 def test_the_verb_reads_what_estimate_reads() -> None:
-    reference = {
-        "probabilities": REFERENCE.probabilities,
-        "label": REFERENCE.label,
-        "features": REFERENCE.features,
-    }
+    reference = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label, "features": REFERENCE.features}
     target = world(3000, 30, moved=6.0)
     found = diagnose(reference, {"probabilities": target.probabilities, "features": target.features}, workers=1)
     assert found.kind == "support"
@@ -377,10 +373,7 @@ def test_the_test_of_a_mean_against_scipy() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.70, 0.1, 4000), rng.normal(0.705, 0.2, 3000)
     found = change_of_mean(
-        "confidence",
-        (a.sum(), np.square(a).sum(), 4000),
-        (b.sum(), np.square(b).sum(), 3000),
-        "mean confidence",
+        "confidence", (a.sum(), np.square(a).sum(), 4000), (b.sum(), np.square(b).sum(), 3000), "mean confidence"
     )
     want = stats.ttest_ind(b, a, equal_var=False)
     assert found.statistic == pytest.approx(want.statistic, rel=0.01)

@@ -88,10 +88,7 @@ def test_limits() -> None:
     by = Counter(zip(found.inputs, found.origin, strict=True))
     assert max(by.values()) == 2
     assert found.statistics()["by_origin"].keys() == {"gold", "checkpoint-1", "checkpoint-2", "checkpoint-3"}
-    assert collect(parsers, inputs, golds, checkpoints=1).statistics()["by_origin"].keys() == {
-        "gold",
-        "checkpoint-1",
-    }
+    assert collect(parsers, inputs, golds, checkpoints=1).statistics()["by_origin"].keys() == {"gold", "checkpoint-1"}
     assert int((~collect(parsers, inputs, golds, balance=0.5).correct).sum()) == 100
     for parser in parsers:
         parser.asked = 0

@@ -27,11 +27,7 @@ def right_ones(pairs: Pairs) -> tuple[list[str], list[str]]:
 @pytest.fixture(scope="module")
 def start(train: Pairs, transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pretrain(
-        *right_ones(train),
-        tmp_path_factory.mktemp("start") / "encoder",
-        config=SIZES,
-        max_length=24,
-        training=PLAN,
+        *right_ones(train), tmp_path_factory.mktemp("start") / "encoder", config=SIZES, max_length=24, training=PLAN
     )
 
 
@@ -76,11 +72,7 @@ def test_another_seed_is_another_start(start: Path, train: Pairs, tmp_path: Path
     few = replace(PLAN, epochs=1)
     found = [
         pretrain(
-            *right_ones(train),
-            tmp_path / str(seed),
-            config=SIZES,
-            max_length=24,
-            training=replace(few, seed=seed),
+            *right_ones(train), tmp_path / str(seed), config=SIZES, max_length=24, training=replace(few, seed=seed)
         )
         for seed in (0, 1)
     ]
@@ -91,12 +83,7 @@ def test_what_was_cut_is_said(transformers: Any, tmp_path: Path) -> None:
     plan = TrainingConfig(epochs=1, batch_size=4)
     with pytest.warns(UserWarning, match=r"2 of 4 pairs \(50\.0 ?%\) are longer than 8 tokens"):
         pretrain(
-            ["a b", "a " * 9] * 2,
-            ["A B", "A " * 9] * 2,
-            tmp_path / "e",
-            config=SIZES,
-            max_length=8,
-            training=plan,
+            ["a b", "a " * 9] * 2, ["A B", "A " * 9] * 2, tmp_path / "e", config=SIZES, max_length=8, training=plan
         )
 
 

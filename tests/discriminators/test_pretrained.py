@@ -23,11 +23,7 @@ def folder(transformers: Any, tiny_encoder: Path, tmp_path_factory: pytest.TempP
     transformers.set_seed(0)
     names = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
     config = transformers.AutoConfig.from_pretrained(
-        tiny_encoder,
-        num_labels=3,
-        id2label=names,
-        label2id={v: k for k, v in names.items()},
-        initializer_range=0.5,
+        tiny_encoder, num_labels=3, id2label=names, label2id={v: k for k, v in names.items()}, initializer_range=0.5
     )
     transformers.AutoModelForSequenceClassification.from_config(config).save_pretrained(home)
     transformers.AutoTokenizer.from_pretrained(tiny_encoder).save_pretrained(home)

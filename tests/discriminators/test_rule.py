@@ -17,12 +17,7 @@ def test_verdicts_and_probabilities() -> None:
     found = rule.probabilities(["x"] * 4, ["", "ab", "abc", "abcd"])
     assert found.dtype == np.float32
     assert found.tolist() == [0, 0.5, 0.75, 1]
-    assert rule.judge(["x"] * 4, ["", "ab", "abc", "abcd"]).tolist() == [
-        False,
-        True,
-        True,
-        True,
-    ]  # a tie: Correct
+    assert rule.judge(["x"] * 4, ["", "ab", "abc", "abcd"]).tolist() == [False, True, True, True]  # a tie: Correct
     assert rule.parameters == 0
     assert rule.fit(["x"], ["y"], [True]) is rule
 
@@ -30,10 +25,7 @@ def test_verdicts_and_probabilities() -> None:
 def test_progress_and_order() -> None:
     seen: list[tuple[int, int]] = []
     rule = RuleDiscriminator(lambda given, output: given == output)
-    assert rule.judge(["a", "b"], ["a", "a"], progress=lambda d, t: seen.append((d, t))).tolist() == [
-        True,
-        False,
-    ]
+    assert rule.judge(["a", "b"], ["a", "a"], progress=lambda d, t: seen.append((d, t))).tolist() == [True, False]
     assert seen == [(1, 2), (2, 2)]
 
 

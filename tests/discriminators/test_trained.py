@@ -187,10 +187,7 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has not been trained"):
         judge.save(tmp_path)
     for correct, message in (
-        (
-            [True] * 3,
-            "column correct: expected correct and incorrect outputs, got 3 of 3 correct; add wrong outputs",
-        ),
+        ([True] * 3, "column correct: expected correct and incorrect outputs, got 3 of 3 correct; add wrong outputs"),
         ([0, 0, 0], "got 0 of 3 correct; add right outputs: the gold ones"),
         ([0, 1, 0.5], "row 3: column correct: expected true or false"),
         ([0, 1, None], "row 3: column correct: expected true or false"),
@@ -297,10 +294,7 @@ def test_metrics_are_checked(transformers: Any, tmp_path: Path) -> None:
     judge = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE)
     for values, message in (
         ([0.5, 0.5], "column correct: expected outputs of different quality, got 0.5 for all of them"),
-        (
-            [0.5, 80],
-            "row 2: column correct: expected a metric between 0 and 1, got 80; divide per cent by 100",
-        ),
+        ([0.5, 80], "row 2: column correct: expected a metric between 0 and 1, got 80; divide per cent by 100"),
         ([0.5, None], "row 2: column correct"),
         ([0.5, "high"], "row 2: column correct"),
         ([0.5], "expected 2 values, one a pair"),

@@ -41,10 +41,7 @@ def cell(record: Predictions, i: int) -> tuple[int, int]:
 @pytest.mark.parametrize("classes", [2, 4, 20])
 def test_raw_cbpe_is_average_confidence(classes: int, dtype: Any) -> None:
     """Calibrated reference: no map is learnt, and the accuracy is the mean of max p, with its own reference doubt."""
-    reference, target = (
-        calibrated(3000, classes, seed=2, dtype=dtype),
-        calibrated(700, classes, seed=9, dtype=dtype),
-    )
+    reference, target = (calibrated(3000, classes, seed=2, dtype=dtype), calibrated(700, classes, seed=9, dtype=dtype))
     found = CBPE().fit(reference).estimate(target)
     assert found.details["calibration"] == "raw"
     plain = AverageConfidence().fit(reference).estimate(target)
@@ -154,10 +151,7 @@ def slow_expectation(fitted: CBPE, target: Predictions) -> tuple[Any, Any]:
 @pytest.mark.parametrize("classes", [2, 3, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_expected_confusion_is_that_of_a_loop(classes: int, dtype: Any) -> None:
-    reference, target = (
-        calibrated(1500, classes, seed=1, dtype=dtype),
-        calibrated(200, classes, seed=2, dtype=dtype),
-    )
+    reference, target = (calibrated(1500, classes, seed=1, dtype=dtype), calibrated(200, classes, seed=2, dtype=dtype))
     fitted = CBPE().fit(reference)
     found = np.array(fitted.estimate(target).details["confusion"])
     right, missed = slow_expectation(fitted, target)
@@ -176,11 +170,7 @@ def test_expected_confusion_by_hand() -> None:
 
 def test_expected_confusion_has_the_columns_that_are_asked_for() -> None:
     mass = np.array([[0.0, 3.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    predicted, found, missed = (
-        np.array([10.0, 8.0, 6.0]),
-        np.array([7.0, 5.0, 4.0]),
-        np.array([1.0, 3.0, 4.0]),
-    )
+    predicted, found, missed = (np.array([10.0, 8.0, 6.0]), np.array([7.0, 5.0, 4.0]), np.array([1.0, 3.0, 4.0]))
     got = expected_confusion(predicted, found, mass, missed)
     assert got.sum(axis=1) == pytest.approx(predicted)
     assert got.sum(axis=0) == pytest.approx(found + missed, abs=1e-4)

@@ -52,8 +52,7 @@ def tilted(seed: int, rows: int, shift: float = 0.0, labelled: bool = True) -> P
 
 
 @given(
-    low=st.lists(st.integers(0, 4), min_size=1, max_size=12),
-    high=st.lists(st.integers(0, 4), min_size=1, max_size=12),
+    low=st.lists(st.integers(0, 4), min_size=1, max_size=12), high=st.lists(st.integers(0, 4), min_size=1, max_size=12)
 )
 def test_area_and_error_are_those_of_loops_and_sklearn(low: list[int], high: list[int]) -> None:
     area, error = area_under_curve(np.array(low, dtype=float), np.array(high, dtype=float))
@@ -185,8 +184,7 @@ def test_too_few_rows_are_refused() -> None:
 
 
 @given(
-    pairs=st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 1)), min_size=1, max_size=12),
-    rows=st.integers(1, 50),
+    pairs=st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 1)), min_size=1, max_size=12), rows=st.integers(1, 50)
 )
 def test_weighted_accuracy_is_that_of_loops(pairs: list[tuple[float, int]], rows: int) -> None:
     total = sum(w for w, _ in pairs)
@@ -414,12 +412,7 @@ def test_values_that_the_reference_never_had() -> None:
 
 def test_slices_are_columns_of_few_values() -> None:
     right = np.arange(100) % 2
-    columns = {
-        "many": np.arange(100),
-        "one": np.ones(100),
-        "few": np.arange(100) % 4,
-        "pair": np.zeros((100, 2)),
-    }
+    columns = {"many": np.arange(100), "one": np.ones(100), "few": np.arange(100) % 4, "pair": np.zeros((100, 2))}
     reference = Predictions.from_arrays(correct=right, columns=columns)
     fitted = Mandoline().fit(reference)
     as_text = {"few": np.array([f"{k}.0" for k in (0, 2, 2, 2)], dtype=object)}

@@ -20,12 +20,7 @@ from oodometer.estimators.dis2 import critic_loss, fit_critics, slack
 def problem(rows: int = 12, columns: int = 3, classes: int = 4) -> tuple[Array, Array, Array, Array]:
     rng = np.random.default_rng(0)
     weights = rng.standard_normal((columns, classes))
-    return (
-        weights,
-        rng.standard_normal((rows, columns)),
-        rng.integers(0, classes, rows),
-        np.arange(rows) % 3 == 0,
-    )
+    return (weights, rng.standard_normal((rows, columns)), rng.integers(0, classes, rows), np.arange(rows) % 3 == 0)
 
 
 def looped_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> float:

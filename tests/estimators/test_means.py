@@ -62,9 +62,7 @@ def smoothed_variance(values: list[float]) -> float:
 
 
 @given(correct=st.lists(st.booleans(), min_size=1, max_size=40))
-def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_target(
-    correct: list[bool],
-) -> None:
+def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_target(correct: list[bool]) -> None:
     reference, target = records([0.5] * len(correct), correct, [0.9, 0.1])
     found = SourceAccuracy(level=0.9).fit(reference).estimate(target)
     exact = scipy.stats.binomtest(sum(correct), len(correct)).proportion_ci(0.9)
@@ -333,10 +331,7 @@ LEARN_FROM_THE_TARGET = ("importance", "pape", "dis2")
 @pytest.mark.parametrize("name", [n for n in ALL if n not in LEARN_FROM_THE_TARGET])
 def test_an_estimate_does_not_grow_with_the_number_of_rows(name: str) -> None:
     """The target ten times over: the same value, an interval that is not wider."""
-    reference, target = (
-        example_record(300, seed=1),
-        example_record(100, seed=2, difficulty=1.6, labelled=False),
-    )
+    reference, target = (example_record(300, seed=1), example_record(100, seed=2, difficulty=1.6, labelled=False))
     fitted = create("estimator", name).fit(reference)
     one, ten = fitted.estimate(target), fitted.estimate(Predictions.concat([target] * 10))
     assert ten.value == pytest.approx(one.value)

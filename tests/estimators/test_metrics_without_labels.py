@@ -71,9 +71,7 @@ def test_measured_values_are_those_of_scikit_learn(record):
         "f1": sk.f1_score(y, h, **how),
         "precision": sk.precision_score(y, h, **how),
         "recall": sk.recall_score(y, h, **how),
-        "specificity": np.mean(
-            [np.mean(h[y != k] != k) for k in ([1] if two else range(record.num_classes))],
-        ),
+        "specificity": np.mean([np.mean(h[y != k] != k) for k in ([1] if two else range(record.num_classes))]),
         "roc_auc": sk.roc_auc_score(y, p[:, 1] if two else p, **({} if two else {"multi_class": "ovr"})),
         "average_precision": sk.average_precision_score(*((y, p[:, 1]) if two else (np.eye(3)[y], p))),
         "balanced_accuracy": sk.balanced_accuracy_score(y, h),

@@ -23,11 +23,7 @@ def calibrated(rows: int, seed: int = 0) -> Predictions:
     return Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence)
 
 
-@given(
-    counts=st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any),
-    data=st.data(),
-    share=st.floats(0.01, 1),
-)
+@given(counts=st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any), data=st.data(), share=st.floats(0.01, 1))
 def test_the_accuracy_of_a_share_is_that_of_its_best_rows(counts: list[int], data: st.DataObject, share: float) -> None:
     """Rows one by one, from the highest bin down; the last one counts by the part of it that is needed."""
     rates = [data.draw(st.floats(0, 1)) for _ in counts]
@@ -40,10 +36,7 @@ def test_the_accuracy_of_a_share_is_that_of_its_best_rows(counts: list[int], dat
 
 
 def test_the_curve_is_that_of_a_loop_over_the_target() -> None:
-    reference, target = (
-        example_record(3000, seed=1, difficulty=1.6),
-        example_record(500, seed=2, difficulty=2.0),
-    )
+    reference, target = (example_record(3000, seed=1, difficulty=1.6), example_record(500, seed=2, difficulty=2.0))
     fitted = RiskCoverage().fit(reference)
     curve = fitted.estimate(target)
     rate = fitted._map.rate[0][bin_numbers(target.top.first, 1)]

@@ -29,8 +29,7 @@ from oodometer.testing import example_record
 
 LEVELS = [-2.0, -0.5, 0.0, 0.25, 0.5, 1.0]
 SCORES = st.one_of(
-    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=25),
-    st.lists(st.floats(-9, 9), min_size=1, max_size=25),
+    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=25), st.lists(st.floats(-9, 9), min_size=1, max_size=25)
 )
 
 
@@ -175,12 +174,7 @@ def test_short_names_of_thresholds() -> None:
     ):
         long = Threshold(score=name).fit(reference).estimate(target)
         got = short.fit(reference).estimate(target)
-        assert (got.value, got.lower, got.upper, got.score) == (
-            long.value,
-            long.lower,
-            long.upper,
-            long.score,
-        )
+        assert (got.value, got.lower, got.upper, got.score) == (long.value, long.lower, long.upper, long.score)
 
 
 def test_scores_below_zero_are_searched_too() -> None:

@@ -39,12 +39,7 @@ def random_rows(rows: int, classes: int, seed: int, spread: float = 3.0) -> Arra
 
 
 @settings(max_examples=25)
-@given(
-    seed=st.integers(0, 10_000),
-    rows=st.integers(1, 60),
-    classes=st.integers(1, 5),
-    spread=st.floats(0.1, 6.0),
-)
+@given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), classes=st.integers(1, 5), spread=st.floats(0.1, 6.0))
 def test_cost_is_that_of_the_linear_programme(seed: int, rows: int, classes: int, spread: float) -> None:
     probabilities = random_rows(rows, classes, seed, spread)
     prior = np.random.default_rng(seed).dirichlet(np.ones(classes))

@@ -158,10 +158,7 @@ def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str
 @pytest.mark.parametrize("times", [2, 7])
 def test_trap_measures_that_grow_with_the_number_of_rows(times: int) -> None:
     """Sums of logarithms, norms that are not divided: the target repeated must be given the same accuracy."""
-    reference, target = (
-        example_record(300, seed=1),
-        example_record(120, seed=2, difficulty=1.5, labelled=False),
-    )
+    reference, target = (example_record(300, seed=1), example_record(120, seed=2, difficulty=1.5, labelled=False))
     one = estimate(reference, target)
     more = estimate(reference, Predictions.concat([target] * times))
     assert len(one.estimates) > 12

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.errors import UsageError
-from oodometer.metrics import (
-    AccuracyCoverageCurve,
-    CoverageAtRisk,
-    RiskAtCoverage,
-    coverage_at_risk,
-    risk_at_coverage,
-)
+from oodometer.metrics import AccuracyCoverageCurve, CoverageAtRisk, RiskAtCoverage, coverage_at_risk, risk_at_coverage
 from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.replicated import REPLICATED, jointly_resampled, replicated
 from oodometer.metrics.resampling import rank_bins, resampled
@@ -140,14 +134,7 @@ def test_the_curve_is_that_of_the_rows() -> None:
     assert curve.extra["thresholds"].tolist() == CONFIDENCE
 
 
-OPTIONS = {
-    "tolerance": 0.8,
-    "weights": (0.4, 0.3, 0.3),
-    "grid": "coverage",
-    "steps": 50,
-    "risk": 0.1,
-    "coverage": 0.7,
-}
+OPTIONS = {"tolerance": 0.8, "weights": (0.4, 0.3, 0.3), "grid": "coverage", "steps": 50, "risk": 0.1, "coverage": 0.7}
 
 
 @pytest.mark.parametrize("name", REPLICATED)

@@ -233,10 +233,7 @@ def test_debiased_ece_is_nearer_to_zero_on_calibrated_samples() -> None:
         confidence = rng.uniform(0.2, 1, 200)
         correct = rng.random(200) < confidence
         pairs.append(
-            (
-                m.expected_calibration_error(confidence, correct),
-                m.debiased_calibration_error(confidence, correct),
-            )
+            (m.expected_calibration_error(confidence, correct), m.debiased_calibration_error(confidence, correct))
         )
     plain, debiased = np.mean(pairs, axis=0)
     assert debiased < 0.7 * plain

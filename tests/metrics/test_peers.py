@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    brier_score_loss,
-    precision_recall_fscore_support,
-    roc_auc_score,
-)
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, precision_recall_fscore_support, roc_auc_score
 from sklearn.metrics import confusion_matrix as sklearn_confusion
 from sklearn.metrics import log_loss as sklearn_log_loss
 

@@ -97,10 +97,7 @@ def loss_of(model: Any, dev: Any) -> float:
 def test_a_dev_set_chooses_the_weights(torch: Any, noisy: Any) -> None:
     texts, labels, dev = noisy
     plan = TrainingConfig(epochs=40, batch_size=16, learning_rate=0.05)
-    chosen, last = (
-        BagOfWords(training=plan).fit(texts, labels, dev=dev),
-        BagOfWords(training=plan).fit(texts, labels),
-    )
+    chosen, last = (BagOfWords(training=plan).fit(texts, labels, dev=dev), BagOfWords(training=plan).fit(texts, labels))
     assert loss_of(chosen, dev) < loss_of(last, dev) - 0.02
 
 

@@ -108,12 +108,7 @@ def test_glove_stopped_in_a_pass_goes_on_to_the_same_vectors(stop: int, torch: A
     with pytest.raises(KeyboardInterrupt):
         fit_factors(pairs, 20, dimensions=5, training=config, checkpoint=tmp_path, progress=halt)
     found = fit_factors(
-        pairs,
-        20,
-        dimensions=5,
-        training=config,
-        checkpoint=tmp_path,
-        progress=lambda done, total: steps.append(done),
+        pairs, 20, dimensions=5, training=config, checkpoint=tmp_path, progress=lambda done, total: steps.append(done)
     )
     assert steps[0] == stop + 1
     for one, expected in zip(found, plain_factors(torch, pairs, 20, 5, config), strict=True):
@@ -202,11 +197,7 @@ def test_another_trainings_checkpoint_is_not_taken(train: Any, torch: Any, tmp_p
     options: dict[str, Any] = {"dimensions": 8, "epochs": 3, "least_count": 1}
     whole = train(texts, seed=2, **options)
     folder = tmp_path / "checkpoint"
-    for other in (
-        {"texts": texts[::-1], "seed": 2},
-        {"texts": texts[:-1], "seed": 2},
-        {"texts": texts, "seed": 3},
-    ):
+    for other in ({"texts": texts[::-1], "seed": 2}, {"texts": texts[:-1], "seed": 2}, {"texts": texts, "seed": 3}):
         chosen = dict(other)
         if train is train_glove and chosen["texts"] == texts[::-1]:
             continue  # counts of neighbours do not depend on the order of the texts

@@ -43,10 +43,7 @@ def test_texts_are_cut_at_tokens(transformers: Any) -> None:
 def test_ids_of_a_pair_are_cut_by_the_same_rule(transformers: Any) -> None:
     """The tokenizer's own truncation, which a classifier uses, and ours, for models that read one text."""
     tokenizer = learn_wordpiece(["a b c d e f g h"], 200, 64)
-    sides = [
-        ["a " * i for i in range(1, 10) for _ in range(9)],
-        ["b " * j for _ in range(9) for j in range(1, 10)],
-    ]
+    sides = [["a " * i for i in range(1, 10) for _ in range(9)], ["b " * j for _ in range(9) for j in range(1, 10)]]
     rows, cut = counted_ids(tokenizer, list(zip(*sides, strict=True)), 9)
     first, second, same = cut_longer_side(tokenizer, sides[0], sides[1], 6)
     assert cut == same > 0

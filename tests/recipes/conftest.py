@@ -45,13 +45,7 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     from oodometer.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
-        train_rows=120,
-        test_rows=60,
-        encoder_rows=40,
-        dimensions=8,
-        word2vec_epochs=1,
-        glove_epochs=2,
-        scratch_epochs=1,
+        train_rows=120, test_rows=60, encoder_rows=40, dimensions=8, word2vec_epochs=1, glove_epochs=2, scratch_epochs=1
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(tiny_data))

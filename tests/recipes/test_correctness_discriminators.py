@@ -58,11 +58,7 @@ def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
     found, reports = finished
     names = [run.name for run in found.steps]
-    assert names == [
-        *(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")),
-        "tables",
-        "figures",
-    ]
+    assert names == [*(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")), "tables", "figures"]
     for name in (
         "result.json",
         "result.md",

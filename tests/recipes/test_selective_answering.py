@@ -307,12 +307,7 @@ def test_most_models_fluctuate_more_out_of_domain() -> None:
         for one, many in zip(models, away, strict=True):
             one["sst2"]["disca"] |= {"fluctuations": many, "fluctuations_interval": [many - 1, many + 1]}
         order = {key: [one["name"] for one in models] for key in ("accuracy", "auc_coverage", "disca")}
-        result = {
-            "models": models,
-            "rankings": {"imdb": order, "sst2": order},
-            "disagreements": [],
-            "pairs": [],
-        }
+        result = {"models": models, "rankings": {"imdb": order, "sst2": order}, "disagreements": [], "pairs": []}
         more = {"findings": [], "tails": [], "settings": {"replicates": 200}, "search": searched(models)}
         return verdicts({**result, **more})["more_out_of_domain"]
 

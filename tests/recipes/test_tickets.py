@@ -56,11 +56,7 @@ class Backwards(Engine):
 
 
 def run(
-    place: Path,
-    engine: Engine,
-    scale: str = "small",
-    steps: list[Step] | None = None,
-    report: Report | None = None,
+    place: Path, engine: Engine, scale: str = "small", steps: list[Step] | None = None, report: Report | None = None
 ) -> list[StepRun]:
     tickets = Tickets(Origin("counting_recipe", "RECIPE", scale, ()), place, engine)
     return run_steps(steps or RECIPE.steps(scale, ()), Workspace(place), report, tickets)

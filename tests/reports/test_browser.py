@@ -74,9 +74,7 @@ def test_charts_follow_dark_mode_and_print(browser: Any, page: Path) -> None:
     )
     assert browser.run(dim) == 0
     browser.ask(
-        "Emulation.setEmulatedMedia",
-        media="print",
-        features=[{"name": "prefers-color-scheme", "value": "dark"}],
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
     )
     assert brightness(browser, BODY) > 250
     assert brightness(browser, LABEL) < 130

@@ -112,12 +112,7 @@ def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(two: dic
     for one in two["models"]:
         for point in one["in_domain"]["operating_points"]:
             if point["accuracy"] > 0.8:
-                point |= {
-                    "coverage": None,
-                    "selective_accuracy": None,
-                    "threshold": None,
-                    "why": "too few rows",
-                }
+                point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
     led = leader(two)
     assert led is not None
     assert led[1]["accuracy"] == 0.8
@@ -348,22 +343,9 @@ def many(ten: dict[str, Any], copies: int) -> dict[str, Any]:
     for model in out["models"]:
         for domain in DOMAINS:
             for case in model[domain]["failure_cases"]:
-                case |= {
-                    "seen": True,
-                    "rise": 0.1,
-                    "width": 0.5,
-                    "rises": 12,
-                    "share": 0.9,
-                    "sentence": "words " * 40,
-                }
+                case |= {"seen": True, "rise": 0.1, "width": 0.5, "rises": 12, "share": 0.9, "sentence": "words " * 40}
     out["findings"] = [
-        {
-            "name": "auc_against_disca",
-            "domain": domain,
-            "share": 0.95,
-            "models": names_[:2],
-            "sentence": "why " * 100,
-        }
+        {"name": "auc_against_disca", "domain": domain, "share": 0.95, "models": names_[:2], "sentence": "why " * 100}
         for domain in DOMAINS
         for _ in range(20)
     ]
@@ -413,10 +395,7 @@ def test_names_are_shown_as_they_are(two: dict[str, Any], two_page: str) -> None
         (("disca",), ["tolerances-in-domain", "first-mistakes", "fluctuations-in-domain"]),
         (("accuracy_coverage",), ["curves-in-domain", "curves-out-of-domain", "model-curve-0"]),
         (("rankings", "rankings_out_of_domain"), ["places-in-domain", "places-out-of-domain"]),
-        (
-            ("operating_points", "failure_cases", "findings", "pairs", "disagreements", "settings", "paired"),
-            [],
-        ),
+        (("operating_points", "failure_cases", "findings", "pairs", "disagreements", "settings", "paired"), []),
         (("computation", "didma", "nidma"), []),
         (("risk_coverage",), []),
     ],

@@ -83,14 +83,7 @@ def result(request: pytest.FixtureRequest) -> dict[str, Any]:
 def test_page_is_small_and_has_every_section(estimate: dict[str, Any]) -> None:
     page = render(estimate)
     assert len(page.encode()) < LARGEST
-    assert set(Reader(page).specs) == {
-        "methods",
-        "risk-coverage",
-        "reliability",
-        "confidence",
-        "chunks",
-        "slices",
-    }
+    assert set(Reader(page).specs) == {"methods", "risk-coverage", "reliability", "confidence", "chunks", "slices"}
 
 
 def test_page_stays_small_with_many_slices_and_chunks(demo: dict[str, Any]) -> None:
@@ -104,10 +97,7 @@ def test_page_stays_small_with_many_slices_and_chunks(demo: dict[str, Any]) -> N
 
 def test_evaluation_of_many_classes_and_files_stays_small(evaluate: dict[str, Any]) -> None:
     names = [f"class {i} " + "n" * 200 for i in range(300)]
-    evaluate["confusion"] = {
-        "classes": names,
-        "counts": [[i * j % 7 for j in range(300)] for i in range(300)],
-    }
+    evaluate["confusion"] = {"classes": names, "counts": [[i * j % 7 for j in range(300)] for i in range(300)]}
     evaluate["per_class"] = [{"class": name, "recall": 0.5, "support": 9} for name in names]
     files = {"command": "evaluate", "files": [{**evaluate, "name": f"file {i}.csv"} for i in range(12)]}
     page = render(files)
@@ -178,17 +168,7 @@ def test_half_characters_are_written(estimate: dict[str, Any], tmp_path: Path) -
 
 
 PARTS = ["headline", "target", "reference", "estimates", "skipped", "warnings", "diagnosis", "calibration"]
-PARTS += [
-    "risk_coverage",
-    "reliability",
-    "confidence",
-    "slices",
-    "chunks",
-    "argv",
-    "version",
-    "seed",
-    "level",
-]
+PARTS += ["risk_coverage", "reliability", "confidence", "slices", "chunks", "argv", "version", "seed", "level"]
 
 
 @pytest.mark.parametrize("part", PARTS)

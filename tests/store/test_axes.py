@@ -167,14 +167,8 @@ def test_names_of_another_number_or_of_other_columns_are_refused(form: str, tmp_
 def test_records_whose_names_differ_are_not_joined() -> None:
     a = Predictions.from_arrays(features=ROWS, names={"feature": ("x", "y")})
     for other, said in (
-        (
-            Predictions.from_arrays(features=ROWS, names={"feature": ("y", "x")}),
-            "named x, y, in this order, got y, x",
-        ),
-        (
-            Predictions.from_arrays(features=[[1.0], [2.0]]),
-            "expected 2 features, as in the first record, got 1",
-        ),
+        (Predictions.from_arrays(features=ROWS, names={"feature": ("y", "x")}), "named x, y, in this order, got y, x"),
+        (Predictions.from_arrays(features=[[1.0], [2.0]]), "expected 2 features, as in the first record, got 1"),
     ):
         with pytest.raises(InputError, match=said):
             Predictions.concat([a, other])

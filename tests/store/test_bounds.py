@@ -118,9 +118,7 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     assert int(done.stdout) < 100_000  # kB
 
 
-def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_no_memory(
-    tmp_path: Path,
-) -> None:
+def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_no_memory(tmp_path: Path) -> None:
     """Python gives `read` all the memory that it is asked for before it looks how much there is."""
     path = tmp_path / "a.arrow"
     table = pa.table({"confidence": [0.9, 0.8], "correct": [1, 0]})

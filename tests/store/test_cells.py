@@ -83,12 +83,7 @@ def test_a_blank_line_in_one_column_is_an_empty_cell(put: Put, end: str) -> None
     lines = ["", "", "label", "a", "", "b", "", "", "a", "", ""]
     assert told(open_predictions(put("l.csv", end.join(lines))).read()) == [0, -1, 1, -1, -1, 0]
     assert told(open_predictions(put("l.csv", end.join(lines[2:9]))).read()) == [0, -1, 1, -1, -1, 0]
-    assert told(open_predictions(put("l.csv", end.join(["label", "a", '""', "b", '""']))).read()) == [
-        0,
-        -1,
-        1,
-        -1,
-    ]
+    assert told(open_predictions(put("l.csv", end.join(["label", "a", '""', "b", '""']))).read()) == [0, -1, 1, -1]
 
 
 def test_a_blank_line_among_more_columns_is_no_row(put: Put) -> None:
@@ -184,23 +179,14 @@ def test_arrays_of_another_byte_order(tmp_path: Path) -> None:
     given = {"probabilities": P.astype(">f8"), "label": np.array([0, 1, 1], ">i4"),
              "features": P.astype(">f4"), "members": np.array([[0, 1, 1]], ">u2")}  # fmt: skip
     np.savez(tmp_path / "a.npz", **given)
-    for record in (
-        read_predictions(given),
-        read_predictions(tmp_path / "a.npz"),
-        Predictions.from_arrays(**given),
-    ):
+    for record in (read_predictions(given), read_predictions(tmp_path / "a.npz"), Predictions.from_arrays(**given)):
         assert told(record) == [0, 1, 1]
         assert record.probabilities is not None
         assert record.probabilities.tolist() == P.tolist()
         assert record.probabilities.dtype.isnative
 
 
-PAIRS = {
-    "counted": ("0", "1"),
-    "named": ("False", "True"),
-    "small": ("false", "true"),
-    "large": ("FALSE", "TRUE"),
-}
+PAIRS = {"counted": ("0", "1"), "named": ("False", "True"), "small": ("false", "true"), "large": ("FALSE", "TRUE")}
 
 
 @pytest.mark.parametrize("names", PAIRS.values(), ids=PAIRS)
@@ -210,11 +196,7 @@ def test_true_and_false_as_labels(put: Put, names: tuple[str, str]) -> None:
         path = put("b.csv", f"{a},{b},label\n.4,.6,{cell}\n.6,.4,{'False' if cell == 'True' else 'false'}\n.5,.5,\n")
         assert told(read_predictions(path)) == [1, 0, -1]
     rows = [{a: 0.4, b: 0.6, "label": label} for label in (True, False, None)]
-    assert told(read_predictions(put("b.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))) == [
-        1,
-        0,
-        -1,
-    ]
+    assert told(read_predictions(put("b.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))) == [1, 0, -1]
     assert told(read_predictions(pa.Table.from_pylist(rows))) == [1, 0, -1]
     labels = np.array([True, False, None], dtype=object)
     assert told(Predictions.from_probabilities(P, label=labels, classes=names)) == [1, 0, -1]
@@ -307,12 +289,7 @@ def test_a_feature_may_be_an_indicator_in_every_format(tmp_path: Path, form: str
 
 @pytest.mark.parametrize("column", ["confidence", "feature_new"])
 def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, column: str) -> None:
-    rows = [
-        ["confidence", "correct", "feature_new"],
-        ["0.9", "1", "True"],
-        ["0.8", "1", "False"],
-        ["0.7", "0", "True"],
-    ]
+    rows = [["confidence", "correct", "feature_new"], ["0.9", "1", "True"], ["0.8", "1", "False"], ["0.7", "0", "True"]]
     place = rows[0].index(column)
     for row in rows[1:3]:
         row[place] = "True"

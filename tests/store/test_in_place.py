@@ -24,12 +24,7 @@ def rich(rows: int = 100, **more: Any) -> Predictions:
 
 
 def same(a: Predictions, b: Predictions) -> None:
-    assert (a.fields, a.classes, sorted(a.columns), len(a)) == (
-        b.fields,
-        b.classes,
-        sorted(b.columns),
-        len(b),
-    )
+    assert (a.fields, a.classes, sorted(a.columns), len(a)) == (b.fields, b.classes, sorted(b.columns), len(b))
     for name in a.fields:
         one, other = getattr(a, name), getattr(b, name)
         assert one.dtype == other.dtype, name

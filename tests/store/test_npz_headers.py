@@ -32,8 +32,7 @@ GOOD = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=4),
-    st.sampled_from([1, 2, 3, 9]),
+    st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=4), st.sampled_from([1, 2, 3, 9])
 )
 @example([(0, ord("("))], 1)
 @example([(1, ord("\n"))], 1)

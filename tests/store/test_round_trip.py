@@ -101,11 +101,7 @@ def test_parts_of_a_record() -> None:
 def test_list_column_without_names_stays_a_list(tmp_path: Path) -> None:
     record = Predictions.from_probabilities([[0.5, 0.25, 0.25]])
     assert open_predictions(write_predictions(record, tmp_path / "p.parquet")).columns == ("probabilities",)
-    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == (
-        "prob_0",
-        "prob_1",
-        "prob_2",
-    )
+    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == ("prob_0", "prob_1", "prob_2")
 
 
 # Names that a person might give a class; NPZ cannot hold a trailing NUL, CSV no lone surrogate.

@@ -257,10 +257,7 @@ def test_a_column_of_the_file_counts_more_than_its_folder(tmp_path: Path) -> Non
         ("agee > 1", "did you mean age? its columns"),
         ("age > old", "the column age holds numbers, got 'old' in the condition 'age > old'"),
         ("age > '5'", "the column age holds numbers, got '5'"),
-        (
-            "site > 5",
-            "got '5' in the condition 'site > 5'; put a text in quotes: site > '5'",
-        ),
+        ("site > 5", "got '5' in the condition 'site > 5'; put a text in quotes: site > '5'"),
         ("time > soon", "the column time holds times, got 'soon'"),
         ("prob_1 > much", "the column prob_1 holds numbers, got 'much'"),
         ("age > 99999999999999999999999", "the column age holds numbers of 64 bits, got '9999"),

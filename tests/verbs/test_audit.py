@@ -118,10 +118,7 @@ def test_a_true_headline_is_seldom_refuted() -> None:
     for seed in range(12):
         row = np.random.default_rng(seed).permutation(900)[:30]
         found = audit(
-            SOURCE,
-            slim(same, "probabilities"),
-            labels={"row": row, "label": same.label[row]},
-            methods=["doc"],
+            SOURCE, slim(same, "probabilities"), labels={"row": row, "label": same.label[row]}, methods=["doc"]
         )
         refuted.append(found.refuted)
     assert np.mean(refuted) <= 0.1

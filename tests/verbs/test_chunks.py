@@ -29,10 +29,7 @@ def at(*times: str) -> dict[str, Any]:
     return {"probabilities": [[0.9, 0.1]] * len(times), "time": np.array(times, dtype="datetime64[us]")}
 
 
-@given(
-    seconds=st.lists(st.integers(-(10**10), 10**10), min_size=1, max_size=20),
-    unit=st.sampled_from(CALENDAR),
-)
+@given(seconds=st.lists(st.integers(-(10**10), 10**10), min_size=1, max_size=20), unit=st.sampled_from(CALENDAR))
 def test_every_time_lies_in_its_unit_of_the_calendar(seconds: list[int], unit: str) -> None:
     """Against the calendar of the standard library."""
     times = np.array(seconds, dtype="datetime64[s]").astype("datetime64[us]")
@@ -53,10 +50,7 @@ def test_every_time_lies_in_its_unit_of_the_calendar(seconds: list[int], unit: s
 
 def test_months_are_months_and_begin_with_their_own_first_row() -> None:
     days = [f"2024-{m:02d}-{d:02d}T06:30" for m, some in ((2, (29, 10, 11)), (3, (31, 5, 9))) for d in some]
-    want = [
-        ("2024-02", "2024-02-10T06:30:00", "2024-03-01", 3),
-        ("2024-03", "2024-03-05T06:30:00", "2024-04-01", 3),
-    ]
+    want = [("2024-02", "2024-02-10T06:30:00", "2024-03-01", 3), ("2024-03", "2024-03-05T06:30:00", "2024-04-01", 3)]
     assert asked(at(*days), "month") == want
     assert asked(at(*days), "Month ") == want
     assert [one[0] for one in asked(at(*days), "quarter")] == ["2024-Q1"]

@@ -155,10 +155,7 @@ def test_pairing_makes_differences_sharper() -> None:
     one = answers(1, STEADY)
     other = dict(one, prediction=np.where(np.arange(ROWS) % 50 == 0, 1 - one["label"], one["prediction"]))
     width = {}
-    for name, second in {
-        "paired": other,
-        "apart": {k: np.roll(v, 1) for k, v in other.items()},
-    }.items():
+    for name, second in {"paired": other, "apart": {k: np.roll(v, 1) for k, v in other.items()}}.items():
         found = compare([one, second])
         assert found.paired["in_domain"]["paired"] == (name == "paired")
         pair = next(p for p in found.pairs if p["metric"] == "accuracy")
@@ -237,10 +234,7 @@ def test_a_contested_finding_is_one_that_coverage_at_risk_speaks_against() -> No
 
 
 def test_costs() -> None:
-    data = {
-        "models": [answers(1, STEADY), answers(2, BROAD)],
-        "out_of_domain": [answers(4, POOR), answers(5, STEADY)],
-    }
+    data = {"models": [answers(1, STEADY), answers(2, BROAD)], "out_of_domain": [answers(4, POOR), answers(5, STEADY)]}
     found = compare(**data, names=["a", "b"], energy=[2.0, 4.0], didma_weights=(0.6, 0.4), nidma_weights=(0.7, 0.3))
     for model, energy in zip(found.models, (2.0, 4.0), strict=True):
         inside, outside = model.in_domain["disca"].value, model.out_of_domain["disca"].value  # type: ignore[index]

@@ -70,13 +70,7 @@ def test_pairs_of_a_hand_made_file() -> None:
         "gold": ["A", "A", "B", "C", "D", "A"],
     })  # fmt: skip
     found = pairs_of(rows)
-    assert as_set(found) == {
-        ("a", "A", True),
-        ("a", "X", False),
-        ("b", "B", True),
-        ("c", "C", True),
-        ("d", "D", True),
-    }
+    assert as_set(found) == {("a", "A", True), ("a", "X", False), ("b", "B", True), ("c", "C", True), ("d", "D", True)}
     assert found.counts == {
         "rows": 6, "without_output": 1, "empty": 1, "duplicates": 5, "contradictions": 0, "beyond_balance": 0
     }  # fmt: skip
@@ -143,11 +137,7 @@ def test_gold_is_read_as_text_whatever_it_looks_like(tmp_path: Path, ending: str
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
 
-        table = {
-            "input": ["a", "b", "c"],
-            "output": ["007", "2024-01-02", None],
-            "gold": ["007", "2024-01-03", "5"],
-        }
+        table = {"input": ["a", "b", "c"], "output": ["007", "2024-01-02", None], "gold": ["007", "2024-01-03", "5"]}
         pq.write_table(pa.table(table), path)
     (rows,) = rows_of(path)
     assert rows.golds == ["007", "2024-01-03", "5"]
@@ -156,20 +146,12 @@ def test_gold_is_read_as_text_whatever_it_looks_like(tmp_path: Path, ending: str
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from([f"i{n}" for n in range(25)]), st.sampled_from("xyz")),
-        min_size=1,
-        max_size=80,
-    ),
+    st.lists(st.tuples(st.sampled_from([f"i{n}" for n in range(25)]), st.sampled_from("xyz")), min_size=1, max_size=80),
     st.integers(0, 5),
 )
 def test_a_split_parts_inputs_and_loses_nothing(rows: list[tuple[str, str]], seed: int) -> None:
     rows = [*rows, *((f"i{n}", "z") for n in range(10, 20))]
-    given = {
-        "input": [a for a, _ in rows],
-        "output": [b for _, b in rows],
-        "gold": [a.upper() for a, _ in rows],
-    }
+    given = {"input": [a for a, _ in rows], "output": [b for _, b in rows], "gold": [a.upper() for a, _ in rows]}
     whole = pairs_of(rows_of(given), balance=0)
     learnt, held = split(whole, seed)
     assert not set(learnt.inputs) & set(held.inputs)
@@ -285,11 +267,7 @@ def test_a_hand_made_file_is_judged() -> None:
 def test_recalls_and_precisions_agree_with_sklearn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(0)
-    given = {
-        "input": ["a"] * 200,
-        "output": list(rng.choice(["A", "AA", "b", "B"], 200)),
-        "gold": ["A"] * 200,
-    }
+    given = {"input": ["a"] * 200, "output": list(rng.choice(["A", "AA", "b", "B"], 200)), "gold": ["A"] * 200}
     found = judge_outputs(THREE, given)
     record = found.record
     assert record.correct is not None
@@ -326,10 +304,7 @@ def test_all_fields_are_kept(tmp_path: Path, ending: str) -> None:
 
 
 def test_votes_of_ones_own_judges_stay_and_others_are_asked_anew(tmp_path: Path) -> None:
-    rows = [
-        {"input": "a", "output": "A", "vote_mine": False},
-        {"input": "b", "output": "x", "vote_mine": True},
-    ]
+    rows = [{"input": "a", "output": "A", "vote_mine": False}, {"input": "b", "output": "x", "vote_mine": True}]
     first = judge_outputs(THREE, written(tmp_path / "rows.jsonl", rows), out=tmp_path / "judged.jsonl")
     assert first.judges == ("rule_0", "rule_1", "rule_2", "mine")
     assert first.upper.value == 1
@@ -610,10 +585,7 @@ def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: 
     again = train_judges(pairs, tmp_path / "parts", **options, progress=lambda a, b: told.append(a / b))
     assert told == sorted(told)
     assert told[-1] == 1.0
-    new = {
-        "input": [row["input"] for row in bracketed(50, 3)],
-        "output": [row["output"] for row in bracketed(50, 3)],
-    }
+    new = {"input": [row["input"] for row in bracketed(50, 3)], "output": [row["output"] for row in bracketed(50, 3)]}
     votes = [judge_outputs(one.folder, new).record.votes for one in (whole, again)]
     assert np.array_equal(votes[0], votes[1])
     other = train_judges(pairs, tmp_path / "other", **{**options, "pretraining": 0})
@@ -746,9 +718,7 @@ def classifier(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable
     inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"

@@ -260,9 +260,7 @@ def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_slices_are_small_targets() -> None:
     target = fields_of(
-        TARGET,
-        "probabilities",
-        columns={"where": np.where(np.arange(400) < 300, "at home", "away").astype(object)},
+        TARGET, "probabilities", columns={"where": np.where(np.arange(400) < 300, "at home", "away").astype(object)}
     )
     found = estimate(slim(REFERENCE), target, by="where", methods=["source", "atc", "doc", "cbpe"])
     assert [(p.place["by"], p.place["value"], p.rows) for p in found.slices] == [
@@ -271,9 +269,7 @@ def test_slices_are_small_targets() -> None:
     ]
     for part, rows in zip(found.slices, (slice(0, 300), slice(300, 400)), strict=True):
         alone = estimate(
-            slim(REFERENCE),
-            slim(UNLABELLED).slice(rows.start, rows.stop),
-            methods=["source", "atc", "doc", "cbpe"],
+            slim(REFERENCE), slim(UNLABELLED).slice(rows.start, rows.stop), methods=["source", "atc", "doc", "cbpe"]
         )
         for e in part.estimates:
             want = alone[e.method]
@@ -302,11 +298,7 @@ def test_slices_of_a_file_by_a_column_that_is_no_field(tmp_path: Path) -> None:
         shops = as_json(estimate(reference, path, by="shop", methods=["ac"]))["slices"]
         assert [(s["value"], s["rows"]) for s in shops] == [("a", 1), ("b", 2), ("(missing)", 1)]
         days = as_json(estimate(reference, path, by="day", methods=["ac"]))["slices"]
-        assert [(s["value"], s["rows"]) for s in days] == [
-            ("2026-01-02", 2),
-            ("2026-01-03", 1),
-            ("(missing)", 1),
-        ]
+        assert [(s["value"], s["rows"]) for s in days] == [("2026-01-02", 2), ("2026-01-03", 1), ("(missing)", 1)]
 
 
 def test_slices_by_class_and_by_group() -> None:
@@ -317,10 +309,7 @@ def test_slices_by_class_and_by_group() -> None:
     found = estimate(reference, target, by="prediction", methods=["ac"])
     counts = np.bincount(TARGET.predicted)
     assert {p.place["value"]: p.rows for p in found.slices} == {c: counts[k] for k, c in enumerate("abcd")}
-    assert {p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices} == {
-        "even",
-        "odd",
-    }
+    assert {p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices} == {"even", "odd"}
     with pytest.raises(UsageError, match=r"there is no column 'features' to slice by"):
         estimate(reference, target, by="features")
     with pytest.raises(UsageError, match=r"no column nowhere"):
@@ -767,17 +756,7 @@ def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
         "bands",
     }
     for e in found["estimates"]:
-        assert set(e) >= {
-            "method",
-            "score",
-            "value",
-            "lower",
-            "upper",
-            "level",
-            "kind",
-            "assumes",
-            "citation",
-        }
+        assert set(e) >= {"method", "score", "value", "lower", "upper", "level", "kind", "assumes", "citation"}
         assert e["kind"] in ("exact", "asymptotic", "conditional", "empirical")
     for s in found["skipped"]:
         assert set(s) == {"method", "why"}

@@ -36,11 +36,7 @@ def classified() -> Predictions:
 
 
 def is_interval(found: dict[str, Any]) -> bool:
-    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in (
-        "exact",
-        "asymptotic",
-        "empirical",
-    )
+    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in ("exact", "asymptotic", "empirical")
 
 
 def test_json_of_class_probabilities(classified: Predictions) -> None:
@@ -130,10 +126,7 @@ def test_no_truth_is_an_error(record: dict[str, Any]) -> None:
 def test_files_in_batches_equal_the_record_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     confidence, correct = rng.random(500).round(4), rng.integers(0, 2, 500)
-    lines = [
-        "confidence,correct",
-        *(f"{c},{y}" for c, y in zip(confidence.tolist(), correct.tolist(), strict=True)),
-    ]
+    lines = ["confidence,correct", *(f"{c},{y}" for c, y in zip(confidence.tolist(), correct.tolist(), strict=True))]
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     monkeypatch.setattr(evaluating, "batch_rows", lambda classes: 64)

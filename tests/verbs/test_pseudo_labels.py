@@ -94,8 +94,7 @@ def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pseudo_labels(DATA)
     record = Predictions.from_arrays(**DATA)
     monkeypatch.setattr(
-        "oodometer.store.memory.RecordSource.batches",
-        lambda self, fields=None, rows=0: self.record.batches(37),
+        "oodometer.store.memory.RecordSource.batches", lambda self, fields=None, rows=0: self.record.batches(37)
     )
     cut = pseudo_labels(record)
     assert cut.to_dict() == whole.to_dict()

@@ -40,13 +40,7 @@ KINDS = ("none", "label", "covariate", "support", "unknown")
 
 
 def made_trials(
-    count: int,
-    errors: dict[str, float],
-    *,
-    seed: int = 0,
-    rows: int = 10**7,
-    family: str = "none",
-    spread: float = 0.1,
+    count: int, errors: dict[str, float], *, seed: int = 0, rows: int = 10**7, family: str = "none", spread: float = 0.1
 ) -> list[Trial]:
     """Trials whose truth wanders about 0.7; each method errs by N(0, its own deviation)."""
     rng = np.random.default_rng([seed, 5])
@@ -143,10 +137,7 @@ def test_trials_that_look_like_the_target_count() -> None:
 
 
 def test_the_diagnosis_favours_families() -> None:
-    trials = [
-        *made_trials(50, {"ac": 0.01}, seed=1),
-        *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior"),
-    ]
+    trials = [*made_trials(50, {"ac": 0.01}, seed=1), *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior")]
     weighting = TrialWeighting(trials, ["ac"], MANY)
     shares = {k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")}
     assert shares["label"] > 0.8 > shares[None] > 0.3 > shares["covariate"]
@@ -156,10 +147,7 @@ def test_families_count_alike_whatever_their_number_of_trials() -> None:
     trials = [*made_trials(200, {"ac": 0.01}, seed=1), *made_trials(25, {"ac": 0.01}, seed=1, family="tilt")]
     found = weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7})
     assert found.families["tilt"] == pytest.approx(0.5, abs=0.15)
-    rare = [
-        *made_trials(100, {"ac": 0.01}, seed=1),
-        *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise"),
-    ]
+    rare = [*made_trials(100, {"ac": 0.01}, seed=1), *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise")]
     assert weigh(TrialWeighting(rare, ["ac"], MANY), {"ac": 0.7}).families["logit_noise"] == pytest.approx(
         1 / 11, abs=0.02
     )
@@ -243,13 +231,7 @@ def test_trials_without_an_answer_do_not_shift_the_noise_of_others() -> None:
     source=st.floats(0, 1),
 )
 def test_never_a_number_that_is_none(
-    count: int,
-    seed: int,
-    said: dict[str, float],
-    signs: dict[str, float],
-    rows: int,
-    kind: Any,
-    source: float,
+    count: int, seed: int, said: dict[str, float], signs: dict[str, float], rows: int, kind: Any, source: float
 ) -> None:
     rng = np.random.default_rng(seed)
     methods = ["ac", "doc", "atc", "agreement"]
@@ -342,12 +324,7 @@ APART = Finding("overlap", "", 0.9, 0.0, refutes=("cbpe",), strength="strong")
 
 
 def test_new_inputs_are_answered_by_what_needs_no_overlap_where_other_models_are_asked() -> None:
-    near = [
-        made_by("agreement", 0.6),
-        made_by("threshold-distance", 0.64),
-        made_by("atc", 0.66),
-        made_by("cbpe", 0.95),
-    ]
+    near = [made_by("agreement", 0.6), made_by("threshold-distance", 0.64), made_by("atc", 0.66), made_by("cbpe", 0.95)]
     found = headline(near, diagnosis=diagnosed("support", APART))
     assert found.method == "median of agreement, threshold-distance"
     assert found.interval.value == pytest.approx(0.62)

@@ -16,10 +16,7 @@ class _Evaluate(EvaluateOptions):
     """The options of `evaluate`, and the files."""
 
     predictions: Sequence[Any] = argument(
-        kw_only=False,
-        path="read",
-        metavar="PREDICTIONS...",
-        help="Labelled predictions, one file or several.",
+        kw_only=False, path="read", metavar="PREDICTIONS...", help="Labelled predictions, one file or several."
     )
 
 

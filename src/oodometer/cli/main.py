@@ -41,8 +41,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")

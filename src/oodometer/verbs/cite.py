@@ -14,7 +14,7 @@ _OWN = {
         "The headline is oodometer's own: methods weighed by their errors on simulated shifts, a weighted conformal",
         "quantile of these errors, and a prior of natural shifts. Cite the methods that the result names, too.",
         ("tibshirani2019", "claeskens2016"),
-    ),
+    )
 }
 _KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator", "shift")
 

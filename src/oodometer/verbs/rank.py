@@ -162,11 +162,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
 
 
 def _read(
-    models: Sequence[tuple[str, Any]],
-    key: str,
-    opener: Opener,
-    options: RankOptions,
-    elsewhere: Sequence[str],
+    models: Sequence[tuple[str, Any]], key: str, opener: Opener, options: RankOptions, elsewhere: Sequence[str]
 ) -> list[Predictions]:
     named = [said_model(model) for _, model in models]
     sources = []

@@ -101,10 +101,7 @@ def test_predict_asks_by_randaugment(home: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (
-            {"views": 2, "augmentation": "mixup"},
-            "expected augmentation to be one of shift, randaugment, got 'mixup'",
-        ),
+        ({"views": 2, "augmentation": "mixup"}, "expected augmentation to be one of shift, randaugment, got 'mixup'"),
         ({"augmentation": "randaugment"}, "augmentation is of views: say with views= how many"),
     ],
 )

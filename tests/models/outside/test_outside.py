@@ -53,10 +53,7 @@ def test_a_function_is_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None
             r"probabilities that sum to 1.*got 3 in row 1; if these are logits say --gives",
         ),
         (lambda texts: np.full((len(texts), 2), np.nan), "row 1: expected numbers"),
-        (
-            lambda texts: np.ones((len(texts), 3)) / 3,
-            "an output for each of the classes bad, good, got 3 columns",
-        ),
+        (lambda texts: np.ones((len(texts), 3)) / 3, "an output for each of the classes bad, good, got 3 columns"),
     ],
 )
 def test_wrong_outputs_are_refused(answer: Any, words: str) -> None:

@@ -57,22 +57,13 @@ def tiny_t5(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFa
     """An untrained T5 with a SentencePiece-like vocabulary that lacks { } < and holds § ¶ ß, as a hub would give it."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-    texts = [
-        *pairs[0],
-        *pairs[1],
-        "§ ¶ ß x§x x¶x xßx abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789",
-    ]
+    texts = [*pairs[0], *pairs[1], "§ ¶ ß x§x x¶x xßx abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789"]
     inner = Tokenizer(models.Unigram())
     inner.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=150, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>")
     inner.train_from_iterator(texts, trainer)
     learnt = [piece for piece in sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__) if piece != "<unk>"]
-    scored = [
-        ("<pad>", 0.0),
-        ("</s>", 0.0),
-        ("<unk>", 0.0),
-        *((one, -5.0 - i / 50) for i, one in enumerate(learnt)),
-    ]
+    scored = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *((one, -5.0 - i / 50) for i, one in enumerate(learnt))]
     tokenizer = transformers.T5Tokenizer(vocab=scored, extra_ids=4)
     transformers.set_seed(0)
     config = transformers.T5Config(**SIZES, vocab_size=len(tokenizer) + 6, decoder_start_token_id=0)

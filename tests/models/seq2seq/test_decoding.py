@@ -54,16 +54,7 @@ def plain_greedy(model: EncoderDecoder, torch: Any, text: str, longest: int) -> 
     return written[1:], scores
 
 
-INPUTS = [
-    "ant",
-    "fox eel dog",
-    "bee cat",
-    "zebra ant",
-    "",
-    "cat",
-    "fox fox fox",
-    "ant bee cat dog eel fox ant",
-]
+INPUTS = ["ant", "fox eel dog", "bee cat", "zebra ant", "", "cat", "fox fox fox", "ant bee cat dog eel fox ant"]
 
 
 @pytest.mark.parametrize("beams", [1, 2, 4])

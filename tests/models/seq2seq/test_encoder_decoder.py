@@ -277,10 +277,7 @@ def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: P
 
 def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> None:
     """Its folder is a source like any other; the first weights are those it was saved with."""
-    saved, source = (
-        EncoderDecoder.load(trained),
-        EncoderDecoder(str(trained), max_output_length=24, training=QUICK),
-    )
+    saved, source = (EncoderDecoder.load(trained), EncoderDecoder(str(trained), max_output_length=24, training=QUICK))
     some = pairs[0][200:], pairs[1][200:]
     assert source.decode(some[0]).outputs == saved.decode(some[0]).outputs
     np.testing.assert_array_equal(source.logprobs(*some).values, saved.logprobs(*some).values)

@@ -48,10 +48,7 @@ def put(folder: Path, log: Mapping[str, Any], name: str = "log.json") -> Path:
 def members_of(log: Mapping[str, Any], first: str = "header.json") -> dict[str, bytes]:
     """The members of the packed form: the header, and each sample by itself."""
     out = {f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode() for one in log["samples"]}
-    return out | {
-        "summaries.json": b"[]",
-        first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode(),
-    }
+    return out | {"summaries.json": b"[]", first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode()}
 
 
 def zstd_zip(path: Path, members: Mapping[str, bytes]) -> Path:

@@ -22,13 +22,7 @@ Row = dict[str, Any]
 
 
 def choice(
-    number: int,
-    scores: list[Any],
-    options: list[str],
-    target: Any,
-    *,
-    prompts: list[str] | None = None,
-    **metrics: Any,
+    number: int, scores: list[Any], options: list[str], target: Any, *, prompts: list[str] | None = None, **metrics: Any
 ) -> Row:
     """A row as the harness writes it: numbers and the target as text, arguments by name."""
     asked = prompts or [f"Question {number}?"] * len(options)
@@ -352,34 +346,13 @@ GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        (
-            choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0),
-            "row 2: column filtered_resps: expected a log-likelihood",
-        ),
-        (
-            choice(1, [-1.0, "inf"], [" a", " b"], 0, acc=1.0),
-            "row 2: column filtered_resps: expected a log-likelihood",
-        ),
-        (
-            choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0),
-            "row 2: column target: expected a position below 2",
-        ),
-        (
-            choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0),
-            "row 2: column target: expected a position below 2",
-        ),
-        (
-            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0),
-            "row 2: expected acc to say whether the best option is",
-        ),
-        (
-            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=0.5),
-            "row 2: column acc: expected a metric that is 0 or 1",
-        ),
-        (
-            choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0),
-            "row 2: expected the metrics acc, as in the rows above",
-        ),
+        (choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0), "row 2: column filtered_resps: expected a log-likelihood"),
+        (choice(1, [-1.0, "inf"], [" a", " b"], 0, acc=1.0), "row 2: column filtered_resps: expected a log-likelihood"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0), "row 2: column target: expected a position below 2"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0), "row 2: column target: expected a position below 2"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0), "row 2: expected acc to say whether the best option is"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=0.5), "row 2: column acc: expected a metric that is 0 or 1"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0), "row 2: expected the metrics acc, as in the rows above"),
         (written(1, "lol", acc=1.0), "row 2: expected log-likelihoods of several options in each row"),
         ({**GOOD, "doc_id": 1, "resps": [], "filtered_resps": None}, "row 2: expected the model's answers"),
         ({"doc_id": 1, "doc": {}}, "row 2: expected the model's answers (filtered_resps or resps), got none"),
@@ -404,10 +377,7 @@ def test_cut_off_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_perplexities_are_no_verdicts(tmp_path: Path) -> None:
-    row = {
-        **written(0, "-12.5", word_perplexity=[-12.5, 3]),
-        "arguments": {"gen_args_0": {"arg_0": "Some text."}},
-    }
+    row = {**written(0, "-12.5", word_perplexity=[-12.5, 3]), "arguments": {"gen_args_0": {"arg_0": "Some text."}}}
     said = refused(put(tmp_path, [row]))
     assert "column word_perplexity: expected a metric that is 0 or 1, got [-12.5, 3]" in said
     assert "works word_perplexity out over all rows at once" in said

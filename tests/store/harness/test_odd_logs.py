@@ -15,21 +15,7 @@ from oodometer.errors import OodometerError
 from oodometer.store.harness import LogOptions, read_logs
 
 LOGS = Path(__file__).parent / "logs"
-ODD: tuple[Any, ...] = (
-    None,
-    5,
-    -1.5,
-    True,
-    "odd",
-    "",
-    [],
-    [1],
-    {},
-    {"a": 1},
-    [[]],
-    float("nan"),
-    float("inf"),
-)
+ODD: tuple[Any, ...] = (None, 5, -1.5, True, "odd", "", [], [1], {}, {"a": 1}, [[]], float("nan"), float("inf"))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -78,10 +78,7 @@ def test_a_file_of_dialogues_becomes_a_predictions_file(ranker: Path, talk: Path
     (batch,) = open_examples(talk, ("dialogue",), drawing=Drawing(3)).batches(100)
     assert record.label.tolist() == list(batch.data.targets)
     for one, target, reply in zip(
-        batch.data.inputs,
-        batch.data.targets,
-        ["The house is big.", "Good.", "Bye!", "Yes, the house."],
-        strict=True,
+        batch.data.inputs, batch.data.targets, ["The house is big.", "Good.", "Bye!", "Yes, the house."], strict=True
     ):
         assert one.candidates[target] == reply
         assert len(set(one.candidates)) == 3

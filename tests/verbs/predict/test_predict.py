@@ -16,12 +16,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import read_predictions
 
 CLASSES = ["bad", "good"]
-ROWS = [
-    ("good film", "good", "r0"),
-    ("so bad", "bad", "r1"),
-    ("not good", "bad", "r2"),
-    ("fine, good", "good", "r3"),
-]
+ROWS = [("good film", "good", "r0"), ("so bad", "bad", "r1"), ("not good", "bad", "r2"), ("fine, good", "good", "r3")]
 
 
 def told(texts: Any) -> Any:

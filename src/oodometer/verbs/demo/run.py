@@ -114,14 +114,7 @@ SHOWN_STEP = 3
 _MODELS = 5
 _SIZE = 8
 # severity -> (share of pixels rubbed out, standard deviation of noise, rotation in degrees)
-_DRIFT = (
-    (0.00, 0.0, 0.0),
-    (0.00, 2.0, 3.0),
-    (0.01, 3.0, 5.0),
-    (0.02, 4.0, 7.0),
-    (0.04, 5.0, 10.0),
-    (0.06, 6.0, 14.0),
-)
+_DRIFT = ((0.00, 0.0, 0.0), (0.00, 2.0, 3.0), (0.01, 3.0, 5.0), (0.02, 4.0, 7.0), (0.04, 5.0, 10.0), (0.06, 6.0, 14.0))
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,7 @@ from ...version import __version__
 from .worth import metric_table, spread
 
 _TEXTS = ("input", "output")
-_RULES = {
-    "any-incorrect": "all accept",
-    "any-correct": "some accept",
-    "majority": "most accept",
-    "single": "the first",
-}
+_RULES = {"any-incorrect": "all accept", "any-correct": "some accept", "majority": "most accept", "single": "the first"}
 _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "members")
 
 
@@ -272,12 +267,7 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
     def bound(k: int) -> dict[str, Any]:
         low, high = falling[k - 1], falling[judges - k]
         ends = {"lower": spread(low, level), "upper": spread(high, level)}
-        return {
-            "agree": k,
-            **ends,
-            "mean": spread((low + high) / 2, level),
-            "width": spread(high - low, level),
-        }
+        return {"agree": k, **ends, "mean": spread((low + high) / 2, level), "width": spread(high - low, level)}
 
     widest = bound(agree)
     each = tuple(spread(one, level) for one in said)

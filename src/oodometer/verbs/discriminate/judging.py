@@ -429,9 +429,7 @@ def _own_confidence(several: Sequence[TextRows]) -> Array:
     return out
 
 
-def _of_folders(
-    folders: Sequence[str | os.PathLike[str]],
-) -> tuple[list[Member], str, Mapping[str, Any], Acceptance]:
+def _of_folders(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[Member], str, Mapping[str, Any], Acceptance]:
     """The judges of folders, one behind the other, what they judge, what one folder knows of them, how they accept.
 
     That is by the thresholds of all where these come from the same labelled outputs; else from one half on.

@@ -83,13 +83,7 @@ def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
 
 
 def worth(
-    panel: Panel,
-    held: Pairs,
-    *,
-    metric: str,
-    level: float = 0.95,
-    seed: int = 0,
-    progress: Progress | None = None,
+    panel: Panel, held: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
 ) -> tuple[dict[str, Any], Predictions]:
     """What the judges are worth on held-out pairs, and these pairs as a judged record.
 

@@ -43,14 +43,7 @@ from ...intervals import clopper_pearson
 from ...options import placed
 from ...passes.folding import enter_phase, hearing_phases
 from ...passes.metrics import MetricsAsked, metric_methods
-from ...passes.plan import (
-    CONFIDENCE_BINS,
-    bins_of_confidence,
-    decisions_said,
-    fit_plan,
-    quick_methods,
-    rounding,
-)
+from ...passes.plan import CONFIDENCE_BINS, bins_of_confidence, decisions_said, fit_plan, quick_methods, rounding
 from ...passes.reference import FEW_ROWS, Reference, check_classes, gather_reference, label_warnings
 from ...predictions import Predictions
 from ...registry import broken
