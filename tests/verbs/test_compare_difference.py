@@ -104,7 +104,7 @@ def test_it_comes_first_on_the_terminal(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     line = done.stdout.splitlines()[0]
-    assert line.startswith("Difference in accuracy, two - one: +6.0 points [")
+    assert line.startswith("Difference in accuracy, two - one: +6.0 points  [")
 
 
 def test_ids_that_repeat_pair_rows_in_any_order() -> None:

@@ -86,7 +86,7 @@ def test_the_rest_of_the_comparison_stays_as_it_is(found: oodometer.Comparison) 
         ({}, UsageError, "features tell which columns moved from the models' files to others; give target= or"),
         ({"target": TARGETS, "features": "plan,colour"}, InputError, "column colour: expected the column"),
         ({"target": TARGETS, "features": "label"}, UsageError, "label is the truth, an answer of the model or a time"),
-        ({"target": TARGETS, "features": "plan,plan"}, UsageError, "features= names plan twice"),
+        ({"target": TARGETS, "features": "plan,plan"}, UsageError, "features names plan twice"),
     ],
 )
 def test_what_cannot_be_told_is_refused(more: dict[str, Any], error: type[Exception], says: str) -> None:
@@ -112,5 +112,6 @@ def test_the_command_prints_it_and_the_page_shows_it(
     models = json.loads(Path(out).read_text())["models"]
     assert models[0]["columns"]["target"] == found.to_dict()["models"][0]["columns"]["target"]
     text = page.read_text()
-    assert "Which of your columns moved" in text
-    assert text.count('data-label="column">plan') == 1
+    assert "<h2>Your columns, from in domain to the target</h2>" in text
+    shown = text[text.index("<h2>Your columns") :].partition("<details>")[0]
+    assert shown.count('<td class="nowrap">plan</td>') == 1
