@@ -60,6 +60,7 @@ COMMANDS: dict[str, list[str]] = {
     "evaluate": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz", "ref.csv --metric nonsense"],
     "compare": ["ref.csv long_labelled.csv", "ref.csv", "ref.csv long_labelled.csv.xz"],
     "rank": ["ref.csv long.csv --out r", "ref.csv --out r", "long.csv.xz ref.csv --labels ref.csv --out r"],
+    "report": ["absent.json", "long.csv", "ref.csv --report page.html"],
     "discriminate": ["bounds long_labelled.csv", "train few.csv", "nonsense"],
     "shift": ["text broken.jsonl --out s --kind casing --severity 0.2", "text text.csv --out s --kind nonsense"],
     "stress": ["broken.jsonl --out t --model model.py:f --kind casing", "text.csv --out t --model absent.py:f"],
