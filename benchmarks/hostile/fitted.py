@@ -137,8 +137,8 @@ for _name, _section in (
         return Call([form, path, str(kit.clean("target"))], process=True, memory=3000)
 
 
-def _other_piece(name: str, came: str, where: tuple[str, ...], value: object) -> None:
-    @trial(GROUP, name, came, REFUSED, ("odd.oodo", "fit it again"), ("estimate",))
+def _other_piece(name: str, came: str, where: tuple[str, ...], value: object, remedy: str = "fit it again") -> None:
+    @trial(GROUP, name, came, REFUSED, ("odd.oodo", remedy), ("estimate",))
     def _(kit: Kit, form: str) -> Call:
         import json
 
@@ -158,7 +158,7 @@ def _other_piece(name: str, came: str, where: tuple[str, ...], value: object) ->
 
 _other_piece("a text for a score", "`_score` of a method", ("plan", "v", "methods", "atc", "v", "_score"), "2026")
 _other_piece("a number for what was asked", "`options.methods`", ("options", "methods"), [10**9])
-_other_piece("a number for the drawings", "`figures`", ("figures",), -1)
+_other_piece("a number for the drawings", "`figures`", ("figures",), -1, "write it again with `oodometer fit")
 
 
 @trial(GROUP, "a pipe", "`mkfifo model.oodo`", REFUSED, ("a pipe or device",), ("estimate", "library"))
