@@ -466,7 +466,7 @@ def test_an_estimate_outside_the_range_is_told() -> None:
         "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies"
     )
     assert "from 33.3 % (2" in told
-    assert told.endswith(", 100.0 %] only")
+    assert told.endswith("to 100.0 % (99.5 % to 100.0 %) only")
 
 
 # ------------------------------------------------------------------------------------------------ trained judges
