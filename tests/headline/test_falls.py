@@ -186,7 +186,7 @@ def test_on_the_command_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     assert "2 of 4 slices fell by 3 points or more (alarm)" in said
     page = (tmp_path / "page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert "Fell by 3 points or more: " in page
-    assert "alarm (" in page
+    assert "2 of 4 slices fell by 3 points or more (alarm)" in page
     assert main(["estimate", *arguments[:-4], "--margin", "3"]) == 2
 
 
