@@ -60,12 +60,12 @@ class Shifting(Shown, Record):
     rows: int
     copies: tuple[ShiftedCopy, ...]
     refused: Mapping[str, int] = field(default_factory=dict)
-    skipped: tuple[Mapping[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; of images what was skipped, of texts what was refused."""
-        told = super().to_dict()
+        told = super().to_dict() | {"skipped": [{"name": name, "why": why} for name, why in self.skipped]}
         del told["refused" if self.command == "shift image" else "skipped"]
         return told
 

@@ -326,6 +326,6 @@ def shift_image(options: ShiftImageOptions) -> Shifting:
             ShiftedCopy(shift.name, severity, *map(str, job.places(number)))
             for number, (shift, severity) in enumerate(copies)
         ),
-        skipped=tuple({"name": one["name"], "why": one["why"]} for one in told["skipped"]),
+        skipped=tuple((one["name"], one["why"]) for one in told["skipped"]),
         notes=deviations(shift for shift, _ in copies),
     )
