@@ -64,13 +64,19 @@ def test_a_saved_result_says_what_its_command_said(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "a.json: expected JSON, got line 1, column 2"),
+        ("{", "a.json: expected the JSON of a result, got Expecting property name enclosed in double quotes"),
+        ('{"command": ["a"]}', "expected a result of audit, backtest"),
+        ('{"command": "estimate"}', "expected a whole result of estimate, got one without 'headline'"),
+        ('{"command": "compare", "models": [{}]}', "expected a whole result of compare, got one without 'pairs'"),
         ("[]", "got no command"),
         (
             '{"command": "shift sound"}',
             "got one of 'shift sound'; name a file that `oodometer estimate ... --json FILE` or",
         ),
-        ('{"command": "estimate", "headline": 3}', "expected a result of estimate, got one that cannot be shown"),
+        (
+            '{"command": "estimate", "headline": 3, "estimates": [], "reference": {}, "target": {}}',
+            "expected a result as it was written, got one that cannot be shown",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused(text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,12 +84,28 @@ def test_what_is_no_result_is_refused(text: str, says: str, tmp_path: Path, caps
     assert main(["report", str(tmp_path / "a.json")]) == 2
     shown = capsys.readouterr()
     assert (shown.out, says in shown.err, shown.err.count("\n")) == ("", True, 1)
-    with pytest.raises(InputError, match="expected JSON"):
+    with pytest.raises(InputError, match="expected the JSON of a result"):
         oodometer.load_result(tmp_path / "b.json")
 
 
 def test_tables_of_numbers_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps({"command": "diagnose", "kind": "none", "why": "nothing moved"}))
+    (tmp_path / "a.json").write_text(
+        json.dumps({"command": "diagnose", "kind": "none", "why": "nothing moved", "findings": []})
+    )
     saved = oodometer.load_result(tmp_path / "a.json")
     with pytest.raises(UsageError, match=r"has no tables of numbers; let diagnose write them"):
         saved.to_frame()
+
+
+def test_a_damaged_part_is_refused_where_the_page_reads_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("vl_convert")
+    monkeypatch.chdir(folder)
+    kept, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert main([*COMMANDS["estimate"], "--json", str(kept), "--quiet"]) == 0
+    told = json.loads(kept.read_text())
+    kept.write_text(json.dumps(told | {"diagnosis": {**told["diagnosis"], "findings": 1.5}}))
+    assert main(["report", str(kept), "--report", str(page)]) == 2
+    assert "a.json: expected a result as it was written, got one that cannot be shown" in capsys.readouterr().err
+    assert not page.exists()

@@ -11,30 +11,23 @@ from .numbers import finite, percent
 FAR_BELOW = 2.0  # standard errors of a share of trials
 
 
-def _coverage(result: Result) -> list[dict[str, Any]]:
-    """A row for each method: share of trials that its interval held, by family, and whether that is far too low."""
-    level = finite(result.get("level")) or 0.95
-    held, columns = by_family(result, "coverage"), families(result)
+def context(result: Result) -> dict[str, Any]:
+    """Names for the template."""
+    # a row for each method: the share of trials that its interval held, by family, and whether that is far too low
+    nominal, names = finite(result.get("level")) or 0.95, families(result)
+    held, rows = by_family(result, "coverage"), []
     cases: dict[tuple[str, str], float] = {}
     for row in usable(result):
         key = (str(row.get("method")), str(row.get("family")))
         cases[key] = cases.get(key, 0.0) + (finite(row.get("cases")) or 0.0)
-    out = []
     for one in ranked(result):
         cells = []
-        for family in columns:
+        for family in names:
             key = (str(one.get("method")), family)
             share, count = held.get(key), cases.get(key, 0.0)
-            error = (level * (1 - level) / count) ** 0.5 if count else 1.0
-            cells.append({"share": share, "low": share is not None and share < level - FAR_BELOW * error})
-        out.append({**one, "cells": cells})
-    return out
-
-
-def context(result: Result) -> dict[str, Any]:
-    """Names for the template."""
-    names = families(result)
-    rows = _coverage(result)
+            error = (nominal * (1 - nominal) / count) ** 0.5 if count else 1.0
+            cells.append({"share": share, "low": share is not None and share < nominal - FAR_BELOW * error})
+        rows.append({**one, "cells": cells})
     total = sum(cell["share"] is not None for row in rows for cell in row["cells"])
     low = sum(cell["low"] for row in rows for cell in row["cells"])
     level = percent(result.get("level") or 0.95, 0)

@@ -60,11 +60,8 @@ def lines(
 def dots(by: str, y: Spec, color: str | None = None, *more: str) -> Spec:
     """A dot for each value of the field ``by``; ``more`` fields are told of it."""
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1, **({"color": color} if color else {})}
-    return {"mark": mark, "encoding": {"x": _names(by), "y": y, "tooltip": _tooltip(by, *more, y["field"])}}
-
-
-def _names(by: str) -> Spec:
-    return _field(by, type="nominal", sort=None, axis={"labelAngle": -45})
+    x = _field(by, type="nominal", sort=None, axis={"labelAngle": -45})
+    return {"mark": mark, "encoding": {"x": x, "y": y, "tooltip": _tooltip(by, *more, y["field"])}}
 
 
 def bars(by: str, y: Spec, marks: Spec) -> Spec:

@@ -72,14 +72,10 @@ def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
         kind = str(finding.get("name"))
         if finding.get("domain") != domain or kind not in KINDS:
             continue
-        if kind == "auc_against_disca" and _contested(by_name, domain, finding.get("models") or []):
+        pair = [score(by_name.get(str(name)) or {}, domain, "coverage_at_risk") for name in finding.get("models") or []]
+        # contested: the model that AUC prefers also answers more at the accepted risk
+        if kind == "auc_against_disca" and len(pair) == 2 and all(pair) and pair[0]["value"] > pair[1]["value"]:
             kind = "contested"
         badge, style = KINDS[kind]
         out.append({**finding, "kind": kind, "badge": badge, "style": style})
     return sorted(out, key=lambda one: (list(KINDS).index(one["kind"]), -(finite(one.get("share")) or 0.0)))
-
-
-def _contested(by_name: dict[str, Any], domain: str, pair: list[Any]) -> bool:
-    """Whether the model that AUC prefers also answers more at the accepted risk."""
-    found = [score(by_name.get(str(name)) or {}, domain, "coverage_at_risk") for name in pair]
-    return len(found) == 2 and all(found) and bool(found[0]["value"] > found[1]["value"])

@@ -24,7 +24,8 @@ def drawn_examples(result: Result) -> list[dict[str, Any]]:
     out = []
     for one in (result.get("examples") or [])[:MOST_EXAMPLES]:
         models = one.get("models") or {}
-        largest = max((abs(v) for told in models.values() for v in _values(told)), default=0.0)
+        numbers = [n for told in models.values() for n in (*(told.get("values") or ()), told.get("separator"))]
+        largest = max((abs(v) for n in numbers if (v := finite(n)) is not None), default=0.0)
         lines = [_line(one, name, models[name], largest, factors) for name in order if name in models]
         out.append({"id": one.get("id"), "label": one.get("label"), "lines": lines, "largest": largest})
     return out
@@ -41,11 +42,6 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
         if found.get("words")
     }
     return [(str(one["name"]), str(one.get("heuristic") or "")) for one in told if one.get("name") in seen]
-
-
-def _values(told: Mapping[str, Any]) -> list[float]:
-    numbers = [*(told.get("values") or []), told.get("separator")]
-    return [one for value in numbers if (one := finite(value)) is not None]
 
 
 def _line(

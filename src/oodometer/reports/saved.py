@@ -5,16 +5,29 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, OodometerError, UsageError
 from ..options import checked
 from ..results.shown import Shown
 from ..results.view import Maker, View
 from .sections import VIEWS
+
+_HOLDS = {
+    "audit": ("headline", "intervals"),
+    "backtest": ("overall", "families"),
+    "compare": ("models", "pairs", "difference"),
+    "demo": ("estimate",),
+    "diagnose": ("kind", "findings"),
+    "estimate": ("headline", "estimates", "reference", "target"),
+    "evaluate": ("metrics", "rows"),
+    "stress": ("models", "rows"),
+}
+"""What the answer stands in: a file that was cut down must not read as a result that has none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,37 +63,40 @@ def load_result(path: str | os.PathLike[str]) -> SavedResult:
     """Read a result that a command wrote with ``--json``, or a record with `save`; ``-`` is standard input.
 
     What it gives shows at a prompt and in a notebook what the result showed, and writes its page and its summary.
-    Raises `InputError` where the file is absent, is no JSON, or is no result of a command that has a view.
+    Raises `InputError` where the file is absent, is no JSON, or is no whole result of a command that has a view.
+
+    >>> load_result("nightly.json")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: nightly.json: expected the JSON of a result, got no such file; name a file that ...
     """
     name = str(path)
+    remedy = "name a file that `oodometer estimate ... --json FILE` or another command wrote"
     try:
-        text = sys.stdin.read() if name == "-" else Path(path).read_text(encoding="utf-8")
-        told = json.loads(text)
-    except json.JSONDecodeError as error:
-        got = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise InputError(
-            "JSON",
-            got=got,
-            file=name,
-            remedy="name a file that `oodometer estimate ... --json FILE` or another command wrote",
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        got = getattr(error, "strerror", None) or "bytes that are no text"
-        raise InputError(
-            "JSON",
-            got=got,
-            file=name,
-            remedy="name a file that `oodometer estimate ... --json FILE` or another command wrote",
-        ) from None
+        told = json.loads(sys.stdin.read() if name == "-" else Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        got = "no such file" if isinstance(error, FileNotFoundError) else " ".join(str(error).split())[:120]
+        raise InputError("the JSON of a result", got=got, file=name, remedy=remedy) from None
     command = told.get("command") if isinstance(told, dict) else None
-    if command not in VIEWS:
+    if not isinstance(command, str) or command not in VIEWS:
         got = "no command" if command is None else f"one of {command!r}"
-        remedy = "name a file that `oodometer estimate ... --json FILE` or another of them wrote"
         raise InputError(f"a result of {', '.join(sorted(VIEWS))}", got=got, file=name, remedy=remedy)
+    lacking = [key for key in _HOLDS.get(command, ()) if key not in told]
+    if lacking and "files" not in told:
+        got = f"one without {lacking[0]!r}"
+        raise InputError(f"a whole result of {command}", got=got, file=name, remedy="run the command again")
     saved = SavedResult(told)
-    try:
+    with shown_whole(name):
         saved.view()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        why = f"one that cannot be shown ({type(error).__name__}: {error})"
-        raise InputError(f"a result of {command}", got=why, file=name, remedy="run the command again") from None
     return saved
+
+
+@contextmanager
+def shown_whole(file: str) -> Iterator[None]:
+    """Inside, what a damaged result cannot show is an `InputError` that names its file."""
+    try:
+        yield
+    except OodometerError:
+        raise
+    except Exception as error:  # views and pages trust what commands wrote
+        got = f"one that cannot be shown ({type(error).__name__}: {error})"
+        raise InputError("a result as it was written", got=got, file=file, remedy="run the command again") from error
