@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions, registry
 from oodometer.arrays import Ragged
-from oodometer.checks import NO_CLASSES
 from oodometer.errors import InputError, NotApplicable
+from oodometer.fields import NO_CLASSES
 from oodometer.scores import natural_confidence
 from oodometer.testing import example_candidates
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.arrays import Coded
-from oodometer.checks import SUM_TOLERANCE, check_confidence, check_finite, check_probabilities
 from oodometer.classes import encode, find_classes, is_null, truth_values
 from oodometer.errors import InputError
+from oodometer.fields import SUM_TOLERANCE, check_confidence, check_finite, check_probabilities
 
 GOOD = [[0.9, 0.1], [0.3, 0.7]]
 

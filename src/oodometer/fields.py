@@ -1,17 +1,410 @@
-"""Fields: the one table of everything that a record may hold, with what a file calls it and how it is checked."""
+"""Fields: the one table of everything that a record may hold, and the check that each array passes at the door."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from . import checks
-from .arrays import Array, as_numpy, softmax
-from .classes import ClassNames
+from .arrays import Array, Ragged, as_cells, as_numpy, refuse, softmax
+from .classes import ClassNames, is_null
 from .errors import InputError
+from .kernels import Top, look_over, row_sums
+
+
+class Surveyed(NamedTuple):
+    """Checked probabilities, their top where it is known, and the decimal digits they were rounded to where rows whose
+    sum that moved by more than the tolerance were divided by it.
+    """
+
+    values: Array
+    top: Top | None
+    digits: int | None
+
+
+SUM_TOLERANCE = 1e-3
+_OFF = SUM_TOLERANCE + 1e-6  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
+_NEGATIVE_TOLERANCE = 1e-6
+_MOST_ROUNDING = 0.1
+_HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
+_DECIDING_ROWS = 32  # of a file, by which logits are told from probabilities
+_LEAST_DECIDING = 2
+_ROUNDED_SUM = 0.02  # probabilities of a few digits
+
+
+def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> Array:
+    array, names = as_cells(value), axes.split(", ")
+    if array.dtype.kind == "O":
+        for place, cell in enumerate(array.ravel().tolist() if array.ndim == len(names) else ()):
+            null = is_null(cell) and not isinstance(cell, float)
+            if null or (isinstance(cell, bool) and not truths):
+                raise InputError(
+                    "a number",
+                    got="null" if null else repr(cell),
+                    remedy="fill in the value or drop the row" if null else "give numbers, not verdicts",
+                    row=int(np.unravel_index(place, array.shape)[names.index("sample")]) + 1,
+                    column=column,
+                )
+        try:
+            array = np.asarray(array.tolist(), dtype=np.float64)
+        except (TypeError, ValueError):
+            got = "rows of different lengths or cells that are no numbers"
+            remedy = "give every row one number for each class"
+            raise InputError(f"numbers in an array with axes ({axes})", got=got, remedy=remedy, column=column) from None
+    if array.dtype.kind not in ("fiub" if truths else "fiu"):
+        raise InputError("numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column)
+    if array.ndim != len(names):
+        remedy = "transpose or reshape it" if array.ndim else "give one value a row"
+        if array.ndim == 1 and axes == "sample, class":
+            remedy = "give each row one number a class, or the probability of class 1 alone as numbers"
+        raise InputError(f"an array with axes ({axes})", got=f"shape {array.shape}", remedy=remedy, column=column)
+    if array.dtype.kind != "f":
+        return array.astype(np.float64)
+    return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+
+
+def check_finite(
+    value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None, truths: bool = False
+) -> Array:
+    """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named.
+
+    ``truths`` allows true and false for 1 and 0.
+    """
+    array = _float_matrix(value, column, axes, truths)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum(dtype=np.float64)
+    if not np.isfinite(total):
+        _refuse_not_finite(array, column, axes, names)
+    return array
+
+
+def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any] | None) -> None:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), array.shape)
+        rest = [int(place) for place, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"]
+        cell = f"[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]" if rest else ""
+        remedy = "drop the row or find out why the model gave it"
+        sample = axes.split(", ").index("sample")
+        refuse(bad, f"{column}{cell}", "a finite number", lambda at: str(array[at]), remedy, sample)
+
+
+def both_of(value: Any, field: str) -> Any:
+    """Numbers with one axis as those of both classes, class 1 last; anything else as it came.
+
+    >>> both_of([0.25, 1.0], "probabilities").tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    cells = as_cells(value)
+    return both_classes(cells, field, field) if cells.ndim == 1 and cells.dtype.kind in "fiu" else cells
+
+
+def both_classes(values: Array, field: str, column: str, positive: int = 1) -> Array:
+    """Probabilities or logits of both classes, shape (sample, 2), from those of the class at ``positive``.
+
+    The other class has the probability 1 - p, or the logit 0: then p = 1 / (1 + exp(-logit)). Raises `InputError` for
+    what is no probability; a little rounding is forgiven.
+
+    >>> both_classes(np.array([0.25, 1.0]), "probabilities", "p").tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    values = check_finite(values, column, "sample")
+    other = np.zeros_like(values)
+    if field == "probabilities":
+        bad = (values < -_NEGATIVE_TOLERANCE) | (values > 1 + _NEGATIVE_TOLERANCE)
+        otherwise = "if these are logits, call the column logit_1"
+        given = values
+        remedy = lambda: _PERCENTS if _are_percents(given) else otherwise  # noqa: E731
+        refuse(bad, column, "a probability between 0 and 1", lambda at: f"{given[at]:.6g}", remedy)
+        values = np.clip(values, 0, 1)
+        other = 1 - values
+    return np.stack([other, values] if positive else [values, other], axis=1)
+
+
+_PERCENTS = "these look like percents: divide them by 100"
+
+
+def _are_percents(values: Array) -> bool:
+    return bool(values.min() >= 0 and 1 < values.max() <= 100)
+
+
+def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
+    """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3.
+
+    Where every value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a
+    tenth; such rows are divided by their sum.
+
+    Percents, log-probabilities and logits are recognised in the message, never converted in silence.
+
+    >>> check_probabilities([[70.0, 30.0]])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column probabilities: expected probabilities that sum to 1 (±0.001), got a row \
+that sums to 100; these look like percents: divide them by 100
+    """
+    return survey_probabilities(value, column, names).values
+
+
+def survey_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Surveyed:
+    """`check_probabilities`, and what the same pass over memory gives for nothing.
+
+    >>> survey_probabilities([[0.75, 0.25]]).top
+    Top(best=array([0], dtype=int32), first=array([0.75]), second=array([0.25]))
+    >>> survey_probabilities([[0.33, 0.33, 0.33], [0.98, 0.01, 0.01]]).digits
+    2
+    """
+    array = _float_matrix(value, column, "sample, class")
+    if array.shape[0] == 0:
+        return Surveyed(array, None, None)
+    if array.shape[1] < 2:
+        remedy = (
+            "for the probability of one positive class give one axis, shape (sample,), or the column prob_1 "
+            "(--positive)"
+        )
+        raise InputError("at least two classes", got=f"{array.shape[1]}", remedy=remedy, column=column)
+    lowest, gap, top = look_over(array)
+    if not (gap <= _OFF and lowest >= -_NEGATIVE_TOLERANCE):
+        digits = _digits(array, gap) if lowest >= 0 else None
+        if digits is None:
+            raise _explain_probabilities(array, column, names)
+        sums = row_sums(array.astype(np.float64, copy=False))
+        off = np.abs(sums - 1) > _OFF  # the others stay as they are
+        array = array.copy()
+        array[off] /= sums[off, None]
+        return Surveyed(array, None, digits)
+    if lowest < 0:
+        array, top = np.maximum(array, 0), None
+    return Surveyed(array, top, None)
+
+
+def _digits(array: Array, gap: float) -> int | None:
+    """Decimal digits that every value has at most, if rounding to them explains row sums as far from 1 as ``gap``.
+
+    K values rounded to d digits move a sum by K / 2 * 10^-d at most. More than a tenth is never put down to it: then
+    mass is missing, or the rows are something else.
+    """
+    step = max(1, (1 << 16) // array.shape[1])
+    parts = [array[at : at + step] for at in range(0, len(array), step)]
+    for digits in range(2, 7):
+        if not gap <= min(array.shape[1] * 0.5 * 10.0**-digits, _MOST_ROUNDING) + 1e-6:
+            return None
+        # each value is the float nearest to a decimal number of so many digits; seen at once where not
+        if all((np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all() for part in parts):
+            return digits
+    return None
+
+
+def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:
+    """Say what a matrix that holds no probabilities seems to hold, and what to do."""
+    _refuse_not_finite(array, column, "sample, class", names)
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = row_sums(array)
+    negative = (array < -_NEGATIVE_TOLERANCE).any(axis=1)
+    row = int(np.argmax(~(np.abs(sums - 1) <= _OFF) | negative))
+    expected, got = f"probabilities that sum to 1 (±{SUM_TOLERANCE})", f"a row that sums to {sums[row]:.6g}"
+    logits = "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
+    with np.errstate(over="ignore"):
+        looks_log = array.max() <= 1e-6 and abs(np.exp(array[row].astype(np.float64)).sum() - 1) < 0.02
+    if looks_log:
+        got = "a row of values below 0 whose exponentials sum to 1"
+        remedy = (
+            "these look like log-probabilities: pass them as logits (column prefix logit_ or Predictions.from_logits), "
+            "which is exact for log-probabilities"
+        )
+    elif not negative.any() and np.median(np.abs(sums - 100)) < 1.0:
+        remedy = _PERCENTS
+    elif negative.any():
+        row = int(np.argmax(negative))
+        worst = int(np.argmin(array[row]))
+        column = f"{column}[{names[worst] if names is not None else worst}]"
+        expected, got, remedy = "probabilities between 0 and 1", f"{array[row, worst]:.6g}", logits
+    else:
+        remedy = f"{logits}; if a class is missing, give all of them"
+        if abs(sums[row] - 1) <= _HALF_PRECISION:
+            remedy += "; if the model computed in half precision (bfloat16), take the softmax in float32"
+    return InputError(expected, got=got, remedy=remedy, row=row + 1, column=column)
+
+
+def check_logits(logits: Array, probabilities_too: bool = False) -> None:
+    """Logits that are probabilities already are refused: a softmax of them would flatten every row in silence.
+
+    The first 32 rows decide, or all of fewer, so that a file gets one answer however it is read in batches. In a single
+    row logits may happen to lie in [0, 1] and to sum to 1; in two rows that is one chance in a million, in 32 none.
+
+    >>> check_logits(np.array([[0.9, 0.1], [0.2, 0.8]]))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column logits: expected logits, got probabilities: the first 2 rows lie in \
+[0, 1] and sum to 1; rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities); \
+if they are logits all the same, add 1 to every one, which changes no result
+    >>> check_logits(np.array([[0.9, 0.1], [2.0, -0.5]]))
+    """
+    first = logits[:_DECIDING_ROWS]
+    if len(first) < _LEAST_DECIDING:
+        return
+    inside = first.min() >= -_NEGATIVE_TOLERANCE and first.max() <= 1 + SUM_TOLERANCE
+    if not (inside and (np.abs(row_sums(first) - 1) <= _ROUNDED_SUM).all()):
+        return
+    got = f"probabilities: the first {len(first)} rows lie in [0, 1] and sum to 1"
+    remedy = (
+        "rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities); "
+        "if they are logits all the same, add 1 to every one, which changes no result"
+    )
+    remedy = "leave them out, since there are `probabilities`" if probabilities_too else remedy
+    raise InputError("logits", got=got, remedy=remedy, row=1, column="logits")
+
+
+def check_confidence(value: Any, column: str = "confidence") -> Array:
+    """One confidence a sample, in [0, 1], shape (sample,)."""
+    array = check_finite(value, column, "sample")
+
+    def remedy() -> str:
+        if _are_percents(array):
+            return _PERCENTS
+        if array.max() <= 0:
+            return "these look like log-probabilities: take the exponential, or use token_logprobs"
+        return "give the probability that the answer is right"
+
+    bad = (array < 0) | (array > 1)
+    refuse(bad, column, "a confidence between 0 and 1", lambda at: f"{array[at]:.6g}", remedy)
+    return array
+
+
+def _ragged(value: Any, column: str, remedy: str) -> Ragged:
+    try:
+        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+        if ragged.values.dtype.kind in "fiu":
+            return ragged
+    except (TypeError, ValueError):
+        pass
+    raise InputError("a list of numbers a sample", got="other values", remedy=remedy, column=column)
+
+
+def _first_row(ragged: Ragged, bad: Array) -> tuple[int, int]:
+    """Position of the first bad value, and its row counted from 1."""
+    at = int(np.argmax(bad))
+    return at, int(np.searchsorted(ragged.offsets, at, side="right"))
+
+
+def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
+    """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven)."""
+    ragged = _ragged(value, column, "one log-probability a token")
+    bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
+    if bad.any():
+        at, row = _first_row(ragged, bad)
+        remedy = "take the logarithm of probabilities; use natural logarithms"
+        got = f"{ragged.values[at]:.6g}"
+        raise InputError("log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column)
+    return ragged
+
+
+def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragged:
+    """Scores of the candidates of each sample: finite numbers, at least two in a row; a row may have its own length.
+
+    >>> check_candidate_scores([[0.5, -1.0], [2.0, 0.0, 1.0]]).lengths.tolist()
+    [2, 3]
+    >>> check_candidate_scores([[0.5, -1.0], [2.0]])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 2: column candidate_scores: expected at least 2 candidates, got 1; ...
+    """
+    ragged = _ragged(value, column, "give one score for each candidate, larger = more likely right")
+    lengths, few = ragged.lengths, "a choice needs two: add the others' scores, or drop the row"
+    refuse(lengths < 2, column, "at least 2 candidates", lambda at: str(lengths[at]), few)
+    if ragged.offsets[0] or ragged.offsets[-1] < len(ragged.values):  # a part of something larger
+        ragged = ragged.take(np.arange(len(ragged)))
+    wide = ragged.values.dtype.kind == "f" and ragged.values.dtype.itemsize >= 4
+    values = ragged.values if wide else ragged.values.astype(np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        at, row = _first_row(ragged, bad)
+        cell = f"{column}[{at - ragged.offsets[row - 1]}]"
+        remedy = "leave the candidate out or find out why the model gave it"
+        raise InputError("a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell)
+    return Ragged(values, ragged.offsets)
+
+
+def check_within(positions: Array, scores: Ragged, column: str) -> None:
+    """Positions of shape (..., sample) are below the number of candidates of their row; -1 is unknown."""
+    lengths = scores.lengths
+    outside = positions >= lengths
+    if outside.any():
+        row = int(np.unravel_index(int(np.argmax(outside)), outside.shape)[-1])
+        from_one = bool((positions <= lengths).all()) and int(positions[positions >= 0].min()) >= 1
+        remedy = "positions count from 0: check that the candidates are those of this row"
+        remedy = "these seem to count from 1: subtract 1" if from_one else remedy
+        expected = f"a position below {lengths[row]}, the number of candidates in the row"
+        refuse(outside, column, expected, lambda at: str(int(positions[at])), remedy)
+
+
+def check_time(value: Any, column: str = "time") -> Array:
+    """Timestamps as datetime64[us], none of them null."""
+    array = as_numpy(value)
+    try:
+        out = array.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
+        raise InputError("timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column) from None
+    refuse(np.isnat(out), column, "a timestamp", "null", "drop the row", sample=0)
+    return out
+
+
+def check_length(rows: int, found: int, column: str) -> None:
+    """Every field has one entry a sample."""
+    if rows != found:
+        remedy = "align the arrays by sample"
+        raise InputError(f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy)
+
+
+NO_CLASSES = "does not apply: the labels are positions among candidates, not classes"
+
+
+def candidate_softmax(scores: Ragged) -> Ragged:
+    """exp(s_ik) / sum_j exp(s_ij) over the candidates of each row, float64: scores are read as logits.
+
+    For log-likelihoods this is the probability of each candidate given that one of them is said.
+
+    >>> candidate_softmax(Ragged.from_rows([[0.0, 0.0], [np.log(3.0), 0.0]])).values.round(2).tolist()
+    [0.5, 0.5, 0.75, 0.25]
+    """
+    if not len(scores):
+        return Ragged(np.empty(0), scores.offsets)
+    starts, lengths = scores.offsets[:-1], scores.lengths
+    values = scores.values.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):  # a gap of more than the largest number is a probability of 0 as well
+        shifted = values - np.repeat(np.maximum.reduceat(values, starts), lengths)
+    np.exp(shifted, out=shifted)
+    shifted /= np.repeat(np.add.reduceat(shifted, starts), lengths)
+    return Ragged(shifted, scores.offsets)
+
+
+def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
+    """Position of the largest score in each row (the first among ties), its probability and the runner-up's.
+
+    >>> scores = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
+    >>> top_candidates(scores, candidate_softmax(scores)).best.tolist()
+    [0, 1]
+    """
+    if not len(scores):
+        return Top(np.empty(0, np.int32), np.empty(0), np.empty(0))
+    starts, lengths = scores.offsets[:-1], scores.lengths
+    at_top = np.flatnonzero(scores.values == np.repeat(np.maximum.reduceat(scores.values, starts), lengths))
+    owner = np.repeat(np.arange(len(scores)), lengths)[at_top]
+    first = at_top[np.flatnonzero(np.diff(owner, prepend=-1))]
+    others = probabilities.values.copy()
+    others[first] = -1.0
+    second = np.maximum.reduceat(others, starts)
+    return Top((first - starts).astype(np.int32), probabilities.values[first], second)
+
+
+def own_probability(probabilities: Ragged, positions: Array) -> Array:
+    """The probability of the candidate at one position in each row, shape (sample,).
+
+    >>> own_probability(Ragged.from_rows([[0.25, 0.75], [0.5, 0.3, 0.2]]), np.array([1, 2])).tolist()
+    [0.75, 0.2]
+    """
+    out: Array = probabilities.values[probabilities.offsets[:-1] + positions]
+    return out
+
 
 # What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested);
 # "raw" is as the file has them, in text as they are written.
@@ -66,40 +459,36 @@ class Field:
     positions: bool = False
     on_request: bool = False
     elsewhere: str | None = None
+    # Worked out once, as readers ask cell by cell.
+    kind: Kind = field(init=False)  # what a cell of the one column holds that has the field's name
+    sample: int = field(init=False)  # which axis counts the samples
+    of_classes: bool = field(init=False)  # whether there is one entry for each class
+    axis: str | None = field(init=False)  # the axis that wide columns name, other than the classes
 
-    @property
-    def kind(self) -> Kind:
-        """What a cell of the one column holds that has the field's name."""
-        return "ragged" if self.ragged else _LISTS.get((self.cell, len(self.axes)), self.cell)
-
-    @property
-    def sample(self) -> int:
-        """Which axis counts the samples."""
-        return self.axes.index("sample")
-
-    @property
-    def of_classes(self) -> bool:
-        """Whether there is one entry for each class."""
-        return "class" in self.axes
-
-    @property
-    def axis(self) -> str | None:
-        """The axis that wide columns name, other than the classes."""
-        return next((a for a in self.axes if a != "sample"), None) if self.prefix and not self.of_classes else None
+    def __post_init__(self) -> None:
+        wide = self.prefix is not None and "class" not in self.axes
+        derived = {
+            "kind": "ragged" if self.ragged else _LISTS.get((self.cell, len(self.axes)), self.cell),
+            "sample": self.axes.index("sample"),
+            "of_classes": "class" in self.axes,
+            "axis": next((a for a in self.axes if a != "sample"), None) if wide else None,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    seen = checks.survey_probabilities(checks.both_of(value, "probabilities"), names=classes)
+    seen = survey_probabilities(both_of(value, "probabilities"), names=classes)
     learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     return seen.values
 
 
 def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    return checks.check_finite(value, "features", "sample, feature", truths=True)
+    return check_finite(value, "features", "sample, feature", truths=True)
 
 
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    array = checks.check_finite(checks.both_of(value, "logits"), "logits", names=classes)
+    array = check_finite(both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
         raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
     return array
@@ -110,7 +499,7 @@ def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[s
     if array.ndim != 3:
         expected, remedy = "an array with axes (model, sample, class)", "stack one (sample, class) array for each model"
         raise InputError(expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy)
-    parts = [checks.check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
+    parts = [check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
     return np.stack(parts) if parts else array.astype(np.float64)
 
 
@@ -120,10 +509,10 @@ def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
     It comes before a confidence that was given, which may be that of a whole output: its length is not in the scores.
     """
     scores = out["candidate_scores"]
-    softmaxes = checks.candidate_softmax(scores)
-    learnt["top"] = top = checks.top_candidates(scores, softmaxes)
+    softmaxes = candidate_softmax(scores)
+    learnt["top"] = top = top_candidates(scores, softmaxes)
     prediction = out.get("prediction", top.best)
-    return {"prediction": prediction, "confidence": checks.own_probability(softmaxes, prediction)}
+    return {"prediction": prediction, "confidence": own_probability(softmaxes, prediction)}
 
 
 def _alone(check: Callable[[Any], Any]) -> Check:
@@ -152,13 +541,13 @@ FIELDS: dict[str, Field] = {
         gives=("probabilities",),
         give=lambda out, learnt: {} if "probabilities" in out else {"probabilities": softmax(out["logits"])},
     ),
-    "confidence": Field("number", check=_alone(checks.check_confidence)),
+    "confidence": Field("number", check=_alone(check_confidence)),
     "members": Field("class", ("model", "sample"), "member_"),
     "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
-    "token_logprobs": Field("number", check=_alone(checks.check_logprobs), ragged=True),
+    "token_logprobs": Field("number", check=_alone(check_logprobs), ragged=True),
     "candidate_scores": Field(
         "number",
-        check=_alone(checks.check_candidate_scores),
+        check=_alone(check_candidate_scores),
         ragged=True,
         gives=("prediction", "confidence"),
         give=_choice,
@@ -172,7 +561,7 @@ FIELDS: dict[str, Field] = {
     "output": Field("text", on_request=True),
     "time": Field(
         "time",
-        check=_alone(checks.check_time),
+        check=_alone(check_time),
         elsewhere="(timestamp|time_stamp|date|datetime|ts|(event|prediction|created)_?(time|at|date))",
     ),
     "group": Field("any"),

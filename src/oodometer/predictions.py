@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import checks, kernels
+from . import kernels
 from .arrays import Array, Coded, Ragged, as_numpy, index_of, refuse
 from .classes import (
     NO_ANSWER,
@@ -25,7 +25,16 @@ from .classes import (
     truth_values,
 )
 from .errors import InputError, NotApplicable
-from .fields import FIELDS, Field, refuse_classes_beside_positions
+from .fields import (
+    FIELDS,
+    Field,
+    candidate_softmax,
+    check_length,
+    check_logits,
+    check_within,
+    refuse_classes_beside_positions,
+    top_candidates,
+)
 
 __all__ = ["FIELDS", "Predictions"]
 
@@ -131,12 +140,12 @@ class Predictions:
             rows, named, fields, learnt = check_fields(given, known, positions)
             axes = axis_names(names or {}, fields)
             if "logits" in given and first_row == 0:
-                checks.check_logits(fields["logits"], "probabilities" in given)
+                check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}
         for name, values in extra.items():
-            checks.check_length(rows, len(values), name)
+            check_length(rows, len(values), name)
         return cls(
             rows=rows,
             classes=named,
@@ -228,7 +237,7 @@ class Predictions:
         """Best class or candidate, its probability and the runner-up's, computed once a record."""
         scores, probabilities = self.candidate_scores, self.probabilities
         if scores is not None:
-            return self.derived("top", lambda: checks.top_candidates(scores, self.candidate_probabilities))
+            return self.derived("top", lambda: top_candidates(scores, self.candidate_probabilities))
         if probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
         return self.derived("top", lambda: kernels.top_two(probabilities))
@@ -259,7 +268,7 @@ class Predictions:
         scores = self.candidate_scores
         if scores is None:
             raise NotApplicable("needs `candidate_scores`")
-        return self.derived("candidate_probabilities", lambda: checks.candidate_softmax(scores))
+        return self.derived("candidate_probabilities", lambda: candidate_softmax(scores))
 
     @property
     def noted(self) -> Mapping[str, int]:
@@ -459,7 +468,7 @@ def check_fields(
     lengths = {name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()}
     rows = int(next(iter(lengths.values())))
     for name, length in lengths.items():
-        checks.check_length(rows, length, name)
+        check_length(rows, length, name)
     if "prediction" in out and "probabilities" in out:
         learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
     for known in present.values():
@@ -502,8 +511,8 @@ def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entr
         expected = "a predicted class" if classes is not None else "a predicted position"
         refuse(codes < 0, name, expected, "null", remedy, known.sample, kind)
     if entries is not None:
-        checks.check_length(len(entries), codes.shape[known.sample], name)
-        checks.check_within(codes, entries, name)
+        check_length(len(entries), codes.shape[known.sample], name)
+        check_within(codes, entries, name)
     return codes
 
 

@@ -4,18 +4,21 @@ A method registers itself where it is defined; importing a floor (``oodometer.sc
 plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
 ``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations``,
 ``oodometer.shifts``, ``oodometer.attributions``, ``oodometer.factors`` or ``oodometer.engines``. A name may carry an
-argument after a colon: ``threshold:margin``.
+argument after a colon: ``threshold:margin``. Whatever a method of someone else does, it ends as a reason why it was
+left out, never as a crash.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, get_args
 
-from . import plugins
-from .errors import UsageError
+from .errors import NotApplicable, OodometerError, UsageError, WorkError
 
 MethodKind = Literal[
     "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor", "engine"
@@ -24,6 +27,7 @@ METHOD_KINDS: tuple[MethodKind, ...] = get_args(MethodKind)
 # Of the kinds that are not named after their floor.
 _FLOORS = {"ranker": "accuracy_proxies", "factor": "attributions.factors"}
 C = TypeVar("C", bound=type)
+T = TypeVar("T")
 
 _table: dict[str, dict[str, type]] = {kind: {} for kind in METHOD_KINDS}
 _loaded: set[str] = set()
@@ -87,8 +91,8 @@ def _load_plugins(kind: MethodKind) -> None:
     for entry in entry_points(group=f"oodometer.{kind}s"):
         try:
             register(kind)(_checked(kind, entry.load()))
-        except plugins.FAILURES as error:  # a plugin may fail in any way; the rest of the house must stand
-            _broken[kind][entry.name] = why = plugins.reason(entry.name, True, error)
+        except FAILURES as error:  # a plugin may fail in any way; the rest of the house must stand
+            _broken[kind][entry.name] = why = reason(entry.name, True, error)
             warnings.warn(f"{why}; it was left out ({entry.value})", stacklevel=2)
 
 
@@ -153,8 +157,6 @@ def named(kind: MethodKind, name: str) -> str:
     >>> named("metric", "Brier score"), named("metric", "nothing-like-it")
     ('brier', 'nothing-like-it')
     """
-    from .aliases import canonical
-
     _load(kind)
     return canonical(kind, name, _table[kind])
 
@@ -200,3 +202,143 @@ def create(kind: MethodKind, name: str, **options: Any) -> Any:
             raise UsageError(f"the {kind} {head!r} takes no argument, got {name!r}; write {head!r}")
         return cls.from_argument(argument, **options)
     return cls(**options)
+
+
+# SystemExit among them: a method has no say in the end of the program. Ctrl-C passes.
+FAILURES = (Exception, SystemExit)
+
+_LOG = logging.getLogger("oodometer.plugins")
+_HOME = __name__.partition(".")[0]
+
+
+class PluginError(WorkError):
+    """A method failed in a way that it should not; the message names it, on one line."""
+
+
+def is_foreign(method: Any) -> bool:
+    """Whether a method (or its class) comes from a package other than ours.
+
+    >>> is_foreign(PluginError), is_foreign("text")
+    (False, True)
+    """
+    cls = method if isinstance(method, type) else type(method)
+    return cls.__module__.partition(".")[0] != _HOME
+
+
+def why_failed(name: str, method: Any, error: BaseException) -> str:
+    """The reason to print; raises the error again where it is meant for the user, as wrong input is.
+
+    >>> why_failed("odd", "of another package", ZeroDivisionError("division by zero"))
+    'plugin odd failed: ZeroDivisionError: division by zero'
+    """
+    if isinstance(error, (NotApplicable, PluginError)):
+        return str(error)
+    if isinstance(error, OodometerError) and not is_foreign(method):
+        raise error
+    return reason(name, is_foreign(method), error)
+
+
+def answer(method: Any, work: Callable[[], T], check: Callable[[T], Any] | None = None) -> T:
+    """What ``work`` gives; of a method of someone else `PluginError` where it fails or does not pass the check.
+
+    >>> answer("ours", lambda: 3)
+    3
+    """
+    if not is_foreign(method):
+        return work()
+    try:
+        found = work()
+        if check is not None:
+            check(found)
+    except NotApplicable:
+        raise
+    except FAILURES as error:
+        raise PluginError(why_failed(method.name, method, error)) from error
+    return found
+
+
+def reason(name: str, foreign: bool, error: BaseException | str) -> str:
+    """One line that says what failed and how; the log has the traceback (`--debug` shows it)."""
+    if isinstance(error, BaseException):
+        _LOG.debug("%s failed", name, exc_info=error)
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    else:
+        said = error
+    text = " ".join(f"{'plugin ' if foreign else ''}{name} failed: {said}".split())
+    text = text if len(text) <= 300 else text[:297] + "..."
+    return text if foreign else f"{text}; report it"
+
+
+@contextmanager
+def tracebacks_on(wanted: bool) -> Iterator[None]:
+    """Inside, where wanted, the tracebacks of failed methods are shown on standard error."""
+    if not wanted:
+        yield
+        return
+    shown = logging.StreamHandler()
+    before = _LOG.level
+    _LOG.addHandler(shown)
+    _LOG.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        _LOG.removeHandler(shown)
+        _LOG.setLevel(before)
+
+
+# Ours -> what others write, without signs between words; of several of ours the first that is known is meant.
+_ALIASES: dict[str, dict[str, str]] = {
+    "metric": {
+        "accuracy": "acc",
+        "roc_auc": "auc auroc rocaucscore",
+        "average_precision": "ap auprc prauc averageprecisionscore",
+        "f1": "f1 f1score fscore",
+        "precision": "precision precisionscore",
+        "recall": "recall recallscore sensitivity tpr",
+        "balanced_accuracy": "bacc balancedaccuracyscore",
+        "macro_f1": "f1 f1score fscore f1macro",
+        "macro_precision": "precision precisionscore precisionmacro",
+        "macro_recall": "recall recallscore recallmacro bacc balancedaccuracyscore",
+        "mcc": "matthewscorrcoef",
+        "cohen_kappa": "kappa cohenkappa cohenkappascore",
+        "log_loss": "logloss crossentropy",
+        "nll": "logloss crossentropy negativeloglikelihood",
+        "brier": "brierscore brierscoreloss",
+        "confusion": "confusionmatrix",
+        "per_class": "classificationreport",
+        "fpr_at_95_tpr": "fprat95 fpr95tpr fpr95",
+        "top_k_accuracy": "topk topkaccuracyscore",
+        "expected_value": "value businessvalue",
+    },
+    "estimator": {
+        "cbpe": "confidencebasedperformanceestimation",
+        "sld": "em saerens mlls",
+        "gde": "generalizeddisagreementequality",
+        "dis2": "disagreementdiscrepancy",
+    },
+}
+
+
+def canonical(kind: str, name: str, known: Iterable[str]) -> str:
+    """Our name for what somebody calls a method; the same name where it is ours, or where none is meant.
+
+    Capitals and the signs between words do not count; what follows a colon stays.
+
+    >>> canonical("metric", "ROC-AUC", ["roc_auc"]), canonical("metric", "auc", ["aurc", "roc_auc"])
+    ('roc_auc', 'roc_auc')
+    >>> canonical("estimator", "CBPE", ["cbpe"]), canonical("estimator", "mine", ["cbpe"])
+    ('cbpe', 'mine')
+    """
+    known = list(known)
+    head, colon, argument = name.partition(":")
+    if head in known:
+        return name
+    folded = _folded(head)
+    alike = [one for one in known if _folded(one) == folded]
+    table = _ALIASES.get(kind, {}).items()
+    meant = alike or [ours for ours, others in table if ours in known and folded in others.split()]
+    return f"{meant[0]}{colon}{argument}" if meant else name
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.checks import NO_CLASSES
 from oodometer.cli import main
+from oodometer.fields import NO_CLASSES
 
 Rows = list[dict[str, Any]]
 

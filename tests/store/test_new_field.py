@@ -16,9 +16,8 @@ import pytest
 
 from oodometer.arrays import Array, Ragged
 from oodometer.backtests.trials import fingerprint
-from oodometer.checks import check_finite
 from oodometer.errors import InputError
-from oodometer.fields import FIELDS, Field
+from oodometer.fields import FIELDS, Field, check_finite
 from oodometer.predictions import Predictions
 from oodometer.store import InPlace, as_source, columns, open_predictions, reader_source, write_predictions
 from oodometer.store import base as axes

@@ -14,9 +14,8 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
 from ..options import checked, record
-from ..plugins import answer
 from ..predictions import Predictions
-from ..registry import create
+from ..registry import answer, create
 from ..results import Interval, Ranking, plain
 from .base import Ranker, State
 

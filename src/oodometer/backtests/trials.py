@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Ragged
 from ..diagnoses import ShiftStatistics
 from ..errors import UsageError, WorkError
@@ -28,7 +27,7 @@ from ..passes.folding import Execution, Progress
 from ..passes.plan import EstimationPlan, default_methods, fit_plan
 from ..passes.slicing import WHOLE, Failed, checked_estimate, guarded, unless_failed
 from ..predictions import Predictions
-from ..registry import broken, create, find, known, names
+from ..registry import FAILURES, broken, create, find, known, names, why_failed
 from ..results import Skipped
 from ..results.backtest import Backtest, Key, Trial, Triple
 from ..simulations import Simulation
@@ -172,8 +171,8 @@ def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
         for name, method in plan.methods.items():
             try:
                 found = checked_estimate(method, method.finish(unless_failed(state[name])))
-            except plugins.FAILURES as error:
-                plugins.why_failed(name, method, error)  # raises what is meant for the user
+            except FAILURES as error:
+                why_failed(name, method, error)  # raises what is meant for the user
                 continue
             estimates[name] = (found.value, found.lower, found.upper)
     seen = begun.statistics.finish(begun.statistics.summarize(plan.choice.apply(hidden)))

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array
-from ..checks import check_probabilities
 from ..errors import NotApplicable
+from ..fields import check_probabilities
 from ..inference.row_sample import FOLDS, content_folds, seeded_sample
-from ..plugins import answer
 from ..predictions import Predictions
-from ..registry import create
+from ..registry import answer, create
 
 
 def brier(probabilities: Array, label: Array) -> Array:

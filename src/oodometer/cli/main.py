@@ -17,9 +17,9 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from .. import plugins
 from ..errors import OodometerError, UsageError, near_names, without_passwords
 from ..options import typed
+from ..registry import tracebacks_on
 from . import config, output
 from .commands import INTERRUPTED, Stopped, app
 
@@ -98,7 +98,7 @@ def _run(given: list[str], debug: bool) -> int:
         given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
         parser = _parser(given[0])
         defaults, said = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
-        with plugins.tracebacks_on(debug), output.settings(max(loudness, default=0), said):
+        with tracebacks_on(debug), output.settings(max(loudness, default=0), said):
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)

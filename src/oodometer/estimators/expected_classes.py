@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..aliases import canonical
 from ..arrays import Array
 from ..calibrators.binned_map import bin_numbers, bins_for, count_bins
 from ..classes import ClassNames
@@ -20,6 +19,7 @@ from ..inference.method import Sums
 from ..inference.row_sample import RowSample
 from ..kernels import log_odds_bin, tally
 from ..predictions import Predictions
+from ..registry import canonical
 from .expected_confusion import (
     ClassRates,
     ConfusionCounts,

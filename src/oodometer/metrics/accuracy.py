@@ -8,9 +8,9 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..checks import check_candidate_scores, check_length, check_within
 from ..classes import encode_positions, truth_values
 from ..errors import InputError, NotApplicable, UsageError
+from ..fields import check_candidate_scores, check_length, check_within
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..registry import register

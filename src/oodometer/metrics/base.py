@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..checks import NO_CLASSES, check_confidence, check_length, check_probabilities
 from ..classes import encode, truth_values
 from ..errors import InputError, NotApplicable
+from ..fields import NO_CLASSES, check_confidence, check_length, check_probabilities
 from ..inference.method import Method
 from ..intervals import check_level
 from ..predictions import Predictions

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..checks import own_probability
 from ..errors import InputError, NotApplicable
+from ..fields import own_probability
 from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import register

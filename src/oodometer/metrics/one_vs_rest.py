@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ..arrays import Array, as_cells
-from ..checks import check_finite, check_length
 from ..classes import truth_values
 from ..errors import InputError, NotApplicable, UsageError
+from ..fields import check_finite, check_length
 from ..inference import decision_metrics
 from ..intervals import clopper_pearson, normal_quantile
 from ..predictions import Predictions

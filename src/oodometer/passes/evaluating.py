@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Array
 from ..audits.joining import KEY
 from ..classes import said_of_classes
@@ -24,7 +23,7 @@ from ..metrics import Accuracy, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
-from ..registry import create
+from ..registry import FAILURES, create, is_foreign, why_failed
 from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
@@ -129,7 +128,7 @@ class GroupedClusters:
         try:
             states = self._without.get(metric.state_key, []) if len(self.groups) > 1 else []
             left = np.array([metric.finish(unless_failed(one), level, seed).value for one in states])
-        except plugins.FAILURES:
+        except FAILURES:
             left = np.zeros(0)
         if not len(left):
             return widened(made, self.effect, metric.bounds)
@@ -298,7 +297,7 @@ def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str
 def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
     """Who makes the state of each kind: where metrics share one, never a plugin in the place of ours."""
     makers: dict[str, Metric[Any, Any]] = {}
-    for metric in sorted(metrics, key=plugins.is_foreign):
+    for metric in sorted(metrics, key=is_foreign):
         makers.setdefault(metric.state_key, metric)
     return makers
 
@@ -431,8 +430,8 @@ def _finished(
         try:
             made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
             out[metric.name] = checked_metric(metric, made if change is None else change(metric, made))
-        except plugins.FAILURES as error:
-            skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
+        except FAILURES as error:
+            skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 
 

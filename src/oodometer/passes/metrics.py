@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import NotApplicable
@@ -27,7 +26,7 @@ from ..estimators.expected_classes import (
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
-from ..registry import create, those
+from ..registry import FAILURES, create, those, why_failed
 from ..results import Estimate, Interval, Skipped
 from .slicing import Failed, guarded, unless_failed
 
@@ -157,8 +156,8 @@ class MetricPlan:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
                 value, drawn = (_as_predicted(one, predicted) for one in (made.expected, made.drawn))
                 expected[name] = made._replace(expected=value, drawn=drawn)
-            except plugins.FAILURES as error:
-                skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
+            except FAILURES as error:
+                skipped.append(Skipped(name, why_failed(name, method, error)))
         out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
         for metric in self.metrics:
             why = self.why_not(metric, predicted)
@@ -286,8 +285,8 @@ def fit_metrics(
             method = fitted[name]
             try:
                 methods[name] = method.with_metrics(calibrated, own)
-            except plugins.FAILURES as error:
-                skipped.append(Skipped(name, f"{plugins.why_failed(name, method, error)} (metrics)"))
+            except FAILURES as error:
+                skipped.append(Skipped(name, f"{why_failed(name, method, error)} (metrics)"))
     counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
     reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
     support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()

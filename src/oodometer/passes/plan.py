@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Array
 from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
@@ -21,7 +20,7 @@ from ..estimators.base import NOT_ARGMAX
 from ..fields import FIELDS
 from ..kernels import equal_bin, side_by_side, tally
 from ..predictions import Predictions
-from ..registry import create, find, known, names, those
+from ..registry import FAILURES, answer, create, find, is_foreign, known, names, those, why_failed
 from ..results import Skipped, percent
 from ..scores import Score, natural_confidence
 from .folding import Execution
@@ -49,7 +48,7 @@ def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ..
     [True, True, False, False]
     """
     methods = [*plan.methods.values(), *(() if plan.metrics is None else plan.metrics.methods.values())]
-    if any(map(plugins.is_foreign, methods)):
+    if any(map(is_foreign, methods)):
         return None
     named = {name for method in methods for need in _needs(method) for name in need.split("|")}
     named |= {name for one in (*methods, plan.diagnostician) if one is not None for name in one.also_reads}
@@ -459,7 +458,7 @@ def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
     if calibrator == "auto":
         return choose_calibrator(record, seed=seed)
     made = create("calibrator", calibrator)
-    return Choice(plugins.answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
+    return Choice(answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
 
 
 def fit_plan(
@@ -503,8 +502,8 @@ def fit_plan(
             method = made.fit(calibrated)
             if not isinstance(method, Estimator):
                 raise TypeError(f"fit gave no estimator but {type(method).__name__}")
-        except plugins.FAILURES as error:
-            return Skipped(name, plugins.why_failed(name, made, error))
+        except FAILURES as error:
+            return Skipped(name, why_failed(name, made, error))
         return method
 
     jobs: list[Callable[[], Any]] = [fit_curve, *(partial(fit_method, name) for name in names_asked)]

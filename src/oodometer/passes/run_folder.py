@@ -14,8 +14,8 @@ from typing import Any
 from ..engines import Engine
 from ..errors import InputError, UsageError
 from ..persistence import Archive, Damaged, Encoder, NotKept, archive_of, decoded
-from ..plugins import FAILURES
 from ..predictions import Predictions
+from ..registry import FAILURES
 from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic

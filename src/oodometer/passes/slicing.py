@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Array
 from ..classes import is_null
 from ..errors import UnknownColumnError, UsageError
 from ..predictions import Predictions
+from ..registry import FAILURES, PluginError, is_foreign, why_failed
 from ..results import Estimate, Interval, plain
 
 
@@ -42,8 +42,8 @@ def guarded(name: str, method: Any, work: Callable[[], Any], kind: type = object
         found = work()
         if not isinstance(found, kind):
             raise TypeError(f"expected a {kind.__name__}, got {type(found).__name__}")
-    except plugins.FAILURES as error:
-        return Failed(plugins.why_failed(name, method, error))
+    except FAILURES as error:
+        return Failed(why_failed(name, method, error))
     return found
 
 
@@ -57,7 +57,7 @@ def merged(name: str, method: Any, merge: Callable[[Any, Any], Any], a: Any, b: 
 def unless_failed(state: Any) -> Any:
     """The state; `PluginError` with the reason where the method has failed before."""
     if isinstance(state, Failed):
-        raise plugins.PluginError(state.why)
+        raise PluginError(state.why)
     return state
 
 
@@ -66,7 +66,7 @@ def checked_estimate(method: Any, found: Any) -> Estimate:
     if not isinstance(found, Estimate):
         raise TypeError(f"expected an Estimate, got {type(found).__name__}")
     _check_order(found, (0.0, 1.0))
-    if plugins.is_foreign(method):
+    if is_foreign(method):
         texts: list[Any] = [found.assumes, found.citation, found.method]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
@@ -76,7 +76,7 @@ def checked_estimate(method: Any, found: Any) -> Estimate:
 
 def checked_metric(method: Any, found: Any) -> Any:
     """What a metric of someone else gives, once it is known to be a number in bounds, a curve or a table."""
-    if plugins.is_foreign(method):
+    if is_foreign(method):
         if method.gives == "number":
             if not isinstance(found, Interval):
                 raise TypeError(f"expected an Interval, got {type(found).__name__}")

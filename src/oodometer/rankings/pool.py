@@ -13,9 +13,8 @@ from ..accuracy_proxies import Ranker
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..estimators.base import Estimator
-from ..plugins import answer
 from ..predictions import Predictions
-from ..registry import create, names
+from ..registry import answer, create, names
 from ..results import Interval, plain
 from .posterior import checked_classes
 from .suite import suite_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..aliases import canonical
 from ..errors import UsageError
+from ..registry import canonical
 from .shown import Shown
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
 from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of

@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array
-from ..checks import NO_CLASSES
 from ..errors import NotApplicable
-from ..fields import FIELDS
-from ..plugins import answer
+from ..fields import FIELDS, NO_CLASSES
 from ..predictions import Predictions
+from ..registry import answer
 
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:

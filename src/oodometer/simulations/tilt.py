@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..checks import NO_CLASSES
 from ..errors import NotApplicable
+from ..fields import NO_CLASSES
 from ..predictions import Predictions
 from ..registry import register
 from .base import LEAST_ROWS, Simulation, draw_by_shares, draw_by_weight, points_of

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded, Ragged
-from ..checks import both_classes
 from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, truth_values
 from ..errors import InputError
-from ..fields import FIELDS
+from ..fields import FIELDS, both_classes
 from .columns import Feed, Kind
 
 __all__ = ["extra", "field", "plain", "positions", "seen", "widths"]

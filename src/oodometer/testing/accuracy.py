@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal
 
-from ..aliases import canonical
 from ..errors import UsageError
+from ..registry import canonical
 from ..results import percent
 from ..results.estimation import Estimation, Headline, Part, alarm_text, metrics_of, number
 

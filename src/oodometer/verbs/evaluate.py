@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import plugins
 from ..audits.joining import Joined, labelled, wrong_where_unseen
 from ..classes import NewLabelError
 from ..errors import UsageError
@@ -14,7 +13,7 @@ from ..metrics import about_class, ordered_by, with_payoff
 from ..options import verb_of_several
 from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
 from ..predictions import FIELDS
-from ..registry import broken, create, find, named, names
+from ..registry import FAILURES, broken, create, find, named, names, why_failed
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
@@ -85,8 +84,8 @@ def _chosen(metrics: Sequence[str] | None, score: str | None, payoff: Any) -> tu
     for name in names("metric") if not asked else ():
         try:
             made.append(create("metric", name))
-        except plugins.FAILURES as error:  # a plugin that could not even be made
-            made.append(Skipped(name, plugins.why_failed(name, find("metric", name), error)))
+        except FAILURES as error:  # a plugin that could not even be made
+            made.append(Skipped(name, why_failed(name, find("metric", name), error)))
     unable = [one for one in made if isinstance(one, Skipped)]
     if not asked:
         unable += [Skipped(name, why) for name, why in broken("metric").items()]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..arrays import Ragged
 from ..calibrators import Choice
 from ..diagnoses import Diagnostician, ShiftStatistics
@@ -24,6 +23,7 @@ from ..passes.plan import EstimationPlan
 from ..passes.reference import Reference, ReferenceSource, width
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
 from ..predictions import Predictions
+from ..registry import is_foreign
 from ..results import Skipped
 from ..results.backtest import Backtest
 from ..store import RecordSource
@@ -105,7 +105,7 @@ class Fitted:
         check_ending(path)
         encoder, plan, skipped = Encoder(), self.plan, list(self.skipped)
         for name, method in self.plan.methods.items():
-            if plugins.is_foreign(method):
+            if is_foreign(method):
                 try:
                     Encoder().encode(method, name)
                 except NotKept as error:

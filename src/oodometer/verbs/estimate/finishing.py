@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import plugins
 from ...audits.labels import of_state
 from ...diagnoses import Diagnosis
 from ...errors import InputError
@@ -35,6 +34,7 @@ from ...kernels import one_thread, side_by_side
 from ...passes.metrics import COUNTS, predicted_of
 from ...passes.plan import EstimationPlan, State
 from ...passes.slicing import WHOLE, checked_estimate, in_natural_order, unless_failed
+from ...registry import FAILURES, why_failed
 from ...results import Estimate, Interval, Skipped
 from ...results.alarms import Alarms
 from ...results.estimation import Assumed, Estimation, Headline, MetricEstimation, Part
@@ -180,8 +180,8 @@ def _estimates(
         try:
             made = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
             out.append(checked_estimate(method, made))
-        except plugins.FAILURES as error:
-            skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
+        except FAILURES as error:
+            skipped.append(Skipped(name, why_failed(name, method, error)))
     return out, skipped
 
 
