@@ -59,8 +59,8 @@ def test_diagnose_says_the_kind_first_then_the_findings(files: Path, capsys: pyt
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "Kind of shift: none"
     assert "no test sees a difference" in shown[1]
-    assert ["look", "finding", "statistic", "p", "power"] in map(cells, shown)
-    assert ["look", "supports", "refutes"] in map(cells, shown)
+    assert ["test", "result", "statistic", "p", "power"] in map(cells, shown)
+    assert ["test", "supports", "refutes"] in map(cells, shown)
     change = next(map(cells, (line for line in shown if line.startswith("change "))))
     alike = change[1] == "predictions and confidence are distributed as on the reference"
     assert alike == (float(change[3]) >= 0.05)

@@ -134,10 +134,10 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
         sentences=(str(told["why"]), *column_sentences(told)),
         grids=(
             *columns_grid(told),
-            Grid("What each look sees", ["look", "finding", "statistic", "p", "power"], rows, bold=strong),
+            Grid("What each test sees", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
             Grid(
-                "Methods whose assumption that speaks for or against",
-                ["look", "supports", "refutes"],
+                "Methods whose assumption a test supports or refutes",
+                ["test", "supports", "refutes"],
                 methods,
                 noun="verdict",
                 detail=True,
