@@ -80,19 +80,37 @@ def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
     )
 
 
-def numbers_of(array: Any) -> Array:
-    """The numbers of an Arrow array as they lie in memory, without copying where none is null.
+def numbers_of(array: Any, null: Any = None) -> Array:
+    """The numbers of an Arrow array as they lie in memory, without copying where none is null; ``null`` stands there.
 
-    Arrow's own `to_numpy` does the same, and loads pandas where that is installed, which takes longer than reading a
-    file.
+    Arrow's own `to_numpy`, and its filling of nulls, do the same, and load pandas where that is installed, which takes
+    longer than reading a file.
     """
     kind = array.type
-    if array.null_count or not len(array) or pt.is_boolean(kind) or pt.is_float16(kind):
+    if not len(array) or pt.is_boolean(kind) or pt.is_float16(kind) or (array.null_count and null is None):
         values: Array = array.to_numpy(zero_copy_only=False)
         return values
     size = kind.bit_width // 8
     letter = "f" if pt.is_floating(kind) else "i" if pt.is_signed_integer(kind) else "u"
-    return np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
+    values = np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
+    return np.where(numbers_of(array.is_valid().cast(pa.uint8())) > 0, values, null) if array.null_count else values
+
+
+def coded_cells(array: Any) -> tuple[Array, Any]:
+    """Codes, -1 where null, and the distinct cells of a column, in the order in which they come."""
+    if not pt.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    return numbers_of(array.indices.cast(pa.int64()), -1), array.dictionary
+
+
+def lone_cell(value: int | str | None) -> Any:
+    """A column of one cell; `pa.array` would load pandas."""
+    if value is None:
+        return pa.nulls(1, pa.string())
+    if isinstance(value, int):
+        return pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(np.int64(value).tobytes())])
+    text = value.encode()
+    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], np.int32)), pa.py_buffer(text))
 
 
 def text_cells(array: Any, column: str, *_: Any) -> Array:
@@ -106,6 +124,9 @@ def text_cells(array: Any, column: str, *_: Any) -> Array:
 
 def _objects(array: Any) -> Array:
     if pt.is_string(array.type) or pt.is_large_string(array.type):
+        codes, distinct = coded_cells(array)
+        if 2 * len(distinct) <= len(array):
+            return np.array([*distinct.to_pylist(), None], dtype=object)[codes]
         strings: Array = array.to_numpy(zero_copy_only=False)
         return strings
     out = np.empty(len(array), dtype=object)
@@ -135,11 +156,8 @@ def time_cells(array: Any, column: str, *_: Any) -> Array:
         return np.full(len(array), "NaT", dtype="datetime64[us]")
     if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
         raise wrong_type(array, column, "timestamps", "write them as ISO 8601, 2026-01-31T12:00:00")
-    array = array.cast(pa.timestamp("us"), safe=False)
-    if not array.null_count:  # as `numbers_of`: Arrow's own way loads pandas where that is installed
-        return numbers_of(array.cast(pa.int64())).view("datetime64[us]")
-    out: Array = array.to_numpy(zero_copy_only=False)
-    return out
+    array = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return numbers_of(array, np.iinfo(np.int64).min).view("datetime64[us]")  # the smallest is NaT
 
 
 def _parsed(array: Any, column: str) -> Any:
@@ -246,16 +264,10 @@ def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = froz
     """A class column as codes and distinct values, -1 where unknown; ``names`` are the classes known by now."""
     if pt.is_null(array.type):
         return Coded(np.full(len(array), -1), [])
-    if not pt.is_dictionary(array.type):
-        if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
-            raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
-        array = array.dictionary_encode()
-    places = array.indices.cast(pa.int64())
-    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
-        places = places.fill_null(-1)
-    codes = numbers_of(places)
-    found = array.dictionary.to_pylist()
-    values = [_class_of(value, text, names) for value in found]
+    if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
+        raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
+    codes, distinct = coded_cells(array)
+    values = [_class_of(value, text, names) for value in distinct.to_pylist()]
     unknown = [position for position, value in enumerate(values) if value is None]
     if unknown:
         codes = np.where(np.isin(codes, unknown), -1, codes)
@@ -331,16 +343,11 @@ def truth_cells(
     """Verdicts as 1, 0 and NaN for unknown, which is what `truth_values` takes."""
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
-    if not pt.is_dictionary(array.type):
-        if pt.is_nested(array.type):
-            raise wrong_type(array, column, "true or false (or 1, 0, null)", "give one verdict a cell")
-        array = array.dictionary_encode()
-    places = array.indices.cast(pa.int64())
-    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
-        places = places.fill_null(-1)
-    codes = numbers_of(places)
-    table = np.full(len(array.dictionary) + 1, np.nan)  # the last entry is what code -1 picks
-    for position, value in enumerate(array.dictionary.to_pylist()):
+    if pt.is_nested(array.type):
+        raise wrong_type(array, column, "true or false (or 1, 0, null)", "give one verdict a cell")
+    codes, distinct = coded_cells(array)
+    table = np.full(len(distinct) + 1, np.nan)  # the last entry is what code -1 picks
+    for position, value in enumerate(distinct.to_pylist()):
         if value is None or value != value or (isinstance(value, str) and value.strip().lower() in UNKNOWN):
             continue
         if (codes == position).any():

@@ -337,9 +337,12 @@ class CsvReader(TextReader):
     def _infer(self, name: str) -> Any:
         """The narrowest type that every cell of a column fits; the whole column is read, so that batches agree."""
         fitting = [pa.int64(), pa.float64()]
-        for batch in self.whole._stream({name: pa.string()}, {name: "any"}):
+        for batch in replace(self.whole, block=_HEAD)._stream({name: pa.string()}, {name: "any"}):
             for kind in list(fitting):
                 try:
+                    batch.column(0).slice(0, 1).cast(
+                        kind
+                    )  # a cast of many that fails takes as long as one that does not
                     batch.column(0).cast(kind)
                 except pa.ArrowInvalid:
                     fitting.remove(kind)

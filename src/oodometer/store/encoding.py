@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from ..arrays import Array
 from ..errors import InputError
 from ..results.columns import UserColumn
-from .cells import UNKNOWN, first_true, numbers_of, plain, wrong_type
+from .cells import UNKNOWN, coded_cells, first_true, numbers_of, plain, wrong_type
 
 TRUTHS = ("false", "true")
 TEXT_FIGURES = ("characters", "words", "digits", "capitals", "other alphabets")
@@ -72,21 +72,8 @@ def distinct_cells(array: Any, column: str) -> tuple[Array, list[Any]]:
     kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
     if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_temporal(kind):
         raise wrong_type(array, column, "numbers, categories or text", "leave it out of --features")
-    if not pt.is_dictionary(array.type):
-        array = array.dictionary_encode()
-    return _with_nulls(array.indices.cast(pa.int64()), -1), array.dictionary.to_pylist()
-
-
-def _with_nulls(array: Any, null: Any) -> Array:
-    """Numbers of an Arrow array, ``null`` where it has none; without Arrow's filling, which may import pandas."""
-    if not array.null_count:
-        return numbers_of(array)
-    size = array.type.bit_width // 8
-    letter = "f" if pt.is_floating(array.type) else "i" if pt.is_signed_integer(array.type) else "u"
-    values = np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
-    known = numbers_of(array.is_valid().cast(pa.uint8())) > 0
-    out: Array = np.where(known, values, null)
-    return out
+    codes, distinct = coded_cells(array)
+    return codes, distinct.to_pylist()
 
 
 def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Array:
@@ -109,7 +96,7 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
             array = array.cast(pa.float64())
         if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
             raise wrong_type(array, column, _NUMBER, _CELL_REMEDY)
-        out = _with_nulls(array.cast(pa.float64(), safe=False), np.nan)
+        out = numbers_of(array.cast(pa.float64(), safe=False), np.nan)
     endless = np.isinf(out)
     if endless.any():
         row = first_true(endless)
@@ -127,7 +114,7 @@ def _parsed(array: Any, column: str, comma: bool) -> Array:
     """Written numbers; a cell that is none is looked for by Python."""
     if not comma:
         try:
-            return _with_nulls(array.cast(pa.float64()), np.nan)
+            return numbers_of(array.cast(pa.float64()), np.nan)
         except pa.ArrowInvalid:
             pass
     codes, values = distinct_cells(array, column)
@@ -162,14 +149,14 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
         return np.zeros((len(array), len(TEXT_FIGURES))), np.zeros(len(array), dtype=bool)
     if not (pt.is_string(array.type) or pt.is_large_string(array.type)):
         raise wrong_type(array, column, "text, as in the reference", _CELL_REMEDY)
-    characters = _with_nulls(pc.utf8_length(array), 0).astype(np.float64)
-    words = _with_nulls(pc.count_substring_regex(array, r"\S+"), 0).astype(np.float64)
+    characters = numbers_of(pc.utf8_length(array), 0).astype(np.float64)
+    words = numbers_of(pc.count_substring_regex(array, r"\S+"), 0).astype(np.float64)
     shares: Sequence[Any] = (
         pc.count_substring_regex(array, "[0-9]"),
         pc.count_substring_regex(array, "[A-Z]"),
         pc.subtract(pc.binary_length(array), pc.utf8_length(array)),
     )
-    part = [np.minimum(_with_nulls(one, 0) / np.maximum(characters, 1), 1) for one in shares]
+    part = [np.minimum(numbers_of(one, 0) / np.maximum(characters, 1), 1) for one in shares]
     known = numbers_of(array.is_valid().cast(pa.uint8())) > 0
     return np.column_stack([np.log1p(characters), np.log1p(words), *part]), known
 

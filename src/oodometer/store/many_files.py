@@ -21,10 +21,11 @@ from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
 from .base import Each, no_rows
+from .cells import lone_cell
 from .columns import WIDE, Kind, Layout
 from .files import ENDINGS, Stamp, format_of
-from .held import partition_holds
 from .places import Found, is_remote, list_remote, look_at, path_of, split_query
+from .predicates import may_match
 from .reader import Piece, Reader, TableReader, WrappedReader, counted
 from .where import Condition, none_left
 
@@ -234,7 +235,7 @@ class PartitionReader(WrappedReader):
         own = {name: kind for name, kind in kinds.items() if name not in self.values}
         for batch in self.inner.tables(own or {self.inner.columns[0]: "any"}, rows):
             columns = [
-                pa.repeat(pa.scalar(self.values[name], _type_of(self.values[name])), batch.num_rows)
+                pa.repeat(lone_cell(self.values[name])[0], batch.num_rows)
                 if name in self.values
                 else batch.column(name)
                 for name in kinds
@@ -244,7 +245,7 @@ class PartitionReader(WrappedReader):
     def unsettled(self, where: Sequence[Condition]) -> Sequence[Condition] | None:
         """Those on columns of the file itself."""
         rest = [one for one in where if one.column not in self.values]
-        return rest if partition_holds(where, self.values) else None
+        return rest if may_match(where, self.values) else None
 
     def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece] | None:
         """Those of the file."""
@@ -263,10 +264,6 @@ class PartitionReader(WrappedReader):
     def split(self, target_rows: int) -> list[Piece]:
         """The pieces of the file."""
         return self.of_pieces(self.inner.split(target_rows))
-
-
-def _type_of(value: Any) -> Any:
-    return pa.int64() if isinstance(value, int) else pa.string()
 
 
 @dataclass(frozen=True)
@@ -390,7 +387,7 @@ def open_files(
         {name: int(value) if name in numbers and value is not None else value for name, value in one.items()}
         for one in found
     ]
-    left = [i for i, values in enumerate(folders) if partition_holds(where, values)]
+    left = [i for i, values in enumerate(folders) if may_match(where, values)]
     settled = {one.column for one in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
     with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own

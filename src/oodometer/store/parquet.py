@@ -15,8 +15,8 @@ from ..errors import OodometerError
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import Stamp, check_unpacked, translated
-from .held import cells_held
 from .places import is_remote, open_remote
+from .predicates import matches
 from .reader import Piece, TableReader
 from .where import Condition
 
@@ -176,7 +176,7 @@ def _may_hold(chunk: Any, kind: Any, one: Condition) -> bool:
 
 
 def _held(ends: Any, one: Condition, sign: str, value: Any) -> Any:
-    return cells_held(ends, replace(one, sign=sign, values=(value,)))
+    return matches(ends, replace(one, sign=sign, values=(value,)))
 
 
 def stated_classes(schema: Any) -> ClassNames | None:

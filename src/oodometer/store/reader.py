@@ -253,6 +253,8 @@ class TableReader(Reader):
 
     def chunks(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Decode batch after batch."""
+        from . import cells as decode
+
         done = 0
         for batch in self.tables(plan.layout.kinds(plan.feeds), _fitting(plan)):
             if batch.num_rows:
@@ -260,7 +262,7 @@ class TableReader(Reader):
                     arrays = self._decoded(batch, plan)
                 done += batch.num_rows
                 if PLACE in batch.schema.names:
-                    arrays["places"] = batch.column(PLACE).to_numpy()
+                    arrays["places"] = decode.numbers_of(batch.column(PLACE))
                 yield arrays
 
     def _decoded(self, batch: Any, plan: Plan) -> dict[str, Any]:

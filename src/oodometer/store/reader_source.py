@@ -79,11 +79,11 @@ class FilteredReader(WrappedReader):
                 done += batch.num_rows
 
     def _held(self, batch: Any, one: Condition) -> Any:
-        from .held import cells_held
+        from .predicates import matches
 
         loose = self.inner.text_file
         written_as = None if loose is None or not self.text or one.kind != "any" else loose.cell_type(one.column)
-        return cells_held(batch.column(one.column), one, self.text, written_as, self.comma)
+        return matches(batch.column(one.column), one, self.text, written_as, self.comma)
 
     def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
         """The reader within, counted; the rows that are left are counted by `left_of`."""
@@ -108,10 +108,12 @@ def _taken(batch: Any, kinds: Mapping[str, Kind], places: Any, done: int) -> Any
     """The rows of a batch at these places, and the places among all."""
     import pyarrow as pa
 
+    from .npz import column_of
+
     kept = [batch.column(name) for name in kinds]
     if len(places) < batch.num_rows:
-        kept = [cells.take(pa.array(places)) for cells in kept]
-    return pa.record_batch([*kept, pa.array(places + done)], names=[*kinds, PLACE])
+        kept = [cells.take(column_of(places, "number", PLACE)) for cells in kept]
+    return pa.record_batch([*kept, column_of(places + done, "number", PLACE)], names=[*kinds, PLACE])
 
 
 def filtered(where: Sequence[Condition], reader: Reader) -> Reader | None:

@@ -301,7 +301,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
         return record
     import pyarrow as pa
 
-    from .held import cells_held
+    from .predicates import matches
 
     source, held = RecordSource(record), np.ones(len(record), dtype=bool)
     for one in where:
@@ -313,7 +313,7 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
         cells = batch.column(0)
         if field is not None and field.cell == "class" and record.classes is not None:
             cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, one.column)])
-        held &= cells_held(cells, replace(one, kind="any" if field is None else field.kind))
+        held &= matches(cells, replace(one, kind="any" if field is None else field.kind))
     if not held.any():
         raise none_left(where, record.source)
     return record if held.all() else record.take(np.flatnonzero(held))

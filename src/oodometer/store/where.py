@@ -16,7 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import ClassVar
+
+import numpy as np
 
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
@@ -54,18 +57,16 @@ class Value:
         return int(self.text) if re.fullmatch(r"[-+]?[0-9]+", self.text) else float(self.text)
 
     @property
-    def time(self) -> Any:
-        """The time of UTC that it is, as a scalar of Arrow; None where it is none in ISO 8601."""
-        import pyarrow as pa
-
+    def time(self) -> np.datetime64 | None:
+        """The time of UTC that it is; None where it is none in ISO 8601."""
         text = self.text.strip()
-        if not _DATE.fullmatch(text):
-            return None
         try:
-            times = pa.array([text]).cast(pa.timestamp("us", tz="UTC" if re.search(ZONED, text) else None))
-        except pa.ArrowInvalid:  # the 30th of February
+            time = datetime.fromisoformat(text) if _DATE.fullmatch(text) else None
+        except ValueError:  # the 30th of February
             return None
-        return times.cast(pa.timestamp("us"))[0]
+        if time is None or time.tzinfo is None:
+            return None if time is None else np.datetime64(time, "us")
+        return np.datetime64(time.replace(tzinfo=None), "us") - np.timedelta64(time.utcoffset(), "us")
 
 
 @dataclass(frozen=True)
