@@ -75,8 +75,8 @@ def matches(array: Any, condition: Condition, text: bool = False, written_as: An
     if pt.is_decimal(array.type) or pt.is_float16(array.type):
         array = array.cast(pa.float64())
     if not (pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)):
-        cells = f"cells of type {array.type}, which {condition.text!r} cannot be asked of"
-        raise UsageError(f"the column {column} holds {cells}")
+        refused = f"cells of type {array.type}, which {condition.text!r} cannot be asked of"
+        raise UsageError(f"the column {column} holds {refused}")
     valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
     if pt.is_boolean(array.type):
         cells = numbers_of(array.cast(pa.uint8()), 0)
