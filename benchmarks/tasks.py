@@ -3,8 +3,8 @@
     python -m benchmarks.tasks                  # both jobs; writes results/tasks.json and tasks.md
     python -m benchmarks.tasks --rounds 1       # quick
 
-Two jobs: `train_deep_ensemble` of four small encoders on 2,000 sentences, in a script of its own, and `oodometer shift
-image` of 2,000 images of 128 x 128. Each is done without tasks (all threads of the machine), with `workers=1` and with
+Two jobs: `train_deep_ensemble` of four small encoders on 2,000 sentences, in a script of its own, and `oodometer shift`
+of 2,000 images of 128 x 128. Each is done without tasks (all threads of the machine), with `workers=1` and with
 `workers=2`, in turns; figures are seconds on the clock from start to end of the process, ratios are taken within a
 round, the median over rounds is reported. What comes out with one worker and with two is compared to the last bit.
 Needs $OODOMETER_DATA (sentences of sst_mr_cr_etc.tsv.xz, test images of CIFAR-10).
@@ -87,7 +87,7 @@ def train(home: Path, out: Path, workers: int | None) -> list[str]:
 
 def shift(home: Path, out: Path, workers: int | None) -> list[str]:
     """The command that shifts the images."""
-    words = ["shift", "image", str(home / "images"), "--kind", "snow", "--severity", "3", "--out", str(out), "--quiet"]
+    words = ["shift", str(home / "images"), "--kind", "snow", "--severity", "3", "--out", str(out), "--quiet"]
     return [sys.executable, "-m", "oodometer", *words, *([] if workers is None else ["--workers", str(workers)])]
 
 

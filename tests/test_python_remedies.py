@@ -345,14 +345,14 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: judge_outputs(None, {"input": ["a", "b"], "output": ["b", "c"], "p_correct_x": [0.2, 0.9]}),
     ),
     "several copies in a file": (
-        lambda: o.shift_text(texts("a.jsonl"), kind="casing", severity=[0.2, 0.4], out="b.jsonl"),
+        lambda: o.shift(texts("a.jsonl"), kind="casing", severity=[0.2, 0.4], out="b.jsonl"),
         ["a folder"],
-        lambda: o.shift_text(texts("a.jsonl"), kind="casing", severity=[0.2, 0.4], out="b"),
+        lambda: o.shift(texts("a.jsonl"), kind="casing", severity=[0.2, 0.4], out="b"),
     ),
     "texts under another name": (
-        lambda: o.shift_text(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl"),
+        lambda: o.shift(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl"),
         ["column="],
-        lambda: o.shift_text(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl", column="words"),
+        lambda: o.shift(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl", column="words"),
     ),
     "no model to stress": (
         lambda: o.stress(texts("a.jsonl"), [], out="out"),

@@ -432,7 +432,7 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, "-", "--run-folder", str(kit.path("run")), *more], stdin=rows, process=True)
 
 
-@trial(FOLDERS, "shifted copies that another run writes", "the same `--out`", REFUSED, "is in use", ("shift text",))
+@trial(FOLDERS, "shifted copies that another run writes", "the same `--out`", REFUSED, "is in use", ("shift",))
 def _(kit: Kit, form: str) -> Call:
     texts = kit.path("texts.jsonl", "".join(json.dumps({"text": f"up we go {i}"}) + "\n" for i in range(30)))
     _held(kit.path(".copies.part"))

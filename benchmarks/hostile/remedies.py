@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"(?:[A-Z][A-Z_0-9]*=?)+|.*\.\.\..*|theirs=.*|[A-Z]+=.
 
 @cache
 def options_of_commands() -> dict[str, frozenset[str]]:
-    """The options of each command, "shift text" among them."""
+    """The options of each command, "discriminate train" among them."""
     from typer.main import get_command
 
     from oodometer.cli.main import app

@@ -11,7 +11,7 @@ __all__ = [
     "Audit", "Backtest", "Comparison", "Curve", "Diagnosis", "Estimate", "Estimation", "Evaluation", "History",
     "InputError", "Interval", "Oodometer", "OodometerError", "Predictions", "__version__", "audit", "backtest",
     "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict",
-    "rank", "read", "shift_dialogue", "shift_image", "shift_text", "stress", "write", "write_report",
+    "rank", "read", "shift", "stress", "write", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
@@ -40,7 +40,7 @@ _HOMES = {
     "verbs.methods": "methods",
     "verbs.predict": "predict",
     "verbs.rank": "rank",
-    "verbs.shift": "shift_dialogue shift_image shift_text",
+    "verbs.shift": "shift",
     "verbs.stress": "stress",
 }
 _ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
@@ -81,5 +81,5 @@ if TYPE_CHECKING:
     from .verbs.methods import methods
     from .verbs.predict import predict
     from .verbs.rank import rank
-    from .verbs.shift import shift_dialogue, shift_image, shift_text
+    from .verbs.shift import shift
     from .verbs.stress import stress

@@ -25,9 +25,6 @@ VERBS: dict[str, Callable[..., Any]] = {
     "runs": runs,
     "discriminate train": train_judges,
     "discriminate predict": judge_outputs,
-    "shift image": oodometer.shift_image,
-    "shift text": oodometer.shift_text,
-    "shift dialogue": oodometer.shift_dialogue,
 }
 # What a shell needs and a function does not: where results go, how much is printed.
 OF_THE_SHELL = {"json", "report", "out", "save", "help"}
@@ -91,7 +88,7 @@ def test_options_on_the_command_line_stay_few() -> None:
         ("compare a.csv b.csv", "--grid"),
         ("rank a.csv b.csv", "--explain"),
         ("stress a.jsonl --out out", "--pieces"),
-        ("shift text a.jsonl --out out", "--least"),
+        ("shift a.jsonl --out out", "--least"),
         ("predict m a.jsonl --out out", "--batch-rows"),
         ("discriminate train a.jsonl --out out", "--pretraining"),
     ],
@@ -102,7 +99,7 @@ def test_arguments_of_python_alone_are_no_options(
     monkeypatch.chdir(tmp_path)
     assert main([*given.split(), option, "3"]) == 2
     assert f"No such option: {option}" in capsys.readouterr().err
-    *group, command = given.split()[:2] if given.startswith(("shift", "discr")) else given.split()[:1]
+    *group, command = given.split()[:2] if given.startswith("discr") else given.split()[:1]
     table = ".".join([*group, command])
     (tmp_path / "oodometer.toml").write_text(f"[{table}]\n{option.removeprefix('--')} = 3\n")
     assert main(given.split()) == 2

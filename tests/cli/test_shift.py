@@ -1,4 +1,4 @@
-"""The command `shift image`: folders and NPZ files, several copies, bad input, going on after the end by a signal."""
+"""The command `shift` of images: folders and NPZ files, several copies, bad input, going on after a signal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ending(path: Path) -> Path:
 
 
 def run(*words: object) -> int:
-    return main(["shift", "image", *map(str, words)])
+    return main(["shift", *map(str, words)])
 
 
 def test_a_folder(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,14 +226,12 @@ def test_places(images: Path, arrays: Path, tmp_path: Path, capsys: pytest.Captu
 
 def test_the_verb_writes_nothing_among_what_it_reads(images: Path) -> None:
     with pytest.raises(UsageError, match="lie in one another"):
-        oodometer.shift_image(images, kind="fog", severity=1, out=images / "out")
+        oodometer.shift(images, kind="fog", severity=1, out=images / "out")
 
 
 def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
-    one = oodometer.shift_image(arrays, kind="fog", severity=2, out=tmp_path / "one.npz", seed=1)
-    several = oodometer.shift_image(
-        arrays, kind=["fog", "snow"], severity=range(2, 4), out=tmp_path / "several", seed=1
-    )
+    one = oodometer.shift(arrays, kind="fog", severity=2, out=tmp_path / "one.npz", seed=1)
+    several = oodometer.shift(arrays, kind=["fog", "snow"], severity=range(2, 4), out=tmp_path / "several", seed=1)
     assert one.rows == several.rows == 12
     assert [(c.kind, c.severity) for c in several.copies] == [("fog", 2), ("fog", 3), ("snow", 2), ("snow", 3)]
     with np.load(several.copies[0].out) as a, np.load(one.copies[0].out) as b:
@@ -243,13 +241,13 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a Shifting has no table 'numbers'; it has none"):
         one.to_frame(library="pyarrow")
     with pytest.raises(UsageError, match="expected a kind of shift and a severity"):
-        oodometer.shift_image(arrays, kind=[], severity=2, out=tmp_path / "none")
+        oodometer.shift(arrays, kind=[], severity=2, out=tmp_path / "none")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on posix")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_command_goes_on(end: signal.Signals, images: Path, tmp_path: Path) -> None:
-    words = ["shift", "image", str(images), "--kind", "fog", "--kind", "contrast", "--severity", "2", "--out"]
+    words = ["shift", str(images), "--kind", "fog", "--kind", "contrast", "--severity", "2", "--out"]
     assert main([*words, str(tmp_path / "whole")]) == 0
     out, part = tmp_path / "out", tmp_path / ".out.part"
     slow = (  # each image takes a while, so that the end comes in the middle
@@ -291,8 +289,8 @@ def test_what_another_job_left_is_made_anew(images: Path, tmp_path: Path, monkey
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        oodometer.shift_image(images, kind="fog", severity=1, out=out, progress=stop)
+        oodometer.shift(images, kind="fog", severity=1, out=out, progress=stop)
     assert (tmp_path / ".out.part").is_dir()
-    oodometer.shift_image(images, kind="snow", severity=1, out=out)
+    oodometer.shift(images, kind="snow", severity=1, out=out)
     expected = find_image_shift("snow").apply(read(images / "cat" / "01.bmp")[None], 1)[0]
     np.testing.assert_array_equal(read(out / "cat" / "01.bmp"), expected)

@@ -1,4 +1,4 @@
-"""The commands `shift text` and `shift dialogue`: raw files of strangers, several copies, going on, bad input."""
+"""The command `shift` of texts and dialogues: raw files of strangers, several copies, going on, bad input."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_tables_keep_every_other_cell(ending: str, pack: Any, tmp_path: Path) ->
 
 
 def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: Path) -> None:
-    found = oodometer.shift_dialogue(dialogues, kind="short-context", severity=[1, 2], out=tmp_path / "out")
+    found = oodometer.shift(dialogues, kind="short-context", severity=[1, 2], out=tmp_path / "out")
     assert [(one.severity, one.rows) for one in found.copies] == [("1", 2), ("2", 1)]
     assert found.to_dict()["refused"] == {
         "a dialogue of one turn, which has no reply": 1,
@@ -134,7 +134,7 @@ def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: P
 
 def test_a_run_that_was_interrupted_goes_on(dialogues: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    whole = oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=tmp_path / "whole")
+    whole = oodometer.shift(dialogues, kind="casing", severity=[0.3, 0.5], out=tmp_path / "whole")
     from oodometer.shifts.text import Casing
 
     plain = Casing.check_severity
@@ -147,11 +147,11 @@ def test_a_run_that_was_interrupted_goes_on(dialogues: Path, tmp_path: Path, mon
     with monkeypatch.context() as patch:
         patch.setattr(Casing, "check_severity", stop)
         with pytest.raises(KeyboardInterrupt):
-            oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
+            oodometer.shift(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
     assert not out.exists()
     first = tmp_path / ".out.part" / "casing-0.3.jsonl"
     before = first.stat().st_mtime_ns
-    again = oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
+    again = oodometer.shift(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
     assert (out / "casing-0.3.jsonl").stat().st_mtime_ns == before
     assert [one.rows for one in again.copies] == [one.rows for one in whole.copies]
     for one in ("casing-0.3.jsonl", "casing-0.5.jsonl"):
@@ -177,7 +177,7 @@ BAD: list[tuple[str, bytes, list[str], str]] = [
     ("a.jsonl", b'{"text": "a"}\n', ["--severity", "0"], "above 0 and at most 1, such as 0.2 or 1/6, got '0'"),
     ("a.jsonl", b'{"text": "a"}\n', ["--kind", "case"], "unknown shift 'case'"),
     ("a.jsonl", b'{"text": "a"}\n', ["--kind", "fog"], "fog shifts no texts; those that do are"),
-    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "short-context"], "use `shift dialogue`"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "short-context"], "these are single texts; choose another kind"),
     ("a.jsonl", b'{"text": "a"}\n', ["--kind", "unknown-words"], "unknown-words needs the texts that the model was"),
     ("a.jsonl", b'{"text": "a"}\n', ["--training", "a.jsonl"], "training belongs to another kind of shift"),
 ]
@@ -212,11 +212,11 @@ def test_places_that_are_taken_or_none(dialogues: Path, tmp_path: Path) -> None:
         (tmp_path / "out.jsonl", [1, 2], "several copies go into a folder"),
     ):
         with pytest.raises(UsageError, match=words):
-            oodometer.shift_dialogue(dialogues, kind="short-context", severity=severity, out=out)
+            oodometer.shift(dialogues, kind="short-context", severity=severity, out=out)
     table = tmp_path / "a.csv"
     table.write_text("turns\na\n")
     with pytest.raises(InputError, match="dialogues as JSON lines"):
-        oodometer.shift_dialogue(table, kind="short-context", severity=1, out=tmp_path / "out.csv")
+        oodometer.shift(table, kind="short-context", severity=1, out=tmp_path / "out.csv")
 
 
 def test_logs_of_chats(tmp_path: Path) -> None:
@@ -235,9 +235,7 @@ def test_logs_of_chats(tmp_path: Path) -> None:
     assert [one["role"] for one in second["context"]] == ["user", "assistant", "user"]
     assert (second["response"], second["turn"]) == ("Good", 3)
     assert second["context"] != messages[:3]
-    oodometer.shift_dialogue(
-        place, kind="insufficient-context", severity="1/2", column="messages", out=tmp_path / "c.jsonl"
-    )
+    oodometer.shift(place, kind="insufficient-context", severity="1/2", column="messages", out=tmp_path / "c.jsonl")
     assert read(tmp_path / "c.jsonl")[0]["context"] == messages[1:3]
 
 
@@ -246,7 +244,7 @@ def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
     place = tmp_path / "a.jsonl"
     place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
     with pytest.raises(InputError, match="row 2: column turns: expected a list of turns"):
-        oodometer.shift_dialogue(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")
+        oodometer.shift(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")
 
 
 def test_progress_never_passes_its_end(tmp_path: Path) -> None:
@@ -257,7 +255,7 @@ def test_progress_never_passes_its_end(tmp_path: Path) -> None:
     def progress(done: int, total: int) -> None:
         told.append((done, total))
 
-    oodometer.shift_text(place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress)
+    oodometer.shift(place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress)
     assert told == [(500, 0), (1_000, 0), (1_700, 2_400), (2_200, 2_400)]
 
 
@@ -265,8 +263,58 @@ def test_long_cells_are_read_and_the_process_keeps_its_limit(tmp_path: Path) -> 
     place, before = tmp_path / "a.csv", csv.field_size_limit()
     place.write_text(f"text\n{'word ' * 40_000}\nshort text\n")
     seen: list[int] = []
-    oodometer.shift_text(place, kind="casing", severity=0.5, out=tmp_path / "b.csv")
+    oodometer.shift(place, kind="casing", severity=0.5, out=tmp_path / "b.csv")
     for _ in Rows(place):
         seen.append(csv.field_size_limit())
     assert seen == [before, before]
     assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "modality"),
+    [
+        ({"turns": ["The house", "It is big."]}, [], "dialogue"),
+        ({"talk": ["The house", "It is big."]}, ["--column", "talk"], "dialogue"),
+        ({"text": "The house is big", "turns": ["a", "b"]}, [], "text"),
+        ({"text": "The house is big", "turns": ["a b", "c d"]}, ["--modality", "dialogue"], "dialogue"),
+        ({"review": "The house is big"}, [], "text"),
+    ],
+)
+def test_the_first_row_says_whether_there_are_dialogues(
+    row: Any, more: list[str], modality: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(lines([row]))
+    words = ["shift", tmp_path / "a.jsonl", "--kind", "casing", "--severity", 1, "--out", tmp_path / "b.jsonl", *more]
+    assert main([*map(str, words), "--json", str(tmp_path / "c.json")]) == 0
+    assert json.loads((tmp_path / "c.json").read_text())["command"] == f"shift {modality}"
+    assert ("response" in read(tmp_path / "b.jsonl")[0]) == (modality == "dialogue")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.jsonl", "--kind", "casing", "--input", "x"], "--input is of images, and what is shifted here is texts"),
+        (["a.jsonl", "--kind", "casing", "--on-error", "skip"], "--on-error is of images"),
+        (
+            ["a.npz", "--kind", "fog", "--column", "x"],
+            "--column is of texts and dialogues, and what is shifted here is",
+        ),
+        (["a.npz", "--kind", "fog", "--turns", "2"], "--turns is of texts and dialogues"),
+        (["a.npz", "--kind", "fog", "--where", "a=b"], "--where is of texts and dialogues"),
+        (["image", "a.jsonl", "--kind", "casing"], "casing shifts no images; those that do are"),
+        (["a.jsonl", "b.jsonl", "--kind", "casing"], "expected one DATA, got 2"),
+        (
+            ["a.jsonl", "--kind", "casing", "--modality", "sound"],
+            "expected modality to be one of image, text, dialogue",
+        ),
+    ],
+)
+def test_an_option_of_other_data_is_refused(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_text(lines([{"text": "a b"}]))
+    assert main(["shift", *words, "--severity", "1", "--out", "never.jsonl"]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1

@@ -258,7 +258,7 @@ def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path, candidat
                 assert own.tolist() == [len(said & set(text)) for text in of[n].candidates or ()]
     assert "R@1" in told.view().grids[0].columns
     # The shifted copy as a file of its own, asked with the replies of its source, gives the same.
-    oodometer.shift_dialogue("talk.jsonl", kind="insufficient-context", severity="1/2", out="copy.jsonl", seed=3)
+    oodometer.shift("talk.jsonl", kind="insufficient-context", severity="1/2", out="copy.jsonl", seed=3)
     again = oodometer.predict(Overlap(), "copy.jsonl", candidates=5, replies="talk.jsonl", seed=3).record
     mine = oodometer.store.as_source(told.models[0].curves[0].points[1].predictions[0], extra_columns=["id"]).read(  # type: ignore[attr-defined]
         ["label", "candidate_scores"]

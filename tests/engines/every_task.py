@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from oodometer import predict, rank, shift_image, shift_text, stress
+from oodometer import predict, rank, shift, stress
 from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
 from oodometer.discriminators import collect
@@ -127,7 +127,7 @@ def networks(runner: Any, out: Path) -> dict[str, Any]:
 
 def shifts(runner: Any, out: Path) -> dict[str, Any]:
     """Images in a folder."""
-    shift_image("images", kind=["fog", "shot_noise"], severity=2, out=out / "shifted", engine=runner)
+    shift("images", kind=["fog", "shot_noise"], severity=2, out=out / "shifted", engine=runner)
     return {"shifted": digest(out / "shifted")}
 
 
@@ -155,8 +155,8 @@ def others(runner: Any, out: Path) -> dict[str, Any]:
     """What takes the same ways: judges, arrays, texts, conditions, attributions."""
     on: dict[str, Any] = {"engine": runner}
     judges = train_judges("pairs.jsonl", out / "judges", judges=2, config=TINY, epochs=1, all_judges=True, **on)
-    shift_image("images.npz", kind=["fog", "shot_noise"], severity=2, out=out / "arrays", **on)
-    shift_text("texts.jsonl", kind=["casing", "typing-errors"], severity=0.3, out=out / "texts", **on)
+    shift("images.npz", kind=["fog", "shot_noise"], severity=2, out=out / "arrays", **on)
+    shift("texts.jsonl", kind=["casing", "typing-errors"], severity=0.3, out=out / "texts", **on)
     stress("texts.jsonl", ["m0", "m1"], kind="casing=0.2,0.5", out=out / "stress", **on)
     ranked = rank(["m0", "m1"], examples="few.jsonl", attribution="lime", samples=500, **on).to_dict()
     return {

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import predict, rank, shift_image, stress
+from oodometer import predict, rank, shift, stress
 from oodometer.cli import main
 from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, create_engine, run_tasks, task_engine
 from oodometer.engines.base import fold_states
@@ -331,9 +331,9 @@ def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(folder: Path
     for number, one in enumerate(sorted((folder / "images").iterdir())):
         (images / one.name).write_bytes(one.read_bytes() if number != 66 else b"no image")
     with pytest.raises(InputError, match=r"66\.png: expected an image"):
-        shift_image(images, kind="fog", severity=1, out=tmp_path / "out", workers=2)
+        shift(images, kind="fog", severity=1, out=tmp_path / "out", workers=2)
     assert not (tmp_path / "out").exists()
-    found = shift_image(images, kind="fog", severity=1, out=tmp_path / "out", on_error="skip", workers=2)
+    found = shift(images, kind="fog", severity=1, out=tmp_path / "out", on_error="skip", workers=2)
     assert (found.rows, [name for name, _ in found.skipped]) == (69, ["66.png"])
 
 

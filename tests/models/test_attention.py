@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import shift_text
+from oodometer import shift
 from oodometer.errors import InputError
 from oodometer.models.text.network import AttentionImportance
 from oodometer.shifts.text.words import words_of
@@ -83,7 +83,7 @@ def test_the_most_important_words_become_unknown(tiny_encoder: Path, tmp_path: P
     seen = []
     for severity in (1, 5):
         out = tmp_path / f"{severity}.jsonl"
-        shift_text(place, kind="important-words", severity=severity, importance=str(tiny_encoder), out=out, **options)
+        shift(place, kind="important-words", severity=severity, importance=str(tiny_encoder), out=out, **options)
         new = json.loads(out.read_text())["text"].split()
         seen.append({i for i, (old, now) in enumerate(zip(text.split(), new, strict=True)) if old != now})
     weights = AttentionImportance(tiny_encoder, device="cpu")([text])

@@ -172,11 +172,11 @@ def test_shift_image_begins_again(kind: str, tmp_path: Path) -> None:
     data, path, content = SOURCES[kind](tmp_path)
     asked: dict[str, Any] = {"kind": ["contrast", "brightness"], "severity": 2}
     with pytest.raises(KeyboardInterrupt):
-        oodometer.shift_image(data, out=tmp_path / "out", progress=stopped(12), **asked)
+        oodometer.shift(data, out=tmp_path / "out", progress=stopped(12), **asked)
     assert list((tmp_path / ".out.part").glob("contrast-2/*"))
     behind(path, content)
     for name in ("out", "fresh"):
-        oodometer.shift_image(data, out=tmp_path / name, **asked)
+        oodometer.shift(data, out=tmp_path / name, **asked)
     same_files(tmp_path / "out", tmp_path / "fresh")
 
 
@@ -207,7 +207,7 @@ def test_shift_text_begins_again(changed: str, tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(KnownWords, "apply", stop)
         with pytest.raises(KeyboardInterrupt):
-            oodometer.shift_text(data, out=tmp_path / "out", **asked)
+            oodometer.shift(data, out=tmp_path / "out", **asked)
     assert (tmp_path / ".out.part" / "known-words-0.2.jsonl").is_file()
     if changed == "data":
         behind(data, data.read_bytes().replace(b"One", b"Our"))
@@ -217,8 +217,8 @@ def test_shift_text_begins_again(changed: str, tmp_path: Path, monkeypatch: pyte
         index = next(one for one in sorted((wordnet).iterdir()) if b"home" in one.read_bytes())
         behind(index, index.read_bytes().replace(b"home", b"hame"))
     begun = (tmp_path / ".out.part" / "known-words-0.2.jsonl").stat().st_ctime_ns
-    oodometer.shift_text(data, out=tmp_path / "out", **asked)
-    oodometer.shift_text(data, out=tmp_path / "fresh", **asked)
+    oodometer.shift(data, out=tmp_path / "out", **asked)
+    oodometer.shift(data, out=tmp_path / "fresh", **asked)
     assert (tmp_path / "out" / "known-words-0.2.jsonl").stat().st_ctime_ns != begun
     same_files(tmp_path / "out", tmp_path / "fresh")
 

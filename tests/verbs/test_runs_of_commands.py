@@ -49,10 +49,8 @@ spec.loader.exec_module(module)
 RECIPES["toy"] = "toy"
 reproduce("toy", out="out", report=fatal)
 """
-SHIFT_TEXT = 'oodometer.shift_text("texts.jsonl", kind="casing", severity=[0.3, 0.6], out="out", progress=fatal)'
-SHIFT_IMAGE = (
-    'oodometer.shift_image("images", kind=["fog", "brightness", "contrast"], severity=2, out="out", progress=fatal)'
-)
+SHIFT_TEXT = 'oodometer.shift("texts.jsonl", kind="casing", severity=[0.3, 0.6], out="out", progress=fatal)'
+SHIFT_IMAGE = 'oodometer.shift("images", kind=["fog", "brightness", "contrast"], severity=2, out="out", progress=fatal)'
 TRAIN = """
 from oodometer.verbs.discriminate import train_judges
 train_judges("pairs.jsonl", "out", judges=2, epochs=1, device="cpu",

@@ -1,44 +1,35 @@
-"""The commands `shift image`, `shift text` and `shift dialogue`: shifted copies of images, texts and dialogues."""
+"""The command `shift`: shifted copies of images, texts and dialogues."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..verbs.model_options import ShiftDialogueOptions, ShiftImageOptions, ShiftTextOptions
+from ..errors import UsageError
+from ..options import argument, declared
+from ..verbs.model_options import ShiftOptions
 from . import output
-from .commands import Written, command, group
+from .commands import Written, command
 
-_SHIFT = group("shift", "Shifted copies of a data set, seeded, with a severity: a target whose truth is known.")
-
-
-@command(ShiftImageOptions, written=("json",), to=_SHIFT, kept=True)
-def image(given: dict[str, Any], to: Written) -> None:
-    """Write shifted copies of images: noise, blur, weather, digital faults, as in CIFAR-10-C."""
-    from ..verbs.shift import shift_image
-
-    _shift(shift_image, given, to)
+_DATA = next(about for name, _, about in declared(ShiftOptions) if name == "data")
 
 
-@command(ShiftTextOptions, written=("json",), to=_SHIFT, kept=True)
-def text(given: dict[str, Any], to: Written) -> None:
-    """Write shifted copies of texts: unknown words, known words, typing errors, casing."""
-    from ..verbs.shift import shift_text
+class _Typed(ShiftOptions):
+    """The options of `shift`; a first word image, text or dialogue says what DATA is, as --modality does."""
 
-    _shift(shift_text, given, to)
+    data: Any = argument(kw_only=False, path="read", metavar="DATA", many=True, help=_DATA.help)
 
 
-@command(ShiftDialogueOptions, written=("json",), to=_SHIFT, kept=True)
-def dialogue(given: dict[str, Any], to: Written) -> None:
-    """Write shifted copies of dialogues: turns that are missing, and all that shifts texts."""
-    from ..verbs.shift import shift_dialogue
+@command(_Typed, written=("json",), kept=True)
+def shift(given: dict[str, Any], to: Written) -> None:
+    """Write shifted copies of images (noise, blur, weather, digital faults), texts or dialogues, with a severity."""
+    from ..verbs.shift import shift as run
 
-    _shift(shift_dialogue, given, to)
-
-
-def _shift(run: Callable[..., Any], given: dict[str, Any], to: Written) -> None:
+    *modality, data = given["data"]
+    if len(modality) > 1 or not {*modality} <= {"image", "text", "dialogue"}:
+        raise UsageError(f"expected one DATA, got {len(modality) + 1}; shift one after another")
+    given |= {"data": data, **({"modality": modality[0]} if modality else {})}
     with output.results(), output.progress_bar("shifting", lines=True) as progress:
-        found = run(**given, argv=output.command_line(), progress=progress)
-        shown = to.deliver({**found.to_dict(), "argv": output.command_line()})
+        result = run(**given, argv=output.command_line(), progress=progress)
+        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
     if shown:
-        output.show(found)
+        output.show(result)

@@ -43,7 +43,7 @@ class ShiftedTexts(ShiftedCopy):
 
 @dataclass(frozen=True, repr=False)
 class Shifting(Shown, Record):
-    """What `shift_image`, `shift_text` or `shift_dialogue` wrote.
+    """What `shift` wrote.
 
     Parameters
     ----------

@@ -53,12 +53,12 @@ def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
     ('0.1', '0.2', '0.3', '0.4', '0.5')
     >>> find_text_shift("short-context")
     Traceback (most recent call last):
-    oodometer.errors.UsageError: short-context shifts dialogues, and these are single texts; use `shift dialogue`
+    oodometer.errors.UsageError: short-context shifts dialogues, and these are single texts; choose another kind
     """
     found: type[Shift] = find("shift", name)
     if not issubclass(found, TextShift):
         there = [one for one in names("shift") if issubclass(find("shift", one), TextShift)]
         raise UsageError(f"{name} shifts no texts; those that do are {', '.join(there)}")
     if found.for_dialogues and not dialogues:
-        raise UsageError(f"{name} shifts dialogues, and these are single texts; use `shift dialogue`")
+        raise UsageError(f"{name} shifts dialogues, and these are single texts; choose another kind")
     return found

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ..discriminators import Panel
     from ..engines import Engine
 
-_MODEL, _KNOWN, _RUN = "Model", "What is known", "Where it runs"
+_MODEL, _RUN = "Model", "Where it runs"
+_TEXTS, _IMAGES = "Texts and dialogues", "Images"
 
 
 # fmt: off
@@ -41,128 +42,111 @@ class Typed(Options):
     argv: str | None = option(default=None, flag="", help="A command line to note in the result.")
 
 
-class ShiftImageOptions(Tasks, Typed):
-    """What `shift image` is asked."""
-
-    data: str | Path = argument(
-        kw_only=False, path="read",
-        help="A folder of images, or an NPZ file with an array of uint8 images.",
-        doc="A folder of images, read and written a few at a time; or an NPZ file with an array of uint8 images, whose "
-        "other arrays are carried along.",
-    )
-    out: str | Path = option(
-        default=MISSING, path="folder", metavar="OUT",
-        help="An empty or new folder, or a new .npz file; several copies go into subfolders <kind>-<severity>.",
-        doc="Where to: a folder that is empty or not there, or for one copy of an NPZ file a new .npz file. Several "
-        "copies go into subfolders ``<kind>-<severity>``.",
-    )
-    kind: str | Sequence[str] = option(
-        default=(),
-        help="Kind of shift, such as fog; may be repeated; all: the fifteen of CIFAR-10-C.",
-        doc='What shift, one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all"; several give one copy for each severity.',
-    )
-    severity: int | Sequence[int] = option(
-        default=(), check=anything,  # each shift says which severities it has
-        help="1 to 5; may be repeated.",
-        doc="How strong, 1 to 5; several give one copy for each kind.",
-    )
-    seed: int = option(
-        default=0,
-        help="Seed of the draws.",
-        doc="Of the draws; those of an image depend on the seed, the kind and the image's place alone.",
-    )
-    on_error: str = option(
-        default="refuse", check=one_of("refuse", "skip"),
-        help="Images that do not decode: refuse, or skip and count them."
-    )
-    input: str | None = option(
-        default=None,
-        help="Name of the array of images in an NPZ file.",
-        doc="Name of the array of images in an NPZ file; by default ``image``, ``img``, ``images``, ``x`` or ``X``.",
-    )
-
-
 class Training(Options):
     """What shifts of texts are made with."""
 
     training: str | Path | None = option(
-        default=None, group=_KNOWN, path="read", metavar="FILE",
+        default=None, group=_TEXTS, path="read", metavar="FILE",
         help="File of the texts that the model was trained on: what is known.",
         doc="The texts that the model was trained on, in a file of the same forms (also one with turns).",
     )
-    training_column: str | None = option(default=None, flag="", help="Where the text or the turns stand in it.")
-    training_where: str | Sequence[str] = option(default=(), group=_KNOWN, help="Only training rows with COLUMN=VALUE.")
+    training_column: str | None = option(
+        default=None, flag="", group=_TEXTS, help="Where the text or the turns stand in it."
+    )
+    training_where: str | Sequence[str] = option(
+        default=(), group=_TEXTS, help="Only training rows with COLUMN=VALUE."
+    )
     wordnet: str | Path | None = option(
-        default=None, group=_KNOWN, path="read", metavar="PATH",
+        default=None, group=_TEXTS, path="read", metavar="PATH",
         help="Folder or archive of the WordNet database.",
         doc="Folder or archive of the WordNet database; by default `oodometer.shifts.text.find_wordnet` looks for it.",
     )
     importance: Any = option(
-        default=None, flag="",
+        default=None, flag="", group=_TEXTS,
         help="A function from the words of a text to numbers, or the folder of a Hugging Face model whose attention "
         "gives them; for ``important-words``.",
     )
     pieces: bool = option(
-        default=False, flag="", help='Whether parts of contractions ("don" in "don\'t") are exchanged, too.'
+        default=False, flag="", group=_TEXTS,
+        help='Whether parts of contractions ("don" in "don\'t") are exchanged, too.'
     )
-    least: int = option(default=1, flag="", help="Occurrences in training that make a word a known one.")
-
-
-class ShiftTextOptions(Training, Tasks, Typed):
-    """What `shift text` is asked."""
-
-    data: str | Path = argument(
-        kw_only=False, path="read",
-        help="JSON lines or a table with a text in each row, plain or packed.",
-        doc="JSON lines or a table (CSV, TSV) with a text in each row, plain or packed (.gz, .xz, .bz2). Other columns "
-        "are carried along; ``source_row`` is added, the number of the text among those that were read. Of dialogues "
-        "JSON lines, each with a list of turns: texts, or objects with a text in ``content``, ``text``, ``utterance`` "
-        "or ``value``. Where they stand in ``context`` (or ``history``) they are what was said before a reply, and are "
-        "shifted as they are. Else each turn but the first becomes a reply once, as in the paper, and of a chat with "
-        "roles each turn of the assistant: a row has ``context``, ``response`` and ``turn``.",
-    )
-    out: str | Path = option(
-        default=MISSING, path="written", metavar="OUT",
-        help="A new file of the same form; for several copies an empty or new folder, with <kind>-<severity> in it.",
-    )
-    kind: str | Sequence[str] = option(
-        default=(),
-        help="Kind of shift, such as typing-errors or, of dialogues, insufficient-context; may be repeated.",
-        doc="What shift, one of ``oodometer.shifts.TEXT_SHIFTS``, and of dialogues ``DIALOGUE_SHIFTS``; several give "
-        "one copy for each severity.",
-    )
-    severity: float | str | Sequence[float | str] = option(
-        default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
-        help="Share of the words or turns (0.2, 1/6), a number of turns, or a fifth from 1 to 5 for important-words.",
-        doc="How strong: as a rule the share of words, above 0 and at most 1, of dialogues also of turns, such as 0.2 "
-        "or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``).",
-    )
-    column: str | None = option(
-        default=None,
-        help="Where the text or the turns stand; by default text, sentence, review, or turns, context.",
-        doc="Where the text is, by default ``text``, ``sentence``, ``review``, ``content`` or ``input``; or the turns, "
-        "by default ``turns``, ``context``, ``dialog``, ``dialogue``, ``utterances`` or ``history``.",
-    )
-    where: str | Sequence[str] = option(default=(), help="Only rows with COLUMN=VALUE; may be repeated.")
-    seed: int = option(
-        default=0,
-        help="Seed of the draws.",
-        doc="Of the draws; those of a text depend on the seed, the kind and its number alone.",
-    )
+    least: int = option(default=1, flag="", group=_TEXTS, help="Occurrences in training that make a word a known one.")
 
 
 class Turns(Options):
     """Contexts that are cut."""
 
     turns: int | None = option(
-        default=None,
+        default=None, group=_TEXTS,
         help="For insufficient-context: the last so many turns of contexts that have them.",
         doc="For ``insufficient-context``: only contexts of at least so many turns, and of them the last so many.",
     )
 
 
-class ShiftDialogueOptions(ShiftTextOptions, Turns):
-    """What `shift dialogue` is asked."""
+class ShiftOptions(Training, Turns, Tasks, Typed):
+    """What `shift` is asked."""
+
+    data: str | Path = argument(
+        kw_only=False, path="read",
+        help="A folder of images, or an NPZ file with an array of them; JSON lines or a table with a text in each row, "
+        "JSON lines with the turns of dialogues, plain or packed.",
+        doc="A folder of images, read and written a few at a time; or an NPZ file with an array of uint8 images, whose "
+        "other arrays are carried along. Or JSON lines or a table (CSV, TSV) with a text in each row, plain or packed "
+        "(.gz, .xz, .bz2). Other columns are carried along; ``source_row`` is added, the number of the text among "
+        "those that were read. Or dialogues as JSON lines, each with a list of turns: texts, or objects with a text in "
+        "``content``, ``text``, ``utterance`` or ``value``. Where they stand in ``context`` (or ``history``) they are "
+        "what was said before a reply, and are shifted as they are. Else each turn but the first becomes a reply once, "
+        "as in the paper, and of a chat with roles each turn of the assistant: a row has ``context``, ``response`` and "
+        "``turn``.",
+    )
+    out: str | Path = option(
+        default=MISSING, path="folder", metavar="OUT",
+        help="An empty or new folder for images, a new file of the same form for texts or an NPZ file; several copies "
+        "go into an empty or new folder as <kind>-<severity>.",
+    )
+    kind: str | Sequence[str] = option(
+        default=(),
+        help="Kind of shift, such as fog, typing-errors or insufficient-context; may be repeated; all: the fifteen of "
+        "CIFAR-10-C.",
+        doc='What shift: of images one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all", of texts one of ``TEXT_SHIFTS``, '
+        "of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each severity.",
+    )
+    severity: float | str | Sequence[float | str] = option(
+        default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
+        help="1 to 5 of images and important-words; a share of the words or turns (0.2, 1/6), or a number of turns; "
+        "may be repeated.",
+        doc="How strong: of images 1 to 5; of texts as a rule the share of words, above 0 and at most 1, of dialogues "
+        "also of turns, such as 0.2 or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 "
+        "(``important-words``). Several give one copy for each kind.",
+    )
+    seed: int = option(
+        default=0,
+        help="Seed of the draws.",
+        doc="Of the draws; those of an image or a text depend on the seed, the kind and its number alone.",
+    )
+    modality: str | None = option(
+        default=None, check=one_of("image", "text", "dialogue"), rare=True,
+        help="What the data are: image, text or dialogue; by default as the kind says, else dialogues where the rows "
+        "have a list of turns.",
+    )
+    column: str | None = option(
+        default=None, group=_TEXTS,
+        help="Where the text or the turns stand; by default text, sentence, review, or turns, context.",
+        doc="Where the text is, by default ``text``, ``sentence``, ``review``, ``content`` or ``input``; or the turns, "
+        "by default ``turns``, ``context``, ``dialog``, ``dialogue``, ``utterances`` or ``history``.",
+    )
+    where: str | Sequence[str] = option(
+        default=(), group=_TEXTS, help="Only rows with COLUMN=VALUE; may be repeated."
+    )
+    on_error: str = option(
+        default="refuse", check=one_of("refuse", "skip"), group=_IMAGES, rare=True,
+        help="Images that do not decode: refuse, or skip and count them."
+    )
+    input: str | None = option(
+        default=None, group=_IMAGES, rare=True,
+        help="Name of the array of images in an NPZ file.",
+        doc="Name of the array of images in an NPZ file; by default ``image``, ``img``, ``images``, ``x`` or ``X``.",
+    )
 
 
 class Device(Options):

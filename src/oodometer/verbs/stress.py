@@ -158,7 +158,7 @@ def read_examples(
     candidates: int,
     seed: int,
 ) -> Examples:
-    """Read a file as `shift text` or `shift dialogue` does.
+    """Read a file of texts or dialogues as `shift` does.
 
     A response without candidates gets others, drawn by the seed and its id from all responses of the file. Raises
     `InputError` for what cannot be read, and where the column ``label`` is named, needed and absent.

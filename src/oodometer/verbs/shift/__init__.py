@@ -1,8 +1,7 @@
-"""The verb `shift`: a data set in, shifted copies of it out, seeded, with a severity. One file for what is shifted."""
+"""The verb `shift`: a data set in, shifted copies of it out, seeded, with a severity."""
 
 from __future__ import annotations
 
-from .image import shift_image
-from .text import shift_dialogue, shift_text
+from .run import shift
 
-__all__ = ["shift_dialogue", "shift_image", "shift_text"]
+__all__ = ["shift"]

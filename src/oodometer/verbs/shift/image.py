@@ -20,14 +20,13 @@ from ...datasets.images import decode_image, image_files, pillow_image
 from ...datasets.reading import ArrayExamples, Columns
 from ...engines import Engine, run_tasks, task_engine
 from ...errors import InputError, UsageError
-from ...options import verb
 from ...results.shifting import ShiftedCopy, Shifting
 from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...store import write_atomic
 from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
-from ..model_options import ShiftImageOptions
-from .job import MANIFEST, FileJob, Job, deviations, kinds_and_severities
+from ..model_options import ShiftOptions
+from .job import MANIFEST, FileJob, Job, deviations
 
 ALL = "all"
 STRETCH = 64  # images of a task
@@ -284,27 +283,13 @@ class _ArrayJob(FileJob):
         return told
 
 
-@verb(ShiftImageOptions)
-def shift_image(options: ShiftImageOptions) -> Shifting:
-    """Write shifted copies of a folder of images, or of an NPZ file that holds images.
-
-    Images of a folder keep their relative names. PNG, BMP, TIFF, PPM and WebP stay what they are, without loss; JPEG
-    and GIF, which would lose some of the shift, become PNG. Each copy has a manifest in JSON. The result appears whole
-    or not at all; a folder that was interrupted goes on where it ended. Raises `InputError` for what cannot be read,
-    `UsageError` for a kind or a severity that there is not and for a place that is taken.
-
-    >>> import tempfile, numpy as np
-    >>> home = Path(tempfile.mkdtemp())
-    >>> np.savez(home / "a.npz", image=np.full((4, 8, 8, 3), 100, np.uint8), label=np.arange(4))
-    >>> found = shift_image(home / "a.npz", kind="brightness", severity=2, out=home / "b.npz")
-    >>> with np.load(home / "b.npz") as shifted:
-    ...     shifted["image"].max(), shifted["label"].tolist()
-    (np.uint8(125), [0, 1, 2, 3])
-    """
-    names, levels = kinds_and_severities(options, "--kind fog --severity 3")
-    names = list(dict.fromkeys(one for name in names for one in (IMAGE_SHIFTS if name == ALL else (name,))))
-    shifts = [find_image_shift(name) for name in names]
-    copies = tuple(dict.fromkeys((shift, shift.check_severity(one)) for shift in shifts for one in levels))
+def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
+    """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
+    names = list(dict.fromkeys(kind for name in names for kind in (IMAGE_SHIFTS if name == ALL else (name,))))
+    numbers = [int(level) if str(level).isdecimal() else level for level in levels]
+    copies = tuple(
+        dict.fromkeys((shift, shift.check_severity(one)) for shift in map(find_image_shift, names) for one in numbers)
+    )
     engine = task_engine(options.engine, options.workers)
     job = (_FolderJob if Path(options.data).is_dir() else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()

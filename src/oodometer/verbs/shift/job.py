@@ -24,16 +24,6 @@ MANIFEST = "manifest.json"
 _JOB = "job.json"
 
 
-def kinds_and_severities(options: Any, example: str) -> tuple[list[str], list[Any]]:
-    """The names of the kinds, each once, and the severities; `UsageError` where there are none."""
-    severity = options.severity
-    names = list(dict.fromkeys([options.kind] if isinstance(options.kind, str) else options.kind))
-    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
-    if not names or not levels:
-        raise UsageError(f"expected a kind of shift and a severity; name both, such as {example}")
-    return names, levels
-
-
 def deviations(shifts: Iterable[Any]) -> tuple[str, ...]:
     """What differs from the published form of each kind."""
     return tuple(dict.fromkeys(f"{one.name}: {one.deviation}" for one in shifts if one.deviation))

@@ -12,7 +12,6 @@ from typing import Any, final
 
 from ...engines import task_engine
 from ...errors import InputError, UsageError
-from ...options import verb
 from ...results.shifting import ShiftedTexts, Shifting
 from ...shifts import TextShift, find_text_shift
 from ...shifts.dialogue import InsufficientContext
@@ -20,8 +19,8 @@ from ...shifts.text import Dropped, ImportantWords, KnownWords, Vocabulary, find
 from ...shifts.text.synonyms import SynonymShift
 from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
-from ..model_options import ShiftDialogueOptions, ShiftTextOptions
-from .job import MANIFEST, FileJob, deviations, kinds_and_severities
+from ..model_options import ShiftOptions
+from .job import MANIFEST, FileJob, deviations
 from .texts import Row, Rows, Texts, filters_of
 
 _SOURCE_ROW = "source_row"
@@ -171,53 +170,19 @@ class _TextJob(FileJob):
         return told
 
 
-@verb(ShiftTextOptions)
-def shift_text(options: ShiftTextOptions) -> Shifting:
-    """Write shifted copies of the texts of a file.
-
-    A text that cannot be shifted so far is left out and counted. Each copy has a manifest in JSON: rule, severity,
-    seed, counts. All copies appear whole or not at all; a folder that was interrupted goes on where it ended. Raises
-    `InputError` for what cannot be read, `UsageError` for a kind or severity that there is not and for a place that is
-    taken.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> _ = (home / "a.jsonl").write_text('{"text": "Keep calm", "label": 1}')
-    >>> found = shift_text(home / "a.jsonl", kind="casing", severity=1, out=home / "b.jsonl")
-    >>> (home / "b.jsonl").read_text()
-    '{"text": "keep CALM", "label": 1, "source_row": 1}\\n'
-    """
-    return _run(options, "shift text")
-
-
-@verb(ShiftDialogueOptions)
-def shift_dialogue(options: ShiftDialogueOptions) -> Shifting:
-    """Write shifted copies of the dialogues of a file of JSON lines.
-
-    Empty dialogues and those of a single turn are counted and left out. Raises as `shift_text`.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> _ = (home / "a.jsonl").write_text('{"turns": ["Hello.", "Hi.", "How are you?"]}')
-    >>> shift_dialogue(home / "a.jsonl", kind="short-context", severity=2, out=home / "b.jsonl").copies[0].rows
-    1
-    """
-    return _run(options, "shift dialogue")
-
-
-def _run(options: ShiftTextOptions, command: str) -> Shifting:
-    """Check what was asked for before anything large is read, then write the copies."""
-    job, dialogues = _TextJob(command, options, ()), command == "shift dialogue"
+def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool) -> Shifting:
+    """Write the shifted copies of a file of texts, or of dialogues, once all that was asked for makes sense."""
+    command = "shift dialogue" if dialogues else "shift text"
+    job = _TextJob(command, options, ())
     ending = job.texts.rows.ending
     if dialogues and ending not in (".jsonl", ".ndjson"):
         raise InputError(
             "dialogues as JSON lines, each with a list of turns",
             got=f"a file that ends in {ending}",
-            remedy="convert it; or shift single texts (`shift text`)",
+            remedy="convert it; or shift single texts (--modality text)",
             file=str(options.data),
         )
     engine = task_engine(options.engine, options.workers)
-    names, levels = kinds_and_severities(options, "--kind casing --severity 0.2")
     kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
     for cls in kinds:
         for level in levels:

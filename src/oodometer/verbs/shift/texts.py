@@ -19,7 +19,7 @@ from ...datasets.dialogues import CONTEXTS, TURNS, said, text_key, why_no_reply,
 from ...errors import InputError, UsageError
 
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-_LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
+LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
 _BROKEN = (lzma.LZMAError, zlib.error, EOFError, OSError)
 _LONGEST_CELL = 1 << 27
 
@@ -37,7 +37,7 @@ class Rows:
         self.path = path
         inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
         self.ending = inner.suffix.lower()
-        if self.ending not in (*_LINES, *_TABLES):
+        if self.ending not in (*LINES, *_TABLES):
             known = "that ends in .jsonl, .ndjson, .csv or .tsv (or one of them and .gz, .xz, .bz2)"
             raise self.wrong(f"a file of texts {known}", path.name, "convert it, or name it by what it is")
         if not path.is_file():
@@ -55,7 +55,7 @@ class Rows:
         read = 0
         try:
             with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
-                for row in self._lines(file) if self.ending in _LINES else self._table(file):
+                for row in self._lines(file) if self.ending in LINES else self._table(file):
                     read += 1
                     yield read, row
         except UnicodeDecodeError as error:
@@ -98,7 +98,7 @@ class Rows:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
             table = csv.writer(text, delimiter=_TABLES.get(self.ending, ","), lineterminator="\n")
             for number, row in enumerate(rows):
-                if self.ending in _LINES:
+                if self.ending in LINES:
                     text.write(json.dumps(row, ensure_ascii=False) + "\n")
                 else:
                     table.writerows([*([row] if not number else ()), row.values()])
@@ -117,7 +117,7 @@ def _next(lines: Iterator[list[str]]) -> list[str] | None:
         csv.field_size_limit(before)
 
 
-_TEXT = ("text", "sentence", "review", "content", "input")
+TEXT = ("text", "sentence", "review", "content", "input")
 
 
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
@@ -167,7 +167,7 @@ class Texts:
 
     def _turns(self) -> Iterator[tuple[int, Row, str, list[Any]]]:
         """Number and row of those that are asked for, the column of the turns, and these."""
-        usual = {True: TURNS, False: _TEXT, None: (*TURNS, *_TEXT)}[self.dialogues]
+        usual = {True: TURNS, False: TEXT, None: (*TURNS, *TEXT)}[self.dialogues]
         seen = False
         for number, row in self.rows:
             there = f"the columns {', '.join(map(str, row))}"
