@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 import oodometer
 from oodometer.arrays import Ragged
@@ -234,7 +235,7 @@ def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
 @pytest.fixture
 def candidates() -> dict[str, Any]:
     more: dict[str, Any] = {"column": None, "where": {}, "label": None, "label_needed": False}
-    return {"dialogues": True, "candidates": 5, "seed": 3, **more}
+    return {"modality": "dialogue", "candidates": 5, "seed": 3, **more}
 
 
 def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path, candidates: dict[str, Any]) -> None:
@@ -242,7 +243,7 @@ def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path, candidat
                             kind=["insufficient-context=1/2", "short-context=1,2"])  # fmt: skip
     assert told.modality == "dialogue"
     plain = read_examples(Path("talk.jsonl"), **candidates)
-    of = {one.number: one for one in plain.found}
+    of = {one.number: one for one in plain.rows}
     for _, curve, point in told.points():
         record = oodometer.store.as_source(point.predictions[0], extra_columns=["id", "source_row"]).read(  # type: ignore[attr-defined]
             ["label", "candidate_scores"]
@@ -254,7 +255,7 @@ def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path, candidat
         assert record.columns["id"].tolist() == [of[n].id for n in numbers]
         for n, own in zip(numbers, scores.values.reshape(-1, 5), strict=True):
             if curve.kind == "short-context" and point.severity is not None:
-                said = set(" ".join(of[n].turns))  # nothing is taken away: the same scores
+                said = set(" ".join(of[n].parts))  # nothing is taken away: the same scores
                 assert own.tolist() == [len(said & set(text)) for text in of[n].candidates or ()]
     assert "R@1" in told.view().grids[0].columns
     # The shifted copy as a file of its own, asked with the replies of its source, gives the same.
@@ -279,19 +280,19 @@ def test_candidates_do_not_depend_on_other_rows(sizes: list[int], seed: int, dat
         place = Path(folder) / "talk.jsonl"
         place.write_text(lines(rows))
         more: dict[str, Any] = {"column": None, "where": {}, "label": None, "label_needed": False, "candidates": 4}
-        every = read_examples(place, dialogues=True, seed=seed, **more)
-        kept = data.draw(st.sets(st.sampled_from([one.number for one in every.found]), min_size=1))
+        every = read_examples(place, modality="dialogue", seed=seed, **more)
+        kept = data.draw(st.sets(st.sampled_from([one.number for one in every.rows]), min_size=1))
         part, numbers = every.dataset(dict.fromkeys(kept, ("other",)))
         whole, all_numbers = every.dataset()
         at = {n: i for i, n in enumerate(all_numbers)}
         for row, n in enumerate(numbers):
             assert part.inputs[row].candidates == whole.inputs[at[n]].candidates
             assert part.targets[row] == whole.targets[at[n]]
-            assert part.inputs[row].candidates[part.targets[row]] == every.found[at[n]].turns[-1].split(".")[0] + (
-                "." + str(len(every.found[at[n]].turns))
+            assert part.inputs[row].candidates[part.targets[row]] == every.rows[at[n]].parts[-1].split(".")[0] + (
+                "." + str(len(every.rows[at[n]].parts))
             )
         known, shifted = every.halves(seed)
-        assert not {one.group for one in known.found} & {one.group for one in shifted.found}
+        assert not {one.group for one in known.rows} & {one.group for one in shifted.rows}
         assert len(known) + len(shifted) == len(every)
 
 
@@ -392,3 +393,64 @@ def test_a_model_of_images_and_models_of_two_kinds_are_refused(home: Path) -> No
         oodometer.stress("a.jsonl", Pictures(), out="out")
     with pytest.raises(InputError, match="models that read the same"):
         oodometer.stress("a.jsonl", [Overlap(), lambda texts: texts], out="out")
+
+
+def bright(images: Any) -> Any:
+    """Sure that an image is light as far as it is."""
+    light = np.array([np.asarray(image).mean() / 255 for image in images])
+    return np.stack([1 - light, light], axis=1)
+
+
+@pytest.fixture
+def photos(home: Path) -> Path:
+    """Dark and light images of two sizes in the folders of their classes."""
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        path = Path("photos", ("dark", "light")[i % 2], f"{i:02d}.png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 60, (12, 12 + i % 3, 3), dtype=np.uint8) + np.uint8(150 * (i % 2))).save(path)
+    return Path("photos")
+
+
+def test_images_are_shifted_as_their_copies_are(photos: Path) -> None:
+    more: dict[str, Any] = {"classes": ["dark", "light"], "repeats": 2, "seed": 1}
+    result = oodometer.stress(photos, bright, out="out", kind=["brightness=5", "gaussian_noise=1,3"], **more)
+    assert (result.modality, result.rows, result.labelled) == ("image", 20, True)
+    assert "20 images of photos shifted" in repr(result)
+    curves = {curve.kind: curve for curve in result.models[0].curves}
+    assert [point.severity for point in curves["gaussian_noise"].points] == [None, "1", "3"]
+    assert [len(point.predictions) for point in curves["gaussian_noise"].points] == [1, 2, 2]
+    (_, point) = curves["brightness"].points
+    assert len(point.predictions) == 1  # no chance in it
+    oodometer.shift(photos, kind="brightness", severity=5, out="copy", seed=1)
+    copy = oodometer.predict(bright, "copy", classes=["dark", "light"]).record
+    ids = copy.columns["id"].tolist()
+    source = oodometer.store.as_source(point.predictions[0], extra_columns=["id"])  # type: ignore[attr-defined]
+    record = source.read(["label", "probabilities"])
+    same = copy.take([ids.index(name) for name in record.columns["id"].tolist()])
+    np.testing.assert_array_equal(same.probabilities, record.probabilities)
+    assert same.accuracy == record.accuracy == point.metrics["accuracy"].value
+
+
+def test_images_of_an_npz_file_go_on_and_options_of_texts_are_refused(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "stress_toy.py").write_text(
+        CODE + "def bright(images):\n    return small(['Ba'[int(x.mean() > 99)] for x in images])\n"
+    )
+    pixels = np.repeat(np.array([20, 200] * 30, dtype=np.uint8), 64).reshape(60, 8, 8)
+    np.savez("a.npz", image=pixels, label=np.array([0, 1] * 30))
+    words = ("a.npz", "--model", "stress_toy:bright", "--classes", "0,1", "--out", "out", "--kind", "fog=1,2")
+    assert stress(*words) == 0
+    import stress_toy
+
+    asked = len(stress_toy.calls)
+    assert found()["models"][0]["curves"][0]["points"][0]["metrics"]["accuracy"]["value"] == 1
+    assert stress(*words) == 0
+    assert len(stress_toy.calls) == asked
+    assert stress(*words, "--column", "text") == 2
+    assert "--column is of texts and dialogues, and what is shifted here is images" in capsys.readouterr().err
+    assert stress(*words[:-1], "casing=1") == 2
+    assert "casing shifts no images" in capsys.readouterr().err
+    with pytest.raises(InputError, match="a model of images, as the data are, got one that reads dialogue"):
+        oodometer.stress("a.npz", Overlap(), out="other")

@@ -110,7 +110,7 @@ class StressTest(Shown, Record):
     Parameters
     ----------
     data, out : what was shifted, and the folder of the predictions.
-    modality : "text" or "dialogue". rows : texts or contexts that were shifted. refused : reason -> rows of the file
+    modality : "text", "dialogue" or "image". rows : what was shifted. refused : reason -> rows of the file
     that hold none. labelled : whether their truth is known.
     reference : where the labelled rows come from that the estimates rest on: ``source`` and ``rows``.
     level : of every interval. seed : of the halves, the candidates and the first draw. repeats : draws of each shift.
@@ -179,7 +179,7 @@ def stress_view(told: Mapping[str, Any]) -> View:
 
     worst = min(guessed, key=lambda one: one[2]["estimate"]["value"]) if guessed else None
     head = {} if worst is None else worst[2]["estimate"]
-    what = "texts" if told.get("modality") == "text" else "contexts of dialogues"
+    what = {"text": "texts", "image": "images"}.get(str(told.get("modality")), "contexts of dialogues")
     reference = told.get("reference") or {}
     rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
     made = dict.fromkeys((one[2]["estimate"]["kind"], one[2]["estimate"].get("assumes")) for one in guessed)

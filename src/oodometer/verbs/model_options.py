@@ -247,9 +247,10 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
 
     data: str | Path = argument(
         kw_only=False, path="read",
-        help="Labelled texts (JSONL, CSV, TSV), or for a ranker dialogues (JSONL: turns, or a context with a "
-        "response or candidates); plain or packed.",
-        doc="Labelled texts (JSON lines, CSV, TSV) for classifiers of texts; for rankers dialogues (JSON lines): "
+        help="Labelled texts (JSONL, CSV, TSV), images (a folder with a subfolder for each class, or NPZ), or for a "
+        "ranker dialogues (JSONL: turns, or a context with a response or candidates); texts plain or packed.",
+        doc="Labelled texts (JSON lines, CSV, TSV) for classifiers of texts; a folder of images, whose subfolders are "
+        "the labels, or an NPZ file for classifiers of images; for rankers dialogues (JSON lines): "
         "``turns``, of which each but the first is a response once, or a ``context`` with a ``response``, or with "
         "``candidates`` and the position of the right one. Plain or packed (.gz, .xz, .bz2).",
     )
@@ -269,9 +270,10 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
     kind: str | Sequence[str] = option(
         default=(),
         help="Kind of shift, such as casing, or with severities: casing=0.1,0.3; may be repeated.",
-        doc='What shifts, of ``oodometer.shifts.TEXT_SHIFTS`` and ``DIALOGUE_SHIFTS``; ``"casing=0.1,0.3"`` has '
-        "severities of its own. Without a kind: synonyms where there are training texts; else typing errors and "
-        "casing, or, of dialogues, contexts that are cut.",
+        doc='What shifts, of ``oodometer.shifts.TEXT_SHIFTS``, ``DIALOGUE_SHIFTS`` or ``IMAGE_SHIFTS``; '
+        '``"casing=0.1,0.3"`` has severities of its own. Without a kind: synonyms where there are training texts; else '
+        "typing errors and casing; of dialogues contexts that are cut; of images one each of noise, blur, weather and "
+        "digital faults.",
     )
     severity: float | str | Sequence[float | str] = option(
         default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
@@ -283,8 +285,12 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
         doc="Column of the truth, by default ``label``. Without labels in the data there are only estimates, and a "
         "labelled ``reference`` is needed.",
     )
-    column: str | None = option(default=None, rare=True, help="Where the text or the turns stand.")
-    where: str | Sequence[str] = option(default=(), rare=True, help="Only rows with COLUMN=VALUE; may be repeated.")
+    column: str | None = option(
+        default=None, group=_TEXTS, rare=True, help="Where the text or the turns stand."
+    )
+    where: str | Sequence[str] = option(
+        default=(), group=_TEXTS, rare=True, help="Only rows with COLUMN=VALUE; may be repeated."
+    )
     reference: str | Path | None = option(
         default=None, path="read", metavar="FILE",
         help="Labelled rows that the estimates rest on; by default a half of DATA.",

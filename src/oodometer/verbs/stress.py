@@ -8,15 +8,19 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
 
+from ..arrays import Array
 from ..datasets import Dataset, Dialogue
 from ..datasets.dialogues import Replies, exchange
+from ..datasets.images import LateImages, decode_image
+from ..datasets.reading import ArrayExamples, Columns, FolderExamples
 from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..models.base import Classifier
@@ -28,7 +32,7 @@ from ..results import Interval
 from ..results.estimation import Estimation
 from ..results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ..runs import Manifest, places_said, running
-from ..shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, TextShift, find_text_shift
+from ..shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, ImageShift, Shift, TextShift, find_image_shift, find_text_shift
 from ..shifts.text import Dropped
 from ..store import together, write_result
 from ..store.artifact_cache import checksum, content_of, read_artifact, write_artifact
@@ -40,29 +44,31 @@ from .model_names import named_models, said_model, sent_models
 from .model_options import StressOptions
 from .predict import predict, read_all
 from .shift.job import deviations
+from .shift.run import refuse_others
 from .shift.text import ShiftInputs
 from .shift.texts import Rows, Texts, filters_of
 
-Turns = Mapping[int, tuple[str, ...]]
-"""Number of an example -> its turns."""
+Parts = Mapping[int, tuple[Any, ...]]
+"""Number of an example -> its turns; of an image what `_pixels` makes it of."""
 
 
 @final
 @dataclass(frozen=True)
 class Example:
-    """A text (one turn) or a context; ``number`` is its place among those that were read, from 1 on.
+    """A text (one turn), a context or an image; ``number`` counts those that were read, from 1 on.
 
-    row : of the file. group : what is never torn apart: a conversation. label : class, or position of the right
-    candidate; None where it is not known.
+    row : of the file. group : what is never torn apart: a conversation. parts : its turns, or the image. label : class,
+    or position of the right candidate; None where it is not known. size : bytes of an image.
     """
 
     number: int
     row: int
     id: str
     group: int
-    turns: tuple[str, ...]
+    parts: tuple[Any, ...]
     label: Any
     candidates: tuple[str, ...] | None = None
+    size: int = 0
 
 
 @final
@@ -71,86 +77,81 @@ class Examples:
     """What was read of a file; ``refused``: reason -> rows that hold none; ``label``: the column of the truth."""
 
     file: str
-    dialogues: bool
-    found: tuple[Example, ...]
+    modality: Any
+    rows: tuple[Example, ...]
     refused: Mapping[str, int]
     label: str
 
     def __len__(self) -> int:
-        return len(self.found)
-
-    def __add__(self, other: Self) -> Self:
-        return self.of(sorted((*self.found, *other.found), key=lambda one: one.number))
+        return len(self.rows)
 
     @property
     def labelled(self) -> bool:
         """Whether the truth of any of them is known."""
-        return any(one.label is not None for one in self.found)
+        return any(row.label is not None for row in self.rows)
 
-    def of(self, found: Iterable[Example]) -> Self:
-        """The same with some of the examples."""
-        return replace(self, found=tuple(found))
-
-    def drawn(self, rows: int | None, seed: int) -> Self:
-        """So many of them, drawn by the seed; all where there are no more."""
-        if rows is None or rows >= len(self):
-            return self
-        places = np.random.default_rng([seed, rows]).choice(len(self), size=rows, replace=False)
-        return self.of(self.found[i] for i in sorted(places))
+    def of(self, rows: Iterable[Example]) -> Self:
+        """The same with other examples."""
+        return replace(self, rows=tuple(rows))
 
     def halves(self, seed: int) -> tuple[Self, Self]:
         """Two halves by the seed, conversations whole.
 
         Raises `InputError` where one is empty.
         """
-        groups = sorted({one.group for one in self.found})
-        order = np.random.default_rng([seed, len(groups)]).permutation(groups).tolist()
-        sizes = Counter(one.group for one in self.found)
+        sizes = Counter(row.group for row in self.rows)
         first, rows = set(), 0
-        for group in order:
+        for group in np.random.default_rng([seed, len(sizes)]).permutation(sorted(sizes)).tolist():
             if rows + sizes[group] / 2 >= len(self) / 2:
                 break
             first.add(group)
             rows += sizes[group]
-        halves = [self.of(one for one in self.found if (one.group in first) is wanted) for wanted in (True, False)]
+        halves = [self.of(row for row in self.rows if (row.group in first) is wanted) for wanted in (True, False)]
         if not all(map(len, halves)):
             raise InputError(
                 "enough rows for two halves, a labelled reference and what is shifted",
-                got=f"{len(self)} in {len(groups)} group{'' if len(groups) == 1 else 's'}",
+                got=f"{len(self)} in {len(sizes)} group{'' if len(sizes) == 1 else 's'}",
                 remedy="give more rows, or a labelled reference of its own (--reference)",
                 file=self.file,
             )
         return halves[0], halves[1]
 
-    def check_classes(self, classes: Sequence[int | str]) -> None:
-        """Raise `InputError`, naming the row, for a label that is none of a model's classes."""
-        for one in self.found:
-            if one.label is not None:
-                matched([one.label], classes, file=self.file, first_row=one.row - 1, column=self.label)
+    def in_classes(self, classes: Sequence[int | str]) -> Self:
+        """The same with labels as a model names its classes; `InputError`, naming the row, for one that is none."""
+        folder, names = os.path.isdir(self.file), dict[str, Any]()
+        for row in self.rows:
+            if row.label is not None and repr(row.label) not in names:
+                images = [f"{self.file}/{row.id}"] if folder else []
+                where: dict[str, Any] = {"file": self.file, "first_row": row.row - 1, "column": self.label}
+                names[repr(row.label)] = matched([row.label], classes, images=images, **where)[0]
+        return self.of(replace(row, label=names.get(repr(row.label))) for row in self.rows)
 
-    def dataset(self, kept: Turns | None = None) -> tuple[Dataset, list[int]]:
-        """A data set of the examples, or of those that were kept with what became of their turns; and their numbers."""
-        found = [one for one in self.found if kept is None or one.number in kept]
-        turns = [tuple(one.turns if kept is None else kept[one.number]) for one in found]
-        inputs: tuple[Any, ...] = tuple(one[0] for one in turns)
-        if self.dialogues:
-            inputs = tuple(Dialogue(said, one.candidates or ()) for said, one in zip(turns, found, strict=True))
-        known = any(one.label is not None for one in found)
-        data = Dataset(
-            self.file,
-            inputs,
-            tuple(one.label for one in found) if known else (),
-            ids=tuple(one.id for one in found),
-            source=self.file,
-            modality="dialogue" if self.dialogues else "text",
-        )
-        return data, [one.number for one in found]
+    def dataset(self, kept: Parts | None = None) -> tuple[Dataset, list[int]]:
+        """A data set of the examples, or of those that were kept with what became of their parts; and their numbers."""
+        rows = [row for row in self.rows if kept is None or row.number in kept]
+        parts = [tuple(row.parts if kept is None else kept[row.number]) for row in rows]
+        inputs: Any = tuple(turns[0] for turns in parts)
+        if self.modality == "dialogue":
+            inputs = tuple(Dialogue(turns, row.candidates or ()) for turns, row in zip(parts, rows, strict=True))
+        elif self.modality == "image":
+            inputs = LateImages([partial(_pixels, *some) for some in parts], [row.size for row in rows])
+        labels = tuple(row.label for row in rows)
+        ids = tuple(row.id for row in rows)
+        targets = labels if any(label is not None for label in labels) else ()
+        data = Dataset(self.file, inputs, targets, ids=ids, source=self.file, modality=self.modality)
+        return data, [row.number for row in rows]
+
+
+def _pixels(image: Any, shift: Any = None, severity: Any = None, seed: int = 0, row: int = 0) -> Array:
+    """An image, a file or an array, as uint8 (height, width, 3), after a shift as `shift` draws it for that row."""
+    pixels = image if isinstance(image, np.ndarray) else decode_image(image)
+    return decode_image(pixels if shift is None else shift.apply([pixels], severity, seed=seed, first_row=row)[0])
 
 
 def read_examples(
     path: Path,
     *,
-    dialogues: bool,
+    modality: str,
     column: str | None,
     where: Mapping[str, str],
     label: str | None,
@@ -158,13 +159,25 @@ def read_examples(
     candidates: int,
     seed: int,
 ) -> Examples:
-    """Read a file of texts or dialogues as `shift` does.
+    """Read a file, or a folder of images, as `shift` does.
 
     A response without candidates gets others, drawn by the seed and its id from all responses of the file. Raises
     `InputError` for what cannot be read, and where the column ``label`` is named, needed and absent.
     """
+    out: list[Example] = []
     refused: Counter[str] = Counter()
-    rows = Rows(path)
+    if modality == "image":
+        folder = FolderExamples(path, ("image",)) if path.suffix.lower() != ".npz" else None
+        source = folder or ArrayExamples(path, ("image",), Columns(label=label))
+        for batch in source.batches(256):
+            data = batch.data
+            for number, pixels in enumerate(data.inputs, batch.first_row + 1):
+                image = pixels if folder is None else folder.files[number - 1]
+                truth = data.targets[number - batch.first_row - 1] if len(data.targets) else None
+                name = str(number) if folder is None else folder.files[number - 1].relative_to(path).as_posix()
+                out.append(Example(number, number, name, number, (image,), truth, size=pixels.nbytes))
+        return Examples(str(path), modality, tuple(out), refused, label or "label")
+    rows, dialogues = Rows(path), modality == "dialogue"
     read = list(enumerate(Texts(rows, column, where, dialogues).read(refused), 1))
     if not read:
         got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
@@ -173,53 +186,48 @@ def read_examples(
     if lacking is not None and label_needed:
         there = f"the columns {', '.join(map(str, lacking.row))}"
         raise rows.wrong(f"a column {label} with the truth", there, "name one of them with --label", lacking.number)
-    out = []
     if dialogues:
-        places = [{"file": str(path), "row": again.number} for _, (_, again) in read]
-        told = [
-            exchange(again(turns), turns, number=number, place=place, label=label)
-            for (number, (turns, again)), place in zip(read, places, strict=True)
-        ]
+        exchanges = []
+        for number, (turns, again) in read:
+            where_read = {"file": str(path), "row": again.number}
+            exchanges.append(exchange(again(turns), turns, number=number, place=where_read, label=label))
         pool: Replies | None = None
-        if any(one.candidates is None for one in told):
-            replies = (one.response for one in told if one.response is not None)
+        if any(one.candidates is None for one in exchanges):
+            replies = (one.response for one in exchanges if one.response is not None)
             pool = Replies(replies, candidates, seed, str(path))
-        for (number, (_, again)), one in zip(read, told, strict=True):
+        for (number, (_, again)), one in zip(read, exchanges, strict=True):
             offered, position = one.candidates, one.label
             if pool is not None and offered is None and one.response is not None:
                 offered, position = pool.among(one.id, one.response)
             out.append(Example(number, again.number, one.id, again.number, one.context, position, offered))
     else:
         for number, (turns, again) in read:
-            value, name = again.row.get(label or "label"), again.row.get("id")
-            known = None if value in ("", None) else value
-            out.append(Example(number, again.number, str(number if name is None else name), number, turns, known))
-    return Examples(str(path), dialogues, tuple(out), dict(refused), label or "label")
+            value, row_id = again.row.get(label or "label"), again.row.get("id")
+            truth = None if value in ("", None) else value
+            out.append(Example(number, again.number, str(number if row_id is None else row_id), number, turns, truth))
+    return Examples(str(path), modality, tuple(out), dict(refused), label or "label")
 
 
 @final
 @dataclass(frozen=True)
 class Condition:
-    """One kind at one severity: ``stem`` names it; for each draw the rows that could be shifted, with their turns.
+    """One kind at one severity: ``stem`` names it; for each draw the rows that could be shifted, with their parts.
 
     dropped, words, targets : of the first draw, as in `StressPoint`.
     """
 
     stem: str
     severity: str
-    draws: tuple[Turns, ...]
+    draws: tuple[Parts, ...]
     dropped: Mapping[str, int]
     words: float | None
     targets: float | None
 
     @property
-    def different(self) -> dict[str, Turns]:
+    def different(self) -> dict[str, Parts]:
         """The draws that differ and have rows, by the name of their answers: a shift without chance has one."""
-        out: list[Turns] = []
-        for one in self.draws:
-            if one not in out:
-                out.append(one)
-        return {f"{self.stem}-draw-{at + 1}" if at else self.stem: one for at, one in enumerate(out) if one}
+        draws = [draw for at, draw in enumerate(self.draws) if draw not in self.draws[:at]]
+        return {f"{self.stem}-draw-{at + 1}" if at else self.stem: draw for at, draw in enumerate(draws) if draw}
 
 
 @final
@@ -230,46 +238,54 @@ class ShiftedKind:
     A severity that no row could reach is left out of it.
     """
 
-    shift: TextShift
+    shift: Any
     conditions: tuple[Condition, ...]
     common: frozenset[int]
 
 
 def shift_examples(
-    examples: Examples, wanted: Mapping[type[TextShift], Sequence[str]], inputs: ShiftInputs, seeds: Sequence[int]
+    examples: Examples, wanted: Mapping[type[Shift], Sequence[str]], inputs: ShiftInputs, seeds: Sequence[int]
 ) -> list[ShiftedKind]:
     """Shift the examples by each kind at each of its severities, as they were typed, once for each seed.
 
-    Raises `InputError` where a kind can shift none of them at any severity.
+    Images are shifted when a model reads them. Raises `InputError` where a kind can shift none of the rows at any
+    severity.
     """
     out = []
     for cls, levels in wanted.items():
-        shift, _ = inputs.made(cls)
+        shift: Any = inputs.made(cls)[0] if issubclass(cls, TextShift) else cls()
         conditions = []
         for severity in levels:
+            stem = f"{shift.name}-{severity.replace('/', '-of-')}"
+            draws: list[Parts] = []
+            if isinstance(shift, ImageShift):
+                every, level = examples.rows, int(severity)
+                looks = {_pixels(every[0].parts[0], shift, level, seed).tobytes() for seed in seeds}
+                for seed in seeds if len(looks) > 1 else seeds[:1]:  # one without chance is drawn once
+                    draws.append({row.number: (*row.parts, shift, level, seed, row.number - 1) for row in every})
+                conditions.append(Condition(stem, severity, tuple(draws), {}, None, None))
+                continue
             dropped: list[Counter[str]] = []
-            draws: list[Turns] = []
             counts = Counter[str]()
             for seed in seeds:
                 shifted = {
-                    one.number: shift.apply(one.turns, severity, seed=seed, row=one.number) for one in examples.found
+                    row.number: shift.apply(row.parts, severity, seed=seed, row=row.number) for row in examples.rows
                 }
-                kept = {number: one for number, one in shifted.items() if not isinstance(one, Dropped)}
+                kept = {number: text for number, text in shifted.items() if not isinstance(text, Dropped)}
                 if not draws:
-                    counts.update(words=sum(one.words for one in kept.values()))
-                    counts.update(targets=sum(one.targets for one in kept.values()))
-                dropped.append(Counter(one.why for one in shifted.values() if isinstance(one, Dropped)))
-                draws.append({number: one.turns for number, one in kept.items()})
+                    counts.update(words=sum(text.words for text in kept.values()))
+                    counts.update(targets=sum(text.targets for text in kept.values()))
+                dropped.append(Counter(text.why for text in shifted.values() if isinstance(text, Dropped)))
+                draws.append({number: text.turns for number, text in kept.items()})
             rows = len(draws[0])
-            words, targets = (round(counts[one] / rows, 4) if rows else None for one in ("words", "targets"))
-            stem = f"{shift.name}-{severity.replace('/', '-of-')}"
+            words, targets = (round(counts[name] / rows, 4) if rows else None for name in ("words", "targets"))
             conditions.append(Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets))
-        sets = [frozenset(draw) for one in conditions for draw in one.draws if draw]
+        sets = [frozenset(draw) for condition in conditions for draw in condition.draws if draw]
         if not sets:
-            why = sum((Counter(one.dropped) for one in conditions), Counter[str]())
+            why = sum((Counter(condition.dropped) for condition in conditions), Counter[str]())
             raise InputError(
                 f"rows that {cls.name} can shift at {', '.join(levels)}",
-                got=f"none ({'; '.join(f'{many:,}: {said}' for said, many in why.items())})",
+                got=f"none ({'; '.join(f'{many:,}: {reason}' for reason, many in why.items())})",
                 remedy="choose other severities, or other data",
                 file=examples.file,
             )
@@ -349,44 +365,38 @@ class _Asker:
         if self.progress is not None:
             self.progress(min(self.done + more, self.total), self.total)
 
-    def kept(self, one: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
+    def kept(self, question: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
         """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones.
 
-        The note beside answers is written last.
+        The note beside answers is written last. Images are told by the job, the condition and their numbers.
         """
-        place = self.out / PREDICTIONS / one.run.folder / f"{one.stem}.parquet"
-        if one.run.stamp is None:
-            return place, None, None
-        about = (
-            one.run.stamp,
-            sorted(self.settings.items()),
-            __version__,
-            list(one.numbers),
-            one.data.ids,
-            one.data.targets,
-        )
-        asked = checksum(repr(about), repr(one.data.inputs))
-        there = place.is_file() and place.with_suffix(".json").is_file()
-        note = read_artifact(place.with_suffix(".json"), PREDICTIONS) if there else None
-        return place, asked, note if note is not None and note["asked"] == asked else None
+        path, data = self.out / PREDICTIONS / question.run.folder / f"{question.stem}.parquet", question.data
+        if question.run.stamp is None:
+            return path, None, None
+        settings = sorted(self.settings.items())
+        about = question.run.stamp, settings, __version__, list(question.numbers), data.ids, data.targets
+        asked = checksum(repr(about), question.stem if data.modality == "image" else repr(data.inputs))
+        there = path.is_file() and path.with_suffix(".json").is_file()
+        note = read_artifact(path.with_suffix(".json"), PREDICTIONS) if there else None
+        return path, asked, note if note is not None and note["asked"] == asked else None
 
-    def ask(self, one: _Question) -> _Answers:
+    def ask(self, question: _Question) -> _Answers:
         """The answers to a question: what an earlier run of the same job, or a task, has finished, or new ones."""
-        place, asked, note = self.kept(one)
+        path, asked, note = self.kept(question)
         if note is not None:
-            record, truncated = read_all(place, ("id", KEY)), int(note["truncated"])
+            record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.with_suffix(".json").unlink(missing_ok=True)  # of an older file, which is about to be replaced
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".json").unlink(missing_ok=True)  # of an older file, which is about to be replaced
             more = {name: self.settings[name] for name in ("dropout", "seed")}
-            made = predict(one.run.classifier, one.data, progress=lambda done, of: self.tell(done), **more)
-            truncated, numbers = made.truncated, {KEY: np.asarray(one.numbers, dtype=np.int64)}
+            made = predict(question.run.classifier, question.data, progress=lambda done, of: self.tell(done), **more)
+            truncated, numbers = made.truncated, {KEY: np.asarray(question.numbers, dtype=np.int64)}
             record = replace(made.record, columns={**made.record.columns, **numbers})
-            write_part(record, place)
+            write_part(record, path)
             if asked is not None:
-                write_artifact(place.with_suffix(".json"), PREDICTIONS, {"asked": asked, "truncated": truncated})
-        self.count(len(one.data), int(note is None))
-        return _Answers(record, str(place), truncated)
+                write_artifact(path.with_suffix(".json"), PREDICTIONS, {"asked": asked, "truncated": truncated})
+        self.count(len(question.data), int(note is None))
+        return _Answers(record, str(path), truncated)
 
 
 @final
@@ -397,10 +407,10 @@ class _Task:
     asker: _Asker
     gpu: bool
 
-    def __call__(self, one: _Question) -> None:
-        assert one.run.sent is not None
-        with one.run.sent.opened() as model:
-            self.asker.ask(replace(one, run=replace(one.run, classifier=model)))
+    def __call__(self, question: _Question) -> None:
+        assert question.run.sent is not None
+        with question.run.sent.opened() as model:
+            self.asker.ask(replace(question, run=replace(question.run, classifier=model)))
 
 
 def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) -> None:
@@ -408,137 +418,75 @@ def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) ->
 
     A task travels with the path of its model and the texts of its condition.
     """
-    rest = [one for one in every if asker.kept(one)[2] is None]
+    rest = [question for question in every if asker.kept(question)[2] is None]
     asker.answered = len(every) - len(rest)
     asker.done = sum(len(one.data) for one in every) - sum(len(one.data) for one in rest)
     asker.tell()
     with forgetting():
         task = _Task(_Asker(asker.out, asker.settings), any(one.run.sent and one.run.sent.gpu for one in rest))
-        sent = [replace(one, run=replace(one.run, classifier=None)) for one in rest]
-        run_tasks(engine, task, sent, on_done=lambda one: asker.count(len(one.data), 1))
+        sent = [replace(question, run=replace(question.run, classifier=None)) for question in rest]
+        run_tasks(engine, task, sent, on_done=lambda question: asker.count(len(question.data), 1))
     asker.progress = asker.run = None  # all is answered
 
 
-def _open_models(models: Any, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], bool]:
-    """The runs of all models, those of one name one after another, and whether they read dialogues.
+def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], str]:
+    """The runs of all models, those of one name one after another, and what they read of the data.
 
     ``models``: one, a list, or name -> one or a list of runs; texts may be ``name=model``. Raises `UsageError` for none
-    and for one that is named twice, `InputError` for models that read neither texts nor dialogues, or not the same.
+    and for one that is named twice, `InputError` for models that do not read the data, or not the same.
     """
-    found: dict[str, list[Any]] = {}
-    for name, one in named_models(models):
-        found.setdefault(name, []).append(one)
-    if not found:
+    named = named_models(models)
+    names = list(dict.fromkeys(name for name, _ in named))
+    named = [pair for name in names for pair in named if pair[0] == name]
+    if not named:
         raise UsageError("expected at least one model; name it with --model")
+    paths = Counter(said_model(model) for _, model in named if isinstance(model, (str, os.PathLike)))
+    if paths and (twice := paths.most_common(1)[0])[1] > 1:
+        raise UsageError(f"{twice[0]} is named twice; give each --model another model")
     runs: list[_ModelRun] = []
-    for name, sources in found.items():
-        for at, one in enumerate(sources):
-            plain = name if at == 0 else f"{name}-{at + 1}"
-            safe = re.sub(r"[^\w.-]+", "-", plain).strip(".-") or "model"
-            names = (safe if at == 1 else f"{safe}-{at}" for at in range(1, len(runs) + 2))
-            folder = next(one for one in names if one not in {other.folder for other in runs})
-            stamp = stamp_of(one) if isinstance(one, (str, os.PathLike)) else None
-            runs.append(_ModelRun(name, said_model(one), folder, open_classifier(one, **options), stamp))
-    said = [one.source for one in runs if one.stamp is not None]
-    twice = next((one for one in said if said.count(one) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{twice} is named twice; give each --model another model")
+    for at, (name, model) in enumerate(named):
+        several = sum(run.name == name for run in runs)
+        safe = re.sub(r"[^\w.-]+", "-", f"{name}-{several + 1}" if several else name).strip(".-") or "model"
+        taken = {run.folder for run in runs}
+        folder = next(one for one in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if one not in taken)
+        stamp = stamp_of(model) if isinstance(model, (str, os.PathLike)) else None
+        runs.append(_ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp))
+    images = data.is_dir() or data.suffix.lower() == ".npz"
     kinds = {}
     for run in runs:
         reads = run.classifier.reads
-        if "text" not in reads and "dialogue" not in reads:
+        modality = "image" if images else "text" if "text" in reads else "dialogue"
+        if modality not in reads:
             raise InputError(
-                "a model of texts or dialogues",
+                "a model of images, as the data are" if images else "a model of texts or dialogues",
                 got=f"one that reads {' or '.join(reads)}",
-                remedy="name another model; images are shifted by `shift image`",
+                remedy="name another model, or data that it reads; images are a folder or an NPZ file",
                 file=run.source,
             )
-        kinds["text" not in reads] = run.source
+        kinds[modality] = run.source
     if len(kinds) > 1:
-        got, remedy = f"{kinds[True]} reads dialogues", "stress classifiers and rankers apart"
-        raise InputError("models that read the same", got=got, remedy=remedy, file=kinds[False])
+        got, remedy = f"{kinds['dialogue']} reads dialogues", "stress classifiers and rankers apart"
+        raise InputError("models that read the same", got=got, remedy=remedy, file=kinds["text"])
     if engine is not None:
-        sent = sent_models([one for sources in found.values() for one in sources], options)
+        sent = sent_models([model for _, model in named], options)
         runs = [replace(run, sent=one) for run, one in zip(runs, sent, strict=True)]
-    return runs, True in kinds
+    return runs, modality
 
 
-@final
-@dataclass(frozen=True)
-class _Judge:
-    """Judges predictions of one run beside its own labelled reference."""
-
-    reference: Predictions
-    level: float
-    seed: int
-
-    def metrics(self, record: Predictions) -> dict[str, Interval]:
-        """Accuracy, Brier and ECE with their intervals, as `evaluate` gives them; empty where no truth is known."""
-        if not len(record) or not record.is_labelled or not len(record.known()):
-            return {}
-        return dict(evaluate(record, metrics=METRICS, level=self.level, seed=self.seed).metrics)
-
-    def common(self, record: Predictions, numbers: Collection[int]) -> tuple[int, dict[str, Interval]]:
-        """The rows with these numbers, and how good the predictions are on them."""
-        own = record.columns[KEY].astype(np.int64)
-        same = record.take(np.isin(own, np.fromiter(numbers, np.int64, len(numbers))))
-        return len(same), self.metrics(same)
-
-    def estimate(self, record: Predictions) -> Estimation:
-        """The estimate from the reference and the predictions alone."""
-        return estimate(self.reference, record.without_labels(), level=self.level, seed=self.seed)
-
-
-_Judged = tuple[_Judge, _Answers, dict[str, Interval], Estimation]
-"""Who judged which answers, their quality on all rows, and the estimate."""
-
-
-def _judged(judge: _Judge, answers: _Answers) -> _Judged:
-    return judge, answers, judge.metrics(answers.record), judge.estimate(answers.record)
-
-
-def _point(
-    severity: str | None, rows: int, judged: Sequence[_Judged], common: Collection[int], **more: Any
-) -> StressPoint:
-    """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
-    about = {"severity": severity, "rows": rows, "dropped": {}, "words": None, "targets": None} | more
-    if not judged:
-        return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
-    same = [judge.common(answers.record, common) for judge, answers, _, _ in judged]
-
-    def spread(found: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
-        names = [name for name in METRICS if len(judged) > 1 and all(name in one for one in found)]
-        return {name: Spread.of([one[name].value for one in found]) for name in names}
-
-    estimates = [one.headline.value for *_, one in judged]
-    return StressPoint(
-        **about,
-        predictions=tuple(one.path for _, one, *_ in judged),
-        truncated=judged[0][1].truncated,
-        metrics=judged[0][2],
-        common_rows=same[0][0],
-        common=same[0][1],
-        spread=spread([one for _, _, one, _ in judged])
-        | ({"estimate": Spread.of(estimates)} if len(judged) > 1 else {}),
-        common_spread=spread([one for _, one in same]),
-        estimate=judged[0][3].headline,
-    )
-
-
-def _claimed(options: StressOptions, dialogues: bool) -> Path:
+def _claimed(options: StressOptions, modality: str) -> Path:
     """Make the folder, or find it with what an earlier run of the same job has finished.
 
     The job is the data, the rows of them, their labels and candidates and the seed; other models, kinds and severities
     may join it. Raises `UsageError` where the place holds something else.
     """
-    said = [options.column, filters_of(options.where), options.label, options.rows, options.seed, dialogues]
-    said += [options.candidates if dialogues else None]
-    files = [[os.path.realpath(one), content_of(one)] for one in (options.data, options.reference) if one]
-    job, out = checksum(json.dumps([files, said], default=str)), Path(options.out)
+    settings = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
+    settings += [options.candidates if modality == "dialogue" else None]
+    files = [[os.path.realpath(path), content_of(path)] for path in (options.data, options.reference) if path]
+    job, out = checksum(json.dumps([files, settings], default=str)), Path(options.out)
     try:
         if out.exists() and not out.is_dir():
             raise UsageError(f"cannot write {out}: it is a file; name a folder")
-        link = next((one for name in (_JOB, *_RESULTS) if (one := out / name).is_symlink()), None)
+        link = next((path for name in (_JOB, *_RESULTS) if (path := out / name).is_symlink()), None)
         if link is not None:
             raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
         if not out.resolve().parent.is_dir():
@@ -556,40 +504,93 @@ def _claimed(options: StressOptions, dialogues: bool) -> Path:
     return out
 
 
-def _write_results(home: Path, found: StressTest) -> None:
-    """Write ``stress.json`` and ``stress.csv``."""
-    with together():
-        write_result(home / "stress.json", json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
-        estimate = ["estimate", *(f"estimate_{one}" for one in ("lower", "upper", "kind", "method")), "trust", "error"]
-        heads = ["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs"]
-        table.writerow([*heads, *ends, *estimate])
-        table.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(found))
-        write_result(home / "stress.csv", text.getvalue())
+_Judged = tuple[_Answers, dict[str, Interval], Estimation]
+"""Answers of a run, their quality on all rows, and the estimate from its reference and the answers alone."""
 
 
-def _rows(found: StressTest) -> Iterator[list[Any]]:
-    """Two rows for each point: on all rows that the severity has, and on those that all severities have."""
-    for model, curve, point in found.points():
-        place = [model.name, curve.kind, "" if point.severity is None else point.severity]
+@final
+@dataclass(frozen=True)
+class _Judge:
+    """Judges the answers of all runs of a model, each beside its own labelled reference."""
+
+    options: StressOptions
+    references: Sequence[Predictions]
+
+    def metrics(self, record: Predictions) -> dict[str, Interval]:
+        """Accuracy, Brier and ECE with their intervals; empty where no truth is known."""
+        if not len(record) or not record.is_labelled or not len(record.known()):
+            return {}
+        level, seed = self.options.level, self.options.seed
+        return dict(evaluate(record, metrics=METRICS, level=level, seed=seed).metrics)
+
+    def judged(self, answers: Sequence[_Answers]) -> list[_Judged]:
+        """The answers of all runs to one question, judged."""
+        more: dict[str, Any] = {"level": self.options.level, "seed": self.options.seed}
+        return [
+            (one, self.metrics(one.record), estimate(reference, one.record.without_labels(), **more))
+            for reference, one in zip(self.references, answers, strict=True)
+        ]
+
+    def point(
+        self, severity: str | None, rows: int, judged: Sequence[_Judged], common: Collection[int], **more: Any
+    ) -> StressPoint:
+        """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
+        about = {"severity": severity, "rows": rows, "dropped": {}, "words": None, "targets": None} | more
+        if not judged:
+            return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
+        same = []
+        for answers, *_ in judged:
+            numbers = answers.record.columns[KEY].astype(np.int64)
+            same.append(answers.record.take(np.isin(numbers, np.fromiter(common, np.int64, len(common)))))
+
+        def spread(runs: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
+            names = [name for name in METRICS if len(judged) > 1 and all(name in metrics for metrics in runs)]
+            return {name: Spread.of([metrics[name].value for metrics in runs]) for name in names}
+
+        on_common = [self.metrics(record) for record in same]
+        first, metrics, estimation = judged[0]
+        estimates = [one.headline.value for *_, one in judged]
+        return StressPoint(
+            **about,
+            predictions=tuple(one.path for one, *_ in judged),
+            truncated=first.truncated,
+            metrics=metrics,
+            common_rows=len(same[0]),
+            common=on_common[0],
+            spread=spread([metrics for _, metrics, _ in judged])
+            | ({"estimate": Spread.of(estimates)} if len(judged) > 1 else {}),
+            common_spread=spread(on_common),
+            estimate=estimation.headline,
+        )
+
+
+def _write_results(folder: Path, result: StressTest) -> None:
+    """Write ``stress.json`` and ``stress.csv``, which has two rows a point: all rows, and those of all severities."""
+    ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
+    estimate = ["estimate", *(f"estimate_{end}" for end in ("lower", "upper", "kind", "method")), "trust", "error"]
+    rows: list[list[Any]] = [["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs"]]
+    rows[0] += [*ends, *estimate]
+    for model, curve, point in result.points():
+        head = point.estimate
         beside = [sum(point.dropped.values()), point.words, point.targets, max(1, len(point.predictions))]
-        subsets = (
+        for subset, many, metrics, spreads in (
             ("all", point.rows, point.metrics, point.spread),
             ("common", point.common_rows, point.common, point.common_spread),
-        )
-        for subset, rows, metrics, spreads in subsets:
-            numbers: list[Any] = []
+        ):
+            row = [model.name, curve.kind, point.severity or "", subset, many, *beside]
             for name in METRICS:
-                one, spread = metrics.get(name), spreads.get(name)
-                numbers += [None] * 3 if one is None else [one.value, one.lower, one.upper]
-                numbers += [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
-            head: list[Any] = [None] * 7
-            if subset == "all" and point.estimate is not None:
-                e = point.estimate
-                head = [e.value, e.lower, e.upper, e.kind, e.method, e.trust, point.error]
-            yield [*place, subset, rows, *beside, *numbers, *head]
+                value, spread = metrics.get(name), spreads.get(name)
+                row += [None] * 3 if value is None else [value.value, value.lower, value.upper]
+                row += [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
+            if subset == "all" and head is not None:
+                row += [head.value, head.lower, head.upper, head.kind, head.method, head.trust, point.error]
+            rows.append([*row, *[None] * (len(rows[0]) - len(row))])
+    text = io.StringIO()
+    cells = ([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows(cells)
+    with together():
+        write_result(folder / "stress.json", json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        write_result(folder / "stress.csv", text.getvalue())
 
 
 @verb(StressOptions)
@@ -602,55 +603,76 @@ def stress(options: StressOptions) -> StressTest:
 
     >>> import json, tempfile
     >>> import numpy as np
-    >>> home = Path(tempfile.mkdtemp())
+    >>> folder = Path(tempfile.mkdtemp())
     >>> rows = [{"text": word, "label": word.islower()} for word in ["up we go", "DOWN IT IS"] * 60]
-    >>> _ = (home / "a.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+    >>> _ = (folder / "a.jsonl").write_text("\\n".join(map(json.dumps, rows)))
     >>> def small(texts):
     ...     return np.array([[0.1, 0.9] if text.islower() else [0.9, 0.1] for text in texts])
-    >>> found = stress(home / "a.jsonl", small, out=home / "out", kind="casing=1", classes=[0, 1])
-    >>> [one.metrics["accuracy"].value for one in found.models[0].curves[0].points]
+    >>> result = stress(folder / "a.jsonl", small, out=folder / "out", kind="casing=1", classes=[0, 1])
+    >>> [point.metrics["accuracy"].value for point in result.models[0].curves[0].points]
     [1.0, 0.0]
     """
     for name, least in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
         value = getattr(options, name)
         if value is not None and value < least:
             raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
-    data, reference, out, seed = options.data, options.reference, options.out, options.seed
+    data, reference, seed = Path(options.data), options.reference, options.seed
     inputs = ShiftInputs(options)
     more = {name: getattr(options, name) for name in ("gives", "classes", "max_length", "device")}
     engine = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
-    runs, dialogues = _open_models(options.models, more, engine)
+    runs, modality = _open_models(options.models, data, more, engine)
     if engine is not None:
-        gpu = any(one.sent is not None and one.sent.on_gpu_here for one in runs)
+        gpu = any(run.sent is not None and run.sent.on_gpu_here for run in runs)
         engine = task_engine(options.engine, options.workers, gpu=gpu)
-    wanted = _wanted(options, inputs, dialogues)
-    shifted, known = _read(options, dialogues)
-    if not dialogues:
-        for some in (known, shifted) if reference is not None else (known + shifted,):
-            for run in runs:
-                some.check_classes(run.classifier.classes)
-    home = _claimed(options, dialogues)
+    refuse_others(options, modality)
+    wanted = _wanted(options, inputs, modality)
+    shifted, known = _read(options, modality)
+    if modality != "dialogue":
+        every = shifted.of(sorted((*known.rows, *shifted.rows), key=lambda row: row.number))
+        for run in runs:
+            for some in (known, shifted) if reference is not None else (every,):
+                some.in_classes(run.classifier.classes)
+        shifted, known = (some.in_classes(runs[0].classifier.classes) for some in (shifted, known))
+    folder = _claimed(options, modality)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
-    conditions = [one for kind in kinds for one in kind.conditions]
+    conditions = [condition for kind in kinds for condition in kind.conditions]
     different = {stem: shifted.dataset(kept) for one in conditions for stem, kept in one.different.items()}
     asked = {"reference": known.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
-    total = sum(len(one) for one, _ in asked.values()) * len(runs)
-    asker = _Asker(home, settings, options.progress, total, len(asked) * len(runs))
-    about = places_said(data=data, models=[one.source for one in runs], out=out)
-    with running(Manifest(home, {"verb": "stress", **about})) as asker.run:
+    total = sum(len(some) for some, _ in asked.values()) * len(runs)
+    asker = _Asker(folder, settings, options.progress, total, len(asked) * len(runs))
+    warnings: dict[str, None] = {}
+    models = []
+    about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
+    with running(Manifest(folder, {"verb": "stress", **about})) as asker.run:
         if engine is not None:
             _ask_elsewhere(engine, asker, [_Question(run, stem, *asked[stem]) for run in runs for stem in asked])
-        warnings: dict[str, None] = {}
-        models = []
-        for name in dict.fromkeys(one.name for one in runs):
-            own = [one for one in runs if one.name == name]
-            models.append(_stressed(own, asker, asked, kinds, options, warnings))
-        outcome = StressTest(
+        for name in dict.fromkeys(run.name for run in runs):
+            own = [run for run in runs if run.name == name]
+
+            def ask(stem: str, own: Sequence[_ModelRun] = own) -> list[_Answers]:
+                return [asker.ask(_Question(run, stem, *asked[stem])) for run in own]
+
+            judge = _Judge(options, [answers.record for answers in ask("reference")])
+            plain = judge.judged(ask("source"))
+            warnings.update(dict.fromkeys(f"{name}: {warning}" for warning in plain[0][2].warnings))
+            curves = []
+            for kind in kinds:
+                points = [judge.point(None, len(shifted), plain, kind.common)]
+                for one in kind.conditions:
+                    judged = [pair for stem in one.different for pair in judge.judged(ask(stem))]
+                    means = {"dropped": dict(one.dropped), "words": one.words, "targets": one.targets}
+                    points.append(judge.point(one.severity, len(one.draws[0]), judged, kind.common, **means))
+                counts = getattr(kind.shift, "counts", "images")
+                curves.append(StressCurve(kind.shift.name, kind.shift.about, counts, len(kind.common), tuple(points)))
+            accuracy = judge.metrics(judge.references[0])["accuracy"].to_dict()
+            sources = tuple(run.source for run in own)
+            models.append(StressedModel(name, sources, {"rows": len(known), "accuracy": accuracy}, tuple(curves)))
+        result = StressTest(
             version=__version__,
-            data=str(data),
-            out=str(out),
-            modality="dialogue" if dialogues else "text",
+            data=str(options.data),
+            out=str(options.out),
+            modality=modality,
             rows=len(shifted),
             refused=shifted.refused,
             labelled=shifted.labelled,
@@ -659,44 +681,58 @@ def stress(options: StressOptions) -> StressTest:
             seed=seed,
             repeats=options.repeats,
             models=tuple(models),
-            notes=deviations(one.shift for one in kinds),
+            notes=deviations(kind.shift for kind in kinds),
             warnings=tuple(warnings),
             argv=options.argv,
         )
-        _write_results(home, outcome)
-    return outcome
+        _write_results(folder, result)
+    return result
 
 
-def _wanted(options: StressOptions, inputs: ShiftInputs, dialogues: bool) -> dict[type[TextShift], tuple[str, ...]]:
+_USUAL = {
+    "text": ("typing-errors", "casing"),
+    "dialogue": DIALOGUE_SHIFTS,
+    "image": ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression"),  # noise, blur, weather, digital
+}
+
+
+def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[type[Shift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper.
 
     Raises `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
     """
     severity: Any = options.severity
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
-    usual = DIALOGUE_SHIFTS if dialogues else ("typing-errors", "casing")
-    usual = usual if options.training is None else TEXT_SHIFTS[:2]  # synonyms, where texts tell what is known
-    found: dict[type[TextShift], tuple[str, ...]] = {}
+    usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]  # texts tell what is known
+    out: dict[Any, tuple[str, ...]] = {}
     for asked in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
         name, equals, own = asked.partition("=")
-        cls = find_text_shift(name, dialogues=dialogues)
-        levels = tuple(own.split(",")) if equals else every or cls.usual
+        cls: Any
+        if modality == "image":
+            cls = type(find_image_shift(name))
+            levels = tuple(own.split(",")) if equals else every or tuple(map(str, cls.severities))
+        else:
+            cls = find_text_shift(name, dialogues=modality == "dialogue")
+            levels = tuple(own.split(",")) if equals else every or cls.usual
         for level in levels:
-            cls().check_severity(level)
-        found[cls] = tuple(dict.fromkeys((*found.get(cls, ()), *levels)))
-    inputs.check(list(found))
-    return found
+            cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
+        out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
+    inputs.check(list(out))
+    return out
 
 
-def _read(options: StressOptions, dialogues: bool) -> tuple[Examples, Examples]:
+def _read(options: StressOptions, modality: str) -> tuple[Examples, Examples]:
     """What is shifted, and the labelled rows that are not."""
     reference, where, seed = options.reference, filters_of(options.where), options.seed
 
     def read(path: str | Path, where: Mapping[str, str], needed: bool) -> Examples:
         more: dict[str, Any] = {"column": options.column, "label": options.label, "candidates": options.candidates}
-        return read_examples(Path(path), dialogues=dialogues, where=where, label_needed=needed, seed=seed, **more)
+        return read_examples(Path(path), modality=modality, where=where, label_needed=needed, seed=seed, **more)
 
-    every = read(options.data, where, reference is None).drawn(options.rows, seed)
+    every = read(options.data, where, reference is None)
+    if options.rows is not None and options.rows < len(every):
+        chosen = np.random.default_rng([seed, options.rows]).choice(len(every), size=options.rows, replace=False)
+        every = every.of(every.rows[i] for i in sorted(chosen))
     if reference is None:
         known, shifted = every.halves(seed)
     else:
@@ -704,38 +740,8 @@ def _read(options: StressOptions, dialogues: bool) -> tuple[Examples, Examples]:
     if not known.labelled:
         raise InputError(
             "labelled rows, on which the estimates rest",
-            got=f"no value in a column {known.label}",
+            got="no subfolder" if os.path.isdir(known.file) else f"no value in a column {known.label}",
             remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
             file=known.file,
         )
     return shifted, known
-
-
-def _stressed(
-    runs: Sequence[_ModelRun],
-    asker: _Asker,
-    asked: Mapping[str, tuple[Dataset, list[int]]],
-    kinds: Iterable[ShiftedKind],
-    options: StressOptions,
-    warnings: dict[str, None],
-) -> StressedModel:
-    """One model: all its runs asked about the reference, the data as they are, and each kind at each severity."""
-
-    def ask(stem: str) -> list[_Answers]:
-        return [asker.ask(_Question(run, stem, *asked[stem])) for run in runs]
-
-    judges = [_Judge(one.record, options.level, options.seed) for one in ask("reference")]
-    plain = list(map(_judged, judges, ask("source")))
-    warnings.update(dict.fromkeys(f"{runs[0].name}: {said}" for said in plain[0][3].warnings))
-    curves = []
-    for kind in kinds:
-        points = [_point(None, len(asked["source"][0]), plain, kind.common)]
-        for one in kind.conditions:
-            judged = [pair for stem in one.different for pair in map(_judged, judges, ask(stem))]
-            means = {"dropped": dict(one.dropped), "words": one.words, "targets": one.targets}
-            points.append(_point(one.severity, len(one.draws[0]), judged, kind.common, **means))
-        shift = kind.shift
-        curves.append(StressCurve(shift.name, shift.about, shift.counts, len(kind.common), tuple(points)))
-    accuracy = judges[0].metrics(judges[0].reference)["accuracy"].to_dict()
-    about = {"rows": len(asked["reference"][0]), "accuracy": accuracy}
-    return StressedModel(runs[0].name, tuple(one.source for one in runs), about, tuple(curves))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...datasets.dialogues import TURNS
 from ...errors import UsageError
-from ...options import declared, spelt, verb
+from ...options import Options, declared, spelt, verb
 from ...registry import find
 from ...results.shifting import Shifting
 from ...shifts import ImageShift, TextShift
@@ -48,16 +48,21 @@ def shift(options: ShiftOptions) -> Shifting:
             "casing --severity 0.2 for texts"
         )
     modality = options.modality or _modality(options, names[0])
+    refuse_others(options, modality)
+    if modality == "image":
+        return shift_images(options, names, levels)
+    return shift_texts(options, names, levels, dialogues=modality == "dialogue")
+
+
+def refuse_others(options: Options, modality: str) -> None:
+    """Raise `UsageError` for an option of texts where images are shifted, or the other way round."""
     other = "Texts and dialogues" if modality == "image" else "Images"
-    for name, field, about in declared(ShiftOptions):
+    for name, field, about in declared(type(options)):
         value = getattr(options, name)
         plain = value is None or (isinstance(value, (str, int, list)) and value in (field.default, []))
         if about.group == other and not plain:
             said = spelt(name, about)[0] if about.flag != "" else name
             raise UsageError(f"{said} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
-    if modality == "image":
-        return shift_images(options, names, levels)
-    return shift_texts(options, names, levels, dialogues=modality == "dialogue")
 
 
 def _modality(options: ShiftOptions, name: str) -> str:
