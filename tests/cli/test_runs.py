@@ -1,18 +1,17 @@
-"""`oodometer runs`: run folders of every status, and folders that are none."""
+"""`oodometer history` of folders: run folders of every status, and folders that are none."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from oodometer.cli import main
 from oodometer.errors import InputError
 from oodometer.passes.run_folder import run_folder
 from oodometer.runs import Lock
-from oodometer.verbs.runs import runs
+from oodometer.verbs.history import runs
 
 ABOUT = {"verb": "estimate", "reference": "/data/reference.parquet", "target": "/lake/predictions"}
 
@@ -56,19 +55,22 @@ def test_each_is_told_by_how_it_stands(home: Path) -> None:
         runs(home / "nowhere")
 
 
-def shell(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "oodometer", "runs", *words]
-    return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=60)
-
-
-def test_from_the_shell(home: Path) -> None:
-    done = shell(home)
-    assert done.returncode == 0, done.stderr
-    assert "2 of 5" in done.stdout
-    assert "failed: no luck" in done.stdout
-    listed = json.loads(shell(home, "deep", "--json", "-").stdout)
-    assert [one["status"] for one in listed["runs"]] == ["killed"]
-    assert "no run here" in shell(home, "other").stdout
-    lost = shell(home, "nowhere")
-    assert lost.returncode == 2
-    assert lost.stderr.strip() == "oodometer: nowhere: expected a folder, got no such folder; check the path"
+def test_from_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(home)
+    assert main(["runs"]) == 0  # the word of old
+    shown = capsys.readouterr().out
+    assert "2 of 5" in shown
+    assert "failed: no luck" in shown
+    assert main(["history"]) == 0
+    assert capsys.readouterr().out == shown
+    assert main(["history", "deep", "--json", "-"]) == 0
+    assert [run["status"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["killed"]
+    assert main(["history", "other"]) == 0
+    assert "no run here" in capsys.readouterr().out
+    for words, message in (
+        (["nowhere"], "nowhere: expected a store of past runs (SQLite), got no such file"),
+        (["deep", "other", "--last", "3"], "have no --job, --last, --run and --report; leave them out"),
+        (["deep", "nowhere"], "expected one store, or folders, got deep and nowhere"),
+    ):
+        assert main(["history", *words]) == 2
+        assert message in capsys.readouterr().err

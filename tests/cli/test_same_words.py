@@ -16,13 +16,11 @@ from oodometer.cli.main import app
 from oodometer.recipes import reproduce
 from oodometer.verbs.demo import demo
 from oodometer.verbs.discriminate import judge_outputs, train_judges
-from oodometer.verbs.runs import runs
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
     "report": oodometer.load_result,
     "reproduce": reproduce,
-    "runs": runs,
     "discriminate train": train_judges,
     "discriminate predict": judge_outputs,
 }

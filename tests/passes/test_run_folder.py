@@ -24,7 +24,7 @@ from oodometer.passes.run_folder import run_folder
 from oodometer.predictions import Predictions
 from oodometer.runs import MANIFEST, Lock, Manifest, is_locked, read_manifest
 from oodometer.store import write_predictions
-from oodometer.verbs.runs import runs
+from oodometer.verbs.history import runs
 
 ROWS = 150
 

@@ -22,7 +22,7 @@ from oodometer.registry import register, unregister
 from oodometer.runs import Lock, is_locked, read_manifest
 from oodometer.simulations import Simulation
 from oodometer.store import write_predictions
-from oodometer.verbs.runs import runs
+from oodometer.verbs.history import runs
 
 ROWS = 150
 METHODS = ["source", "ac", "doc", "atc"]

@@ -23,7 +23,7 @@ from oodometer.predictions import Predictions
 from oodometer.rankings.explaining import name_of_answers
 from oodometer.runs import Lock, read_manifest
 from oodometer.store import write_predictions
-from oodometer.verbs.runs import runs
+from oodometer.verbs.history import runs
 
 # Functions whose answers have no short decimals; each call is noted, and one of them may end the process.
 MODEL = """

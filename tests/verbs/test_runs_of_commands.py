@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from oodometer.runs import LOCK, MANIFEST, Lock, Manifest, cleared, is_locked, passing, read_manifest, running
-from oodometer.verbs.runs import Run, runs
+from oodometer.verbs.history import Run, runs
 
 MODEL = """
 import os, signal

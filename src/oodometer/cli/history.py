@@ -1,50 +1,86 @@
-"""The command `history`: past runs out of their store, as tables, JSON and a page."""
+"""The command `history`: past runs out of their store, and runs of long commands: tables, JSON and a page."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..options import option
+from ..errors import UsageError
+from ..options import argument, option
 from ..verbs.options import HistoryOptions
 from . import output
 from .commands import Written, command
 
+_DATA = ("target", "predictions", "data", "examples", "models", "outputs", "pairs", "paper", "reference")
+
 
 class _History(HistoryOptions):
-    """The options of `history`, and another result."""
+    """The options of `history`, where a folder may stand in the place of a store, and another result."""
 
-    run: int | None = option(
+    store: Any = argument(
+        kw_only=False,
         default=None,
-        metavar="NUMBER",
-        help="Instead, the whole result of this run, as --json (by default) or --report.",
+        path="read",
+        metavar="STORE",
+        many=True,
+        help="A store of past runs: a file, or postgresql://user@host/database; estimate --store fills it. Or folders "
+        "of runs of long commands, or that hold some; by default this one.",
     )
+    run: int | None = option(
+        default=None, metavar="NUMBER",
+        help="Instead, the whole result of this run, as --json (by default) or --report.",
+    )  # fmt: skip
 
 
 @command(_History, written=("json", "report"))
 def history(given: dict[str, Any], to: Written) -> None:
-    """Show past runs: how estimates changed, what came true, which alarms stand."""
+    """Show past runs: how estimates changed, what came true, which alarms stand; or how far long commands came."""
+    from ..histories import kept_result, open_store
     from ..verbs.history import history as read
 
-    run = given.pop("run", None)
-    if run is not None:
-        _deliver_run(run, to, **given)
+    stores, run = given.pop("store", None) or ["."], given.pop("run", None)
+    if all(os.path.isdir(store) for store in stores):
+        if given or run is not None or to.report is not None:
+            raise UsageError("runs of long commands have no --job, --last, --run and --report; leave them out")
+        _list_runs(stores, to)
         return
-    found = replace(read(**given), argv=output.command_line())
-    if not to.deliver(found.to_dict()):
+    if len(stores) > 1:
+        raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
+    if run is not None:  # as the run itself would have written it
+        if given:
+            raise UsageError("--run names one run; leave out --job and --last")
+        to = replace(to, json="-") if to.json is None and to.report is None else to
+        to.deliver(kept_result(open_store(stores[0]), run))
         return
-    if not found.jobs:
-        output.say(f"{found.store} holds no run yet; estimate adds one with --store {found.store}")
-    for one in found.jobs:
-        output.show(one)
+    past = replace(read(stores[0], **given), argv=output.command_line())
+    if not to.deliver(past.to_dict()):
+        return
+    if not past.jobs:
+        output.say(f"{past.store} holds no run yet; estimate adds one with --store {past.store}")
+    for job in past.jobs:
+        output.show(job)
 
 
-def _deliver_run(run: int, to: Written, store: str, **others: Any) -> None:
-    """The result of one run, as the run itself would have written it."""
-    from ..errors import UsageError
-    from ..histories import kept_result, open_store
+def _list_runs(folders: Sequence[str], to: Written) -> None:
+    from ..verbs.history import runs
 
-    if others:
-        raise UsageError("--run names one run; leave out --job and --last")
-    to = replace(to, json="-") if to.json is None and to.report is None else to
-    to.deliver(kept_result(open_store(store), run))
+    result = runs(folders)
+    if not to.deliver(result.to_dict()):
+        return
+    if not result.runs:
+        output.say(
+            "no run here; estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+        )
+        return
+    rows = []
+    for run in result.runs:
+        began, done = run.began.replace("+00:00", "").replace("T", " "), f"{run.done} of {run.parts or '?'}"
+        data = next(filter(None, map(run.about.get, _DATA)), "")
+        row = [run.folder, run.verb, run.status, done, str(run.read), began]
+        rows.append([*row, os.path.basename(data.rstrip("/"))])
+    output.print_table(["folder", "command", "status", "parts done", "read", "began (UTC)", "target"], rows, "Runs")
+    for run in result.runs:
+        if run.why:
+            output.say(f"{run.folder}: {run.why}")

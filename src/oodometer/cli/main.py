@@ -25,7 +25,7 @@ from .commands import INTERRUPTED, Stopped, app
 
 COMMANDS = (
     "estimate", "fit", "diagnose", "backtest", "audit", "predict", "evaluate", "compare", "rank", "discriminate",
-    "shift", "stress", "reproduce", "runs", "history", "report", "methods", "cite", "demo",
+    "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
 )  # fmt: skip
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
@@ -96,6 +96,7 @@ def _run(given: list[str], debug: bool) -> int:
         if len(loudness) > 1:
             raise UsageError("give -v or --quiet, not both")
         given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
+        given[0] = "history" if given[0] == "runs" else given[0]
         parser = _parser(given[0])
         defaults, said = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
         with tracebacks_on(debug), output.settings(max(loudness, default=0), said):

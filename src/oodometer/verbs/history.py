@@ -1,10 +1,19 @@
-"""The verb `history`: past runs out of their store: how estimates changed, what came true, which alarms stand."""
+"""The verb `history`: past runs out of their store, or the runs of long commands below a folder, how far each came."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
 from ..histories import open_store, read_history
 from ..options import verb
+from ..passes.run_folder import PARTS
 from ..results.history import History
+from ..runs import LOCK, MANIFEST, is_locked, read_manifest
 from .options import HistoryOptions
 
 
@@ -28,3 +37,100 @@ def history(options: HistoryOptions) -> History:
     (1, True)
     """
     return read_history(open_store(options.store), options.job, options.last)
+
+
+_DEEP = 6  # folders in folders that are looked through
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: its folder, what it is, and how it stands.
+
+    ``status`` is "running", "finished", "failed" or "killed" (it ended without a word); ``verb`` the command, ``about``
+    the data that it is of, among them ``reference`` and ``target``; ``parts`` that it has, how many of them are
+    ``done``, and how many the last run had to ``read`` or to work on; ``why`` it failed, or what is wrong with the
+    folder ("unreadable"). Parts are files and row groups, tasks of a backtest, steps of a paper, or batches, images,
+    copies, answers, attributions and judges.
+    """
+
+    folder: str
+    status: str
+    verb: str = ""
+    reference: str = ""
+    target: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    began: str = ""
+    ended: str | None = None
+    parts: int = 0
+    done: int = 0
+    read: int = 0
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs that were found, the one that began last at the end."""
+
+    runs: tuple[Run, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"runs": [asdict(run) for run in self.runs]}
+
+
+def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".") -> Runs:
+    """The runs whose folders these are, or hold, up to six folders deep.
+
+    They are run folders (``run_folder=``), folders of `reproduce` and `stress`, and what `predict`, `shift` and
+    `discriminate` keep beside their results until these are finished. Raises `InputError` for a folder that is not
+    there. A folder whose manifest is damaged or of another version is listed as unreadable, with the reason.
+
+    >>> import tempfile
+    >>> runs(tempfile.mkdtemp()).runs
+    ()
+    """
+    out: dict[str, Run] = {}
+    for top in [folders] if isinstance(folders, (str, os.PathLike)) else folders:
+        if not os.path.isdir(top):
+            raise InputError("a folder", got="no such folder", remedy="check the path", file=os.fspath(top))
+        deepest = len(Path(top).parts) + _DEEP
+        for place, names, files in os.walk(top):
+            folder = Path(place)
+            hidden = [name for name in names if name.startswith(".")]  # unfinished results lie in such ones
+            some = [folder / name for name in hidden if _is_ours(folder / name)]
+            if MANIFEST in files and (LOCK in files or _is_ours(folder)):
+                some = [folder]
+                names.clear()
+            elif len(folder.parts) >= deepest:
+                names.clear()
+            names[:] = [name for name in names if name not in hidden]
+            for one in some:
+                out.setdefault(os.path.realpath(one), _run(one))
+    return Runs(tuple(sorted(out.values(), key=lambda run: (run.began, run.folder))))
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether the manifest is one of ours: other programs have files of this name, too."""
+    try:
+        return read_manifest(folder) is not None
+    except InputError:
+        return False
+
+
+def _run(folder: Path) -> Run:
+    try:
+        manifest = read_manifest(folder)
+    except InputError as error:
+        return Run(str(folder), "unreadable", why=str(error))
+    assert manifest is not None
+    status = str(manifest.get("status"))
+    if status == "running" and not is_locked(folder / LOCK):
+        status = "killed"
+    about: Mapping[str, Any] = manifest["about"]
+    values: dict[str, Any] = {name: str(about.get(name, "")) for name in ("verb", "reference", "target")}
+    values |= {name: int(manifest.get(name) or 0) for name in ("parts", "done", "read")}
+    if status == "killed" and (folder / PARTS).is_dir():  # before it could note its last parts
+        values["done"] = min(values["parts"], sum(state.suffix == ".state" for state in (folder / PARTS).iterdir()))
+    values["about"] = {str(name): str(value) for name, value in about.items() if name != "verb"}
+    values |= {"began": str(manifest.get("began", "")), "ended": manifest.get("ended"), "why": manifest.get("why")}
+    return Run(str(folder), status, **values)
