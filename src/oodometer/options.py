@@ -107,6 +107,7 @@ class Options:
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    rarely: ClassVar[frozenset[str]] = frozenset()  # options of its groups that this record shows with --help-all alone
 
     def __init_subclass__(cls) -> None:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
@@ -134,7 +135,8 @@ def declared(record: Any) -> Iterator[Declared]:
     positional = [name for name, one in fields.items() if not one.kw_only]
     groups = [name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields]
     for name in dict.fromkeys((*positional, *groups)):
-        yield name, fields[name], fields[name].metadata["about"]
+        about = fields[name].metadata["about"]
+        yield name, fields[name], dataclasses.replace(about, rare=True) if name in record.rarely else about
 
 
 def spelt(name: str, about: About) -> list[str]:

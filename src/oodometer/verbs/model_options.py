@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options import Options, anything, argument, judges_or_folder, one_of, option, several_or_none
-from .options import Level, Renaming, Watched, parse_classes, parse_mapping
+from .options import Cluster, Level, Reading, Renaming, Watched, parse_classes
 
 if TYPE_CHECKING:
     from ..discriminators import Panel
@@ -242,7 +242,7 @@ class PredictOptions(Models, Tasks):
     filter: str | None = option(default=None, rare=True, help="Of a log of lm-evaluation-harness: the filter.")
 
 
-class StressOptions(Training, Turns, Models, Tasks, Typed):
+class StressOptions(Training, Turns, Models, Level, Tasks, Typed):
     """What `stress` is asked."""
 
     data: str | Path = argument(
@@ -313,12 +313,13 @@ class StressOptions(Training, Turns, Models, Tasks, Typed):
     max_length: int | None = option(default=None, flag="", help="Tokens of a text that are read, at most.")
     dropout: int = option(default=0, flag="", help="Passes with dropout left on; probabilities are their mean.")
     device: str | None = option(default=None, flag="", help='"cpu" or "cuda"; by default a GPU where one is there.')
-    level: float = option(default=0.95, rare=True, help="Nominal coverage of the intervals.")
     seed: int = option(default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps.")
 
 
-class RankOptions(Models, Tasks, Typed):
+class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
     """What `rank` is asked."""
+
+    rarely = frozenset(("mapping", "positive"))
 
     models: Any = argument(
         kw_only=False, path="read", metavar="MODEL...", many=True,
@@ -376,23 +377,6 @@ class RankOptions(Models, Tasks, Typed):
     id: str | None = option(
         default=None, flag="--id --key", rare=True, help="Column that names the rows; by default id."
     )
-    mapping: Mapping[str, str] | None = option(
-        default=None, many=True, parse=parse_mapping, flag="--map --mapping", rare=True,
-        help="Rename a column of predictions files, theirs=ours.",
-    )
-    positive: str | None = option(
-        default=None, metavar="COLUMN", rare=True,
-        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS, or =CLASS, names another class.",
-    )
-    threshold: float | None = option(
-        default=None, rare=True,
-        help="Binary models decide for their positive class from this probability on, such as 0.6.",
-    )
-    cluster: str | None = option(
-        default=None, metavar="COLUMN", rare=True,
-        help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
-        "intervals are those of clusters. By itself where ids repeat.",
-    )
     max_length: int | None = option(default=None, rare=True, help="Tokens of a text that are read, at most.")
     run_folder: str | Path | None = option(
         default=None, group=_RUN, path="folder", metavar="FOLDER",
@@ -402,7 +386,6 @@ class RankOptions(Models, Tasks, Typed):
         "or without the folder. Of live models, and files, that have a path. What is kept counts as long as files and "
         "options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.",
     )
-    level: float = option(default=0.95, rare=True, help='Nominal coverage of the intervals, and of "settled".')
     seed: int = option(default=0, rare=True, help="Seed of draws, attributions and bootstraps.")
 
 

@@ -9,7 +9,6 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -113,18 +112,45 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     records = _read(models, key, opener, options, () if table is None else table.columns)
     names = [said_model(model) for _, model in models]
     ids = _ids(records, key, names)
-    order = _orders(ids, names)
-    records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
     mine = ids[0]
+    for i, (own, name) in enumerate(zip(ids, names, strict=True)):  # into the order of the first
+        place = {row_id: row for row, row_id in enumerate(own)}
+        absent = [row_id for row_id in mine if row_id not in place]
+        more = len(own) - (len(mine) - len(absent))
+        if absent or more:
+            got = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            raise InputError(
+                f"the ids of {names[0]}",
+                got=" and ".join([*got, *([f"{more:,} ids more"] if more else [])]),
+                remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
+                file=name,
+            )
+        records[i] = records[i].take(np.array([place[row_id] for row_id in mine], dtype=np.int64))
     chosen = np.zeros(len(mine), dtype=bool)
     for record in records:  # any of the files may say so
         if CHOSEN in record.columns and key != CHOSEN:
-            chosen |= [was_chosen(one) for one in record.columns[CHOSEN]]
-    if table is None:
-        codes = _own_labels(records, names, mine)
-    else:
-        codes, told = _given(table, records[0], mine, key, options)
-        chosen = chosen if told is None else told
+            chosen |= [was_chosen(cell) for cell in record.columns[CHOSEN]]
+    if table is not None:
+        codes, also_chosen = _given(table, records[0], mine, key, options)
+        chosen = chosen if also_chosen is None else also_chosen
+    else:  # labels that the files hold, which are to agree
+        codes = np.full(len(mine), -1, dtype=np.int64)
+        for record, name in zip(records, names, strict=True):
+            if record.label is None:
+                continue
+            labels = np.asarray(record.label, dtype=np.int64)
+            apart = np.flatnonzero((labels >= 0) & (codes >= 0) & (labels != codes))
+            if len(apart):
+                classes = record.classes or ()
+                raise InputError(
+                    f"the same labels in all files, {classes[codes[apart[0]]]!r} for id {mine[apart[0]]!r}",
+                    got=f"{classes[labels[apart[0]]]!r}",
+                    remedy="give the labels with --examples FILE; where rows of one id are several questions, name "
+                    "another column with --id",
+                    file=name,
+                    column="label",
+                )
+            codes = np.where(labels >= 0, labels, codes)
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
     cells: Sequence[Any] = mine
@@ -194,37 +220,27 @@ def _read(
     for wanted in (("candidate_scores", "prediction", "label"), ("correct",)):
         scored = wanted[0] == "candidate_scores"
         answered = all(set(_ANSWERS) & set(one.fields) for one in sources)
-        if all(wanted[0] in one.fields for one in sources) and (scored or not answered):
-            read = [one.read([name for name in wanted if name in one.fields]) for one in sources]
-            return _of_candidates(read) if scored else _of_correctness(read, named)
-    sources = _one_order(sources, named, options)
-    return [one.read(_fields(one)) for one in sources]
-
-
-def _of_candidates(records: Sequence[Predictions]) -> list[Predictions]:
-    """Positions among candidates as classes; there are as many as the longest row has."""
-    most = max(int(code.max()) for one in records for code in (one.predicted, one.label) if code is not None)
-    classes = tuple(range(max(most + 1, 2)))
-    return [
-        replace(one, classes=classes, prediction=one.predicted, candidate_scores=None, confidence=None, _cache={})
-        for one in records
-    ]
-
-
-def _of_correctness(records: Sequence[Predictions], names: Sequence[str]) -> list[Predictions]:
-    """Where only correctness is known: the classes are wrong and right, and the truth is right."""
-    out = []
-    for record, name in zip(records, names, strict=True):
-        known = np.asarray(record.correct, dtype=np.float64)
-        absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
-        if len(absent):
-            expected = "whether the answer is right, as there are no classes"
-            remedy = "leave the row out of all files, or give predictions in a column prediction"
-            where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
-            raise InputError(expected, got="an empty cell", remedy=remedy, **where)
-        right = known.astype(np.int32)
-        out.append(replace(record, classes=("wrong", "right"), prediction=right, label=np.ones_like(right), _cache={}))
-    return out
+        if not all(wanted[0] in one.fields for one in sources) or (answered and not scored):
+            continue
+        records = [one.read([name for name in wanted if name in one.fields]) for one in sources]
+        if scored:  # positions among candidates as classes; there are as many as the longest row has
+            most = max(int(code.max()) for one in records for code in (one.predicted, one.label) if code is not None)
+            more: dict[str, Any] = {"candidate_scores": None, "confidence": None, "_cache": {}}
+            classes = tuple(range(max(most + 1, 2)))
+            return [replace(one, classes=classes, prediction=one.predicted, **more) for one in records]
+        out = []
+        for record, name in zip(records, named, strict=True):  # the classes are wrong and right, and the truth is right
+            known = np.asarray(record.correct, dtype=np.float64)
+            absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
+            if len(absent):
+                expected = "whether the answer is right, as there are no classes"
+                remedy = "leave the row out of all files, or give predictions in a column prediction"
+                where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
+                raise InputError(expected, got="an empty cell", remedy=remedy, **where)
+            right, truth = known.astype(np.int32), np.ones(len(known), dtype=np.int32)
+            out.append(replace(record, classes=("wrong", "right"), prediction=right, label=truth, _cache={}))
+        return out
+    return [one.read(_fields(one)) for one in _one_order(sources, named, options)]
 
 
 def _fields(source: Source) -> list[str]:
@@ -235,30 +251,24 @@ def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions
     """The sources with their classes in the order of the first; `InputError` where they are not the same."""
     if options.classes is not None:
         return sources
-    found = [one.classes or () for one in sources]
-    if all("probabilities" not in one.fields and "logits" not in one.fields for one in sources):
-        _check_vocabularies(found, named)
-        every = tuple(dict.fromkeys(name for some in found for name in some))  # what is seen need not be all there is
-        return [one.aligned(Axes.given(every)) for one in sources]
-    remedy = "only models of the same classes can be ranked; --classes a,b names them in the order of the probabilities"
-    check_classes(found, named, remedy)
-    return [sources[0], *(one.aligned(Axes(found[0])) for one in sources[1:])]
-
-
-def _check_vocabularies(found: Sequence[Sequence[int | str]], named: Sequence[str]) -> None:
-    """Raise `InputError` where predicted classes can be of no one set: none in common, or numbers beside words."""
-    first = {str(one) for one in found[0]}
-    for classes, name in zip(found, named, strict=True):
-        own = {str(one) for one in classes}
-        numbers = {one.lstrip("-").isdigit() for one in own | first}
-        if not own & first or len(numbers) > 1:
+    classes = [source.classes or () for source in sources]
+    if any("probabilities" in source.fields or "logits" in source.fields for source in sources):
+        remedy = "only models of the same classes can be ranked; --classes a,b names them in the order of the "
+        check_classes(classes, named, f"{remedy}probabilities")
+        return [sources[0], *(source.aligned(Axes(classes[0])) for source in sources[1:])]
+    first = {str(name) for name in classes[0]}
+    for some, file in zip(classes, named, strict=True):  # none in common, or numbers beside words, are of no one set
+        own = {str(name) for name in some}
+        if not own & first or len({name.lstrip("-").isdigit() for name in own | first}) > 1:
             raise InputError(
-                f"classes of the same names, such as those of {named[0]}, {shown(found[0])}",
-                got=shown(classes),
+                f"classes of the same names, such as those of {named[0]}, {shown(classes[0])}",
+                got=shown(some),
                 remedy="write them in the same words in all files; if they are right as they are, name all classes "
                 "with --classes a,b",
-                file=name,
+                file=file,
             )
+    every = tuple(dict.fromkeys(name for some in classes for name in some))  # what is seen need not be all there is
+    return [source.aligned(Axes.given(every)) for source in sources]
 
 
 def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list[list[str]]:
@@ -283,49 +293,6 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
                 column=key,
             )
     return out
-
-
-def _orders(ids: Sequence[list[str]], names: Sequence[str]) -> list[Array]:
-    """For each file the places of the first file's ids; `InputError` where the files have other ids."""
-    first = ids[0]
-    out = [np.arange(len(first))]
-    for own, name in zip(ids[1:], names[1:], strict=True):
-        where = {one: row for row, one in enumerate(own)}
-        absent = [one for one in first if one not in where]
-        more = len(own) - (len(first) - len(absent))
-        if absent or more:
-            said = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
-            said += [f"{more:,} ids more"] if more else []
-            raise InputError(
-                f"the ids of {names[0]}",
-                got=" and ".join(said),
-                remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
-                file=name,
-            )
-        out.append(np.array([where[one] for one in first], dtype=np.int64))
-    return out
-
-
-def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Sequence[str]) -> Array:
-    """Labels that the files hold, positions of classes, -1 where unknown; `InputError` where two files differ."""
-    codes = np.full(len(ids), -1, dtype=np.int64)
-    for record, name in zip(records, names, strict=True):
-        if record.label is None:
-            continue
-        own = np.asarray(record.label, dtype=np.int64)
-        apart = np.flatnonzero((own >= 0) & (codes >= 0) & (own != codes))
-        if len(apart):
-            classes = record.classes or ()
-            raise InputError(
-                f"the same labels in all files, {classes[codes[apart[0]]]!r} for id {ids[apart[0]]!r}",
-                got=f"{classes[own[apart[0]]]!r}",
-                remedy="give the labels with --examples FILE; where rows of one id are several questions, name "
-                "another column with --id",
-                file=name,
-                column="label",
-            )
-        codes = np.where(own >= 0, own, codes)
-    return codes
 
 
 def _given(
@@ -506,7 +473,21 @@ def ask_models(
     """
     opened, columns = [open_classifier(model, **options.of_models()) for _, model in models], options.columns
     sources = [said_model(model) for _, model in models]
-    _check_used(models, opened, options)
+    for source, model in zip(sources, opened, strict=True):
+        if "dialogue" in model.reads and not {"text", "pair"} & set(model.reads):
+            raise UsageError(
+                f"{source} ranks replies and has no classes; `compare` judges rankers by their predictions files"
+            )
+    outside = [isinstance(model, OutsideClassifier) for model in opened]
+    if options.gives is not None and not any(
+        out and model.kind != "estimator" for out, model in zip(outside, opened, strict=True)
+    ):
+        raise UsageError("--gives is of functions, modules and ONNX files, and no model is one; leave it out")
+    if options.max_length is not None and not any(
+        isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() and not out
+        for (_, model), out in zip(models, outside, strict=True)
+    ):
+        raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
     given = _read_rows(data["examples"], opened, sources, columns, label=True, cluster=options.cluster)
     row = given.parts[0].take([0])
     of_each = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
@@ -590,24 +571,6 @@ def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dic
             file=rows.file,
         )
     return known
-
-
-def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier], options: RankOptions) -> None:
-    """Raise `UsageError` for a model that has no classes, and for an option that none of the models takes."""
-    for (_, model), one in zip(models, opened, strict=True):
-        if "dialogue" in one.reads and not {"text", "pair"} & set(one.reads):
-            raise UsageError(
-                f"{said_model(model)} ranks replies and has no classes; `compare` judges rankers by their predictions "
-                "files"
-            )
-    outside = [isinstance(one, OutsideClassifier) for one in opened]
-    if options.gives is not None and not any(
-        out and one.kind != "estimator" for out, one in zip(outside, opened, strict=True)
-    ):
-        raise UsageError("--gives is of functions, modules and ONNX files, and no model is one; leave it out")
-    named = [isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() for _, model in models]
-    if options.max_length is not None and not any(hub and not out for hub, out in zip(named, outside, strict=True)):
-        raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
 
 
 def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
@@ -720,15 +683,28 @@ def rank(asked: Asked) -> FewShotRanking:
         means = Means(sent_models(models, options.of_models()), options.engine)
     if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
         means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
-    asking, explaining = asked.progress, None
-    if asking is not None and options.explained:  # two parts of one
-        asking, explaining = partial(_tell, asking, 0, _ASKING), partial(_tell, asking, _ASKING, _WHOLE)
+
+    def part(start: int, stop: int) -> Callable[[int, int], None] | None:
+        """Progress of a part as one of the whole."""
+        progress = asked.progress
+        if progress is None:
+            return None
+        return lambda done, total: progress(start + (stop - start) * done // max(total, 1), _WHOLE)
+
+    asking = part(0, _ASKING) if options.explained else asked.progress
     with in_run_folder(run_folder, about) as folder:
         means = replace(means, folder=folder)
         suite = _suite(named, data, options, means, asking)
         suite.check()
-        explained, why = explain_suite(suite, options, explaining, means) if options.explained else (None, "")
-        return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, asked.argv)
+        explained, why = (
+            explain_suite(suite, options, part(_ASKING, _WHOLE), means) if options.explained else (None, "")
+        )
+        about_data: dict[str, str | None] = {}
+        for name, one in data.items():
+            several = isinstance(one, (list, tuple))
+            path = str(one) if isinstance(one, (str, os.PathLike)) else f"in memory ({type(one).__name__})"
+            about_data[name] = None if one is None else shown([said_model(x) for x in one]) if several else path
+        return outcome_of(suite, explained, why, options, about_data, asked.argv)
 
 
 def _suite(
@@ -772,16 +748,3 @@ def _suite(
             f"expected a reference for each of {len(named)} predictions files, in their order, got {len(references)}"
         )
     return match_files(named, examples, references, options)
-
-
-def _tell(progress: Callable[[int, int], None], start: int, stop: int, done: int, total: int) -> None:
-    """Progress of a part as one of the whole."""
-    progress(start + (stop - start) * done // max(total, 1), _WHOLE)
-
-
-def _said(data: Any) -> str | None:
-    if data is None:
-        return None
-    if isinstance(data, (list, tuple)):
-        return shown([said_model(one) for one in data])
-    return str(data) if isinstance(data, (str, os.PathLike)) else f"in memory ({type(data).__name__})"
