@@ -4,80 +4,51 @@ from __future__ import annotations
 
 # The order of registration is the order of presentation.
 # isort: off
-from .base import (
-    CLASSES as CLASSES,
-    CONFIDENCE as CONFIDENCE,
-    VERDICT as VERDICT,
-    Measure as Measure,
-    Metric as Metric,
-    confidence_and_verdict as confidence_and_verdict,
-)
-from .accuracy import Accuracy as Accuracy, accuracy as accuracy
-from .confusion import ConfusionTable as ConfusionTable, confusion_matrix as confusion_matrix
-from .class_rates import F1 as F1, Precision as Precision, Recall as Recall
-from .one_vs_rest import RocAuc as RocAuc, roc_auc as roc_auc
-from .class_rates import Specificity as Specificity
-from .one_vs_rest import AveragePrecision as AveragePrecision, average_precision as average_precision
-from .class_rates import BalancedAccuracy as BalancedAccuracy
-from .confusion import MatthewsCorrelation as MatthewsCorrelation, CohenKappa as CohenKappa
-from .one_vs_rest import FprAt95Tpr as FprAt95Tpr, fpr_at_tpr as fpr_at_tpr
-from .payoff import ExpectedValue as ExpectedValue, with_payoff as with_payoff, Payoff as Payoff
-from .accuracy import (
-    TopKAccuracy as TopKAccuracy,
-    top_k_accuracy as top_k_accuracy,
-    RecallAtK as RecallAtK,
-    recall_at_k as recall_at_k,
-)
-from .brier import (
-    Brier as Brier,
-    brier_score as brier_score,
-    NegativeLogLikelihood as NegativeLogLikelihood,
-    log_loss as log_loss,
-)
-from .calibration import (
-    ExpectedCalibrationError as ExpectedCalibrationError,
-    expected_calibration_error as expected_calibration_error,
-    EqualMassCalibrationError as EqualMassCalibrationError,
-    equal_mass_calibration_error as equal_mass_calibration_error,
-    DebiasedCalibrationError as DebiasedCalibrationError,
-    debiased_calibration_error as debiased_calibration_error,
-    SmoothCalibrationError as SmoothCalibrationError,
-    smooth_calibration_error as smooth_calibration_error,
-    KolmogorovSmirnovError as KolmogorovSmirnovError,
-    ks_calibration_error as ks_calibration_error,
-)
-from .auc_coverage import (
-    AccuracyCoverageArea as AccuracyCoverageArea,
-    area_under_accuracy_coverage as area_under_accuracy_coverage,
-    RiskCoverageArea as RiskCoverageArea,
-    area_under_risk_coverage as area_under_risk_coverage,
-    ExcessRiskCoverageArea as ExcessRiskCoverageArea,
-    excess_area_under_risk_coverage as excess_area_under_risk_coverage,
-    GeneralizedRiskCoverageArea as GeneralizedRiskCoverageArea,
-    area_under_generalized_risk_coverage as area_under_generalized_risk_coverage,
-)
-from .risk_coverage import (
-    CoverageAtRisk as CoverageAtRisk,
-    coverage_at_risk as coverage_at_risk,
-    RiskAtCoverage as RiskAtCoverage,
-    risk_at_coverage as risk_at_coverage,
-)
-from .disca import (
-    Disca as Disca,
-    disca as disca,
-    disca_by_tolerance as disca_by_tolerance,
-    DiscaScore as DiscaScore,
-    computation_score as computation_score,
-    didma as didma,
-    nidma as nidma,
-)
-from .class_rates import MacroPrecision as MacroPrecision, MacroRecall as MacroRecall, MacroF1 as MacroF1
-from .one_vs_rest import PerClass as PerClass
-from .operating_points import OperatingPoints as OperatingPoints, operating_point as operating_point
-from .failure_cases import FailureCases as FailureCases
-from .votes import judged_correct as judged_correct, Votes as Votes
-from .calibration import ReliabilityDiagram as ReliabilityDiagram
-from .risk_coverage import RiskCoverageCurve as RiskCoverageCurve, AccuracyCoverageCurve as AccuracyCoverageCurve
-from .class_rates import about_class as about_class, place_of_class as place_of_class
-from .ranks import ordered_by as ordered_by
+from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
+from .accuracy import Accuracy, accuracy
+from .confusion import ConfusionTable, confusion_matrix
+from .class_rates import F1, Precision, Recall
+from .one_vs_rest import RocAuc, roc_auc
+from .class_rates import Specificity
+from .one_vs_rest import AveragePrecision, average_precision
+from .class_rates import BalancedAccuracy
+from .confusion import MatthewsCorrelation, CohenKappa
+from .one_vs_rest import FprAt95Tpr, fpr_at_tpr
+from .payoff import ExpectedValue, with_payoff, Payoff
+from .accuracy import TopKAccuracy, top_k_accuracy, RecallAtK, recall_at_k
+from .brier import Brier, brier_score, NegativeLogLikelihood, log_loss
+from .calibration import ExpectedCalibrationError, expected_calibration_error, EqualMassCalibrationError
+from .calibration import equal_mass_calibration_error, DebiasedCalibrationError, debiased_calibration_error
+from .calibration import SmoothCalibrationError, smooth_calibration_error, KolmogorovSmirnovError, ks_calibration_error
+from .auc_coverage import AccuracyCoverageArea, area_under_accuracy_coverage, RiskCoverageArea, area_under_risk_coverage
+from .auc_coverage import ExcessRiskCoverageArea, excess_area_under_risk_coverage, GeneralizedRiskCoverageArea
+from .auc_coverage import area_under_generalized_risk_coverage
+from .risk_coverage import CoverageAtRisk, coverage_at_risk, RiskAtCoverage, risk_at_coverage
+from .disca import Disca, disca, disca_by_tolerance, DiscaScore, computation_score, didma, nidma
+from .class_rates import MacroPrecision, MacroRecall, MacroF1
+from .one_vs_rest import PerClass
+from .operating_points import OperatingPoints, operating_point
+from .failure_cases import FailureCases
+from .votes import judged_correct, Votes
+from .calibration import ReliabilityDiagram
+from .risk_coverage import RiskCoverageCurve, AccuracyCoverageCurve
+from .class_rates import about_class, place_of_class
+from .ranks import ordered_by
 # isort: on
+
+__all__ = [
+    "CLASSES", "CONFIDENCE", "F1", "VERDICT", "Accuracy", "AccuracyCoverageArea", "AccuracyCoverageCurve",
+    "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "ConfusionTable", "CoverageAtRisk",
+    "DebiasedCalibrationError", "Disca", "DiscaScore", "EqualMassCalibrationError", "ExcessRiskCoverageArea",
+    "ExpectedCalibrationError", "ExpectedValue", "FailureCases", "FprAt95Tpr", "GeneralizedRiskCoverageArea",
+    "KolmogorovSmirnovError", "MacroF1", "MacroPrecision", "MacroRecall", "MatthewsCorrelation", "Measure", "Metric",
+    "NegativeLogLikelihood", "OperatingPoints", "Payoff", "PerClass", "Precision", "Recall", "RecallAtK",
+    "ReliabilityDiagram", "RiskAtCoverage", "RiskCoverageArea", "RiskCoverageCurve", "RocAuc", "SmoothCalibrationError",
+    "Specificity", "TopKAccuracy", "Votes", "about_class", "accuracy", "area_under_accuracy_coverage",
+    "area_under_generalized_risk_coverage", "area_under_risk_coverage", "average_precision", "brier_score",
+    "computation_score", "confidence_and_verdict", "confusion_matrix", "coverage_at_risk", "debiased_calibration_error",
+    "didma", "disca", "disca_by_tolerance", "equal_mass_calibration_error", "excess_area_under_risk_coverage",
+    "expected_calibration_error", "fpr_at_tpr", "judged_correct", "ks_calibration_error", "log_loss", "nidma",
+    "operating_point", "ordered_by", "place_of_class", "recall_at_k", "risk_at_coverage", "roc_auc",
+    "smooth_calibration_error", "top_k_accuracy", "with_payoff",
+]  # fmt: skip

@@ -17,29 +17,11 @@ from .agreement import ViewAgreement, view_agreement, VoteShare, vote_share
 # isort: on
 
 __all__ = [
-    "Confidence",
-    "Energy",
-    "Margin",
-    "MaxProbability",
-    "ModelAgreement",
-    "NegativeEntropy",
-    "NeighborDistance",
-    "Score",
-    "SequenceMeanLogprob",
-    "SequenceMinLogprob",
-    "SequenceProbability",
-    "ViewAgreement",
-    "VoteShare",
-    "energy",
-    "margin",
-    "max_probability",
-    "model_agreement",
-    "natural_confidence",
-    "negative_entropy",
-    "sequence_probability",
-    "view_agreement",
-    "vote_share",
-]
+    "Confidence", "Energy", "Margin", "MaxProbability", "ModelAgreement", "NegativeEntropy", "NeighborDistance",
+    "Score", "SequenceMeanLogprob", "SequenceMinLogprob", "SequenceProbability", "ViewAgreement", "VoteShare", "energy",
+    "margin", "max_probability", "model_agreement", "natural_confidence", "negative_entropy", "sequence_probability",
+    "view_agreement", "vote_share",
+]  # fmt: skip
 
 
 def natural_confidence(record: Predictions) -> Score:

@@ -13,14 +13,6 @@ from .clusters import Groups, Periods
 # isort: on
 
 __all__ = [
-    "ClassPrior",
-    "Clusters",
-    "ConfidenceTilt",
-    "Groups",
-    "LogitNoise",
-    "LogitTemperature",
-    "NoShift",
-    "Periods",
-    "Simulation",
-    "Tilt",
-]
+    "ClassPrior", "Clusters", "ConfidenceTilt", "Groups", "LogitNoise", "LogitTemperature", "NoShift", "Periods",
+    "Simulation", "Tilt",
+]  # fmt: skip
