@@ -21,7 +21,7 @@ from oodometer.arrays import softmax
 from oodometer.calibrators import choose_calibrator
 from oodometer.estimators import CBPE, SourceAccuracy
 from oodometer.estimators.base import Sums
-from oodometer.estimators.expected_confusion import placements
+from oodometer.estimators.expected_classes import placements
 from oodometer.registry import create
 
 LEVEL = 0.95

@@ -28,8 +28,7 @@ from benchmarks.natural.prior import fit_prior, source_of
 from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
-from oodometer.audits.believed import believed_below, believed_interval, prior_cdf
-from oodometer.audits.judge import SMALL_TARGET, effective_labels
+from oodometer.audits.judge import SMALL_TARGET, believed_below, believed_interval, effective_labels, prior_cdf
 from oodometer.headline.natural_shifts import NaturalShifts, verdict_of
 from oodometer.intervals import clopper_pearson
 

@@ -24,9 +24,8 @@ from benchmarks.natural.run import unpack, work_folder
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS, Floats, Ints
 from benchmarks.real.tables import markdown
-from oodometer.audits.believed import believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.betting import SampledRows, sizes
-from oodometer.audits.judge import SMALL_TARGET
+from oodometer.audits.judge import SMALL_TARGET, believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share
 from oodometer.store import as_source

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from oodometer.audits import believed
+from oodometer.audits import judge as believed
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson
 

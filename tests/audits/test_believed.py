@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
 
-from oodometer.audits.believed import FLOOR, believe, believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.betting import SampledRows
-from oodometer.audits.judge import hypergeometric
+from oodometer.audits.judge import FLOOR, believe, believed_interval, hypergeometric, likelihood_labels, prior_cdf
 from oodometer.audits.suggestion import suggest
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson

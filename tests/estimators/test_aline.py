@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oodometer import Predictions
 from oodometer.errors import NotApplicable
 from oodometer.estimators import ALineD, ALineS
-from oodometer.estimators.aline import agreement_counts, fit_line, probit, solve_pairs, stack_models, weigh_pairs
+from oodometer.estimators.disagreement import agreement_counts, fit_line, probit, solve_pairs, stack_models, weigh_pairs
 
 BOTH = [ALineS, ALineD]
 
@@ -79,7 +79,7 @@ def test_counts_and_weights_are_those_of_loops(codes: list[list[int]]) -> None:
 def test_counts_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(0).integers(0, 5, (9, 101))
     whole = agreement_counts(codes)
-    monkeypatch.setattr("oodometer.estimators.aline._CHUNK_VALUES", 70)
+    monkeypatch.setattr("oodometer.estimators.disagreement._CHUNK_VALUES", 70)
     assert (agreement_counts(codes) == whole).all()
 
 

@@ -12,7 +12,7 @@ from oodometer import Predictions
 from oodometer.calibrators import Isotonic, Temperature
 from oodometer.calibrators.binned_map import bin_numbers, bins_for
 from oodometer.estimators import CBPE, AverageConfidence
-from oodometer.estimators.expected_confusion import count_off_diagonal, expected_confusion
+from oodometer.estimators.expected_classes import count_off_diagonal, expected_confusion
 from oodometer.intervals import wilson_from_variance
 from oodometer.testing import example_record
 

@@ -18,14 +18,17 @@ from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators.base import Sums
 from oodometer.estimators.label_shift import (
     BBSE,
+    LEAP,
     SLD,
+    SLEAP,
     LabelShift,
     adjust,
     adjusted_prior,
+    balance,
     choose_prior,
     invert_confusion,
+    scaled_table,
 )
-from oodometer.estimators.leap import LEAP, SLEAP, balance, scaled_table
 from oodometer.estimators.target_prior import (
     Conditionals,
     conditionals,

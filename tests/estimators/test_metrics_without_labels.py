@@ -14,11 +14,11 @@ from oodometer.estimators.expected_classes import (
     CLASS_METRICS,
     class_metric,
     class_metrics_asked,
+    class_order,
     count_classes,
     known_classes,
     values_of,
 )
-from oodometer.estimators.expected_confusion import class_order
 from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
 from oodometer.passes.plan import choose, fit_plan

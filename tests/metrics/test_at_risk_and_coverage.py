@@ -11,8 +11,8 @@ from oodometer import Predictions
 from oodometer.errors import UsageError
 from oodometer.metrics import AccuracyCoverageCurve, CoverageAtRisk, RiskAtCoverage, coverage_at_risk, risk_at_coverage
 from oodometer.metrics.ranks import Ranks
-from oodometer.metrics.replicated import REPLICATED, jointly_resampled, replicated
 from oodometer.metrics.resampling import rank_bins, resampled
+from oodometer.metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from oodometer.registry import create
 
 # errors among the first k: 0 0 1 1 1 1 2 3

@@ -16,8 +16,7 @@ from ..results.fall import Fall
 from ..results.shown import Shown
 from ..results.values import Record, counted
 from ..results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
-from .believed import Believed
-from .judge import effective_labels, exact_p_value
+from .judge import Believed, effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
 
 

@@ -10,15 +10,15 @@ from .mean_confidence import AverageConfidence, DifferenceOfConfidence
 from .threshold import Threshold, AverageThresholdedConfidence, AverageThresholdedEntropy
 from .threshold import ClasswiseThreshold, DistanceThreshold
 from .mean_confidence import HistogramImportance
-from .cbpe import CBPE
+from .mean_confidence import CBPE
 from .label_shift import LabelShift, BBSE, SLD
-from .leap import SLEAP, LEAP
+from .label_shift import SLEAP, LEAP
 from .cot import COT, COTT
 from .importance import ImportanceWeighting, PAPE, Mandoline
 from .dis2 import DisagreementDiscrepancy
 from .disagreement import GeneralizationDisagreement, DisagreementDifference, SoftDisagreement
 from .threshold import Agreement
-from .aline import ALineS, ALineD
+from .disagreement import ALineS, ALineD
 from .threshold import Smoothness
 from .votes import VotingBounds, CorrectedVotes
 from .baselines import MaxProb, OracleBounds, max_prob_oracle

@@ -3,18 +3,280 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self, final
+from abc import abstractmethod
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.row_sample import RowSample
+from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import ModelAgreement
+from ..scores.agreement import copies_of_base
 from .base import Estimator, Sums, Traits, mean_and_variance
 from .expected_classes import MOST_CLASSES, Expectation, expected_of_pairs
+
+_CHUNK_VALUES = 1 << 19
+
+
+def stack_models(predicted: Array, members: Array, models: Array) -> Array:
+    """Classes predicted by the judged model and by the kept members, judged model first, shape (model, sample).
+
+    >>> stack_models(np.array([0, 1]), np.array([[0, 1], [1, 1]]), np.array([False, True])).tolist()
+    [[0, 1], [1, 1]]
+    """
+    return np.concatenate([predicted[None], members[models]])
+
+
+def agreement_counts(codes: Array) -> Array:
+    """Samples on which each pair of models agrees: codes have axes (model, sample); int64, shape (model, model).
+
+    >>> agreement_counts(np.array([[0, 1, 1], [0, 1, 0], [2, 2, 2]])).tolist()
+    [[3, 2, 0], [2, 3, 0], [0, 0, 3]]
+    """
+    models, rows = codes.shape
+    out = np.zeros((models, models), dtype=np.int64)
+    step = max(_CHUNK_VALUES // models, 1)
+    for start in range(0, rows, step):
+        part = np.ascontiguousarray(codes[:, start : start + step])
+        for i in range(models):
+            out[i, i:] += np.count_nonzero(part[i:] == part[i], axis=1)
+    return np.maximum(out, out.T)
+
+
+def weigh_pairs(codes: Array, weights: Array) -> Array:
+    """sum_{i<j} weights_ij [h_i = h_j] for each sample: how much each sample moves a function of the agreements.
+
+    codes have axes (model, sample), weights are of shape (model, model), of which
+    the upper triangle is read; shape (sample,).
+
+    >>> weights = np.array([[0, 2.0, 1.0], [0, 0, 5.0], [0, 0, 0]])
+    >>> weigh_pairs(np.array([[0, 1], [0, 0], [1, 1]]), weights).tolist()
+    [2.0, 1.0]
+    """
+    out = np.zeros(codes.shape[1])
+    for i in range(len(codes) - 1):
+        out += weights[i, i + 1 :] @ (codes[i + 1 :] == codes[i])
+    return out
+
+
+def probit(counts: Array, rows: int) -> Array:
+    """Phi^-1(counts / rows), with counts of 0 and of all rows moved half a count inwards.
+
+    >>> probit(np.array([0, 5, 10]), 10).round(3).tolist()
+    [-1.645, 0.0, 1.645]
+    """
+    from scipy.special import ndtri
+
+    return ndtri(np.clip(counts, 0.5, rows - 0.5) / rows)
+
+
+class Line(NamedTuple):
+    """A least-squares line: slope, intercept, share of variance explained, and the residual variance."""
+
+    slope: float
+    intercept: float
+    r_squared: float
+    variance: float
+
+
+def fit_line(x: Array, y: Array) -> Line | None:
+    """y = slope x + intercept by least squares over pairs; None where all x are equal. Shapes (pair,).
+
+    >>> fit_line(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))
+    Line(slope=2.0, intercept=1.0, r_squared=1.0, variance=0.0)
+    """
+    dx, dy = x - x.mean(), y - y.mean()
+    spread, total = float(dx @ dx), float(dy @ dy)
+    if spread <= 1e-12 * len(x):
+        return None
+    slope = float(dx @ dy) / spread
+    left = float(np.square(dy - slope * dx).sum())
+    explained = 1 - left / total if total > 1e-12 * len(x) else 0.0
+    return Line(slope, float(y.mean() - slope * x.mean()), explained, left / max(len(x) - 2, 1))
+
+
+def solve_pairs(values: Array) -> Array:
+    """The w of least squares in (w_i + w_j)/2 = values_ij over all pairs i < j, shape (model,).
+
+    values are symmetric of shape (model, model); the diagonal is not read. In closed form, with s_i the sum of row i
+    and S that of all: w_i = (2 s_i - S/(M - 1))/(M - 2). At least three models.
+
+    >>> w = np.array([1.0, 2.0, 4.0])
+    >>> solve_pairs((w[:, None] + w) / 2).tolist()
+    [1.0, 2.0, 4.0]
+    """
+    models = len(values)
+    rows = values.sum(axis=1) - np.diagonal(values)
+    return np.asarray((2 * rows - rows.sum() / (models - 1)) / (models - 2))
+
+
+_FEWEST_MODELS = 3
+_GOOD_FIT = 0.95
+_VARIANCE_ROWS = 2_000  # rows from which the sampling error is worked out; the counts are of all rows
+
+
+class _AgreementLine(Estimator):
+    """What both forms share: counts of agreement, the line through them, and the interval."""
+
+    needs = ("members",)
+    citation = "baek2022"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        why = super().why_not(record)
+        if why is None and record.members is not None:
+            kept = getattr(self, "_used", None)
+            others = np.count_nonzero(~copies_of_base(record))
+            if kept is None and others < _FEWEST_MODELS - 1:
+                return f"needs `members` of at least {_FEWEST_MODELS} models in all; there are {others + 1}"
+            if kept is not None and len(kept) != len(record.members):
+                return f"needs the {len(kept)} members of the reference; there are {len(record.members)}"
+        return why
+
+    def _fit(self, reference: Predictions) -> None:
+        assert reference.members is not None
+        self._used: Array = ~copies_of_base(reference)
+        codes = stack_models(reference.predicted, reference.members, self._used)
+        if len(codes) < _FEWEST_MODELS:
+            raise NotApplicable(f"needs at least {_FEWEST_MODELS} models that differ on the reference")
+        self._rows = len(reference)
+        self._agreement: Array = agreement_counts(codes)
+        self._x: Array = probit(self._agreement, self._rows)
+        self._pairs = np.triu_indices(len(codes), 1)
+        if fit_line(self._x[self._pairs], self._x[self._pairs]) is None:
+            raise NotApplicable("all pairs of models agree equally often on the reference, so that no line is defined")
+        right = [reference.verdicts.sum()]
+        if reference.label is not None and reference.correct is None:
+            right = np.count_nonzero(codes == reference.label, axis=1)
+        self._right: Array = np.asarray(right)
+        self._u: Array = probit(self._right, self._rows)
+        given = reference.names.get("model", ())
+        names = given if len(given) == len(self._used) else [f"member_{i}" for i in range(len(self._used))]
+        self._names = ("judged", *(n for n, kept in zip(names, self._used, strict=True) if kept))
+        self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS, self.seed)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, counts of agreement, and a few rows for the sampling error."""
+        assert batch.members is not None
+        codes = stack_models(batch.predicted, batch.members, self._used)
+        sample = RowSample.of(batch, ["predicted", "members"], _VARIANCE_ROWS, self.seed)
+        return Sums(rows=len(batch), agreement=agreement_counts(codes), sample=sample)
+
+    @abstractmethod
+    def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
+        """Probits of the accuracies, their derivative by y - slope x of each pair, and the model variance."""
+
+    def finish(self, state: Sums) -> Estimate:
+        """Accuracy read off the line, with the sampling error of both samples and the scatter about the line."""
+        from scipy.special import ndtr
+
+        rows = int(state["rows"])
+        y = probit(state["agreement"], rows)
+        line = fit_line(self._x[self._pairs], y[self._pairs])
+        assert line is not None  # the spread of x was looked at in the fit
+        probits, pull, scatter = self._read(line, y)
+        value = float(ndtr(probits[0]))
+        slope_of_share = float(np.exp(-(probits[0] ** 2) / 2) / np.sqrt(2 * np.pi))
+        variance = slope_of_share**2 * (self._sampling_variance(line, y, pull, state) + scatter)
+        lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
+        details: dict[str, Any] = {"slope": line.slope, "intercept": line.intercept}
+        details |= {"r_squared": line.r_squared, "models": len(self._x)}
+        if len(self._u) == len(self._names):
+            details["accuracies"] = dict(zip(self._names, ndtr(probits).tolist(), strict=True))
+        notes: tuple[str, ...] = ()
+        if not line.r_squared > _GOOD_FIT:
+            notes = (
+                f"agreement does not lie on a line (R^2 = {line.r_squared:.2f} over {len(self._pairs[0])} pairs, "
+                f"more than {_GOOD_FIT} is wanted): accuracy need not either",
+            )
+        return self._estimate(state, value, lower, upper, details=details, warnings=notes)
+
+    def _gradients(self, line: Line, y: Array, pull: Array) -> tuple[Array, Array]:
+        """Derivatives of the judged model's probit by each y and by each x; the upper triangle is meant."""
+        x = self._x
+        dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
+        spread = float(np.square(dx[self._pairs]).sum())
+        by_slope = float(self._u[0] - (pull * x)[self._pairs].sum())
+        by_y = pull + by_slope * dx / spread
+        by_x = -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
+        return by_y, by_x
+
+    def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
+        """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
+        by_y, by_x = self._gradients(line, y, pull)
+        seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
+        target = weigh_pairs(seen, by_y / _density(y))
+        known = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
+        reference = weigh_pairs(known, by_x / _density(self._x))
+        reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
+        return float(target.var() / state["rows"] + reference.var() / self._rows)
+
+
+def _density(probits: Array) -> Array:
+    """Standard normal density: the slope of Phi."""
+    return np.asarray(np.exp(-np.square(probits) / 2) / np.sqrt(2 * np.pi))
+
+
+@final
+@register("estimator")
+class ALineS(_AgreementLine):
+    """``aline-s``: acc_T = Phi(a Phi^-1(acc_S) + b), with Phi^-1(agr_T) = a Phi^-1(agr_S) + b fitted over model pairs.
+
+    Needs `members`: with the judged model at least three models, better ten or more of different quality. Shares of 0
+    and 1 are moved half a count inwards. Variance: sampling error of both samples by the delta method, row by row, plus
+    the scatter of single models about the line. Where R^2 of the line is not above 0.95 a warning says so.
+    ``details`` hold the line and, where the reference has `label`, the accuracy of every model. `NotApplicable` with
+    fewer than three models that differ, or when all pairs agree equally often. Source: Baek et al. (2022).
+
+    >>> members = [[0, 1, 1, 1, 1, 0], [0, 0, 1, 0, 1, 1], [0, 1, 0, 1, 1, 1]]
+    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0, 1, 1], members=members, label=[0, 1, 1, 1, 1, 1])
+    >>> same = ALineS().fit(p).estimate(p)  # no shift: the line is the diagonal
+    >>> round(same.value, 3), same.details["models"], round(same.details["r_squared"], 3)
+    (0.833, 4, 1.0)
+    """
+
+    name = "aline-s"
+    traits = Traits("agreement on the line", 280, cost="slow", reads="models")
+    assumes = "accuracy and agreement of the models follow one and the same line on the probit scale"
+
+    def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
+        models = len(y)
+        pull = np.full_like(y, 1 / len(self._pairs[0]))
+        off = solve_pairs(y - line.slope * self._x - line.intercept)
+        return line.slope * self._u + line.intercept, pull, float(off @ off) / (models - 2)
+
+
+@final
+@register("estimator")
+class ALineD(_AgreementLine):
+    """``aline-d``: acc_T,i = Phi(w_i), (w_i + w_j)/2 = y_ij + a ((u_i + u_j)/2 - x_ij) over all pairs i < j.
+
+    x = Phi^-1(agr_S), y = Phi^-1(agr_T), u = Phi^-1(acc_S), a the slope of ``aline-s``; the system is solved by least
+    squares, in closed form, so that each model's own distance from the line counts. Needs, clipping, warning and
+    details as for ``aline-s``. Variance: sampling error of both samples by the delta method, row by row, plus the
+    residual variance of a pair about the line. `NotApplicable` with fewer than three models that differ, or when all
+    pairs agree equally often. Source: Baek et al. (2022).
+
+    >>> members = [[0, 1, 1, 1, 1, 0], [0, 0, 1, 0, 1, 1], [0, 1, 0, 1, 1, 1]]
+    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0, 1, 1], members=members, label=[0, 1, 1, 1, 1, 1])
+    >>> {name: round(value, 2) for name, value in ALineD().fit(p).estimate(p).details["accuracies"].items()}
+    {'judged': 0.83, 'member_0': 0.83, 'member_1': 0.67, 'member_2': 0.83}
+    """
+
+    name = "aline-d"
+    traits = Traits("agreement on the line", 290, cost="slow", reads="models")
+    assumes = "each model's accuracy is as far from the line of agreements as its agreement is"
+
+    def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
+        models = len(y)
+        pull = np.full_like(y, -2 / (models - 1) / (models - 2))
+        pull[0] += 2 / (models - 2)
+        return solve_pairs(y - line.slope * self._x) + line.slope * self._u, pull, line.variance
 
 
 def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:

@@ -21,8 +21,8 @@ from ..intervals import check_level, clopper_pearson
 from ..predictions import Predictions
 from ..results import Kind
 from ..results.values import Record
-from .aline import agreement_counts
 from .base import Sums
+from .disagreement import agreement_counts
 
 
 @dataclass(frozen=True, slots=True)

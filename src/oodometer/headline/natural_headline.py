@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.believed import Believed, believe, below_with_labels, prior_cdf
 from ..audits.betting import SampledRows
+from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
 from ..errors import UsageError
 from ..intervals import clopper_pearson, normal_quantile
 from ..registry import known

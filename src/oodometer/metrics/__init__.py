@@ -7,11 +7,11 @@ from __future__ import annotations
 from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
 from .accuracy import Accuracy, accuracy
 from .confusion import ConfusionTable, confusion_matrix
-from .class_rates import F1, Precision, Recall
+from .confusion import F1, Precision, Recall
 from .one_vs_rest import RocAuc, roc_auc
-from .class_rates import Specificity
+from .confusion import Specificity
 from .one_vs_rest import AveragePrecision, average_precision
-from .class_rates import BalancedAccuracy
+from .confusion import BalancedAccuracy
 from .confusion import MatthewsCorrelation, CohenKappa
 from .one_vs_rest import FprAt95Tpr, fpr_at_tpr
 from .payoff import ExpectedValue, with_payoff, Payoff
@@ -20,19 +20,24 @@ from .brier import Brier, brier_score, NegativeLogLikelihood, log_loss
 from .calibration import ExpectedCalibrationError, expected_calibration_error, EqualMassCalibrationError
 from .calibration import equal_mass_calibration_error, DebiasedCalibrationError, debiased_calibration_error
 from .calibration import SmoothCalibrationError, smooth_calibration_error, KolmogorovSmirnovError, ks_calibration_error
-from .auc_coverage import AccuracyCoverageArea, area_under_accuracy_coverage, RiskCoverageArea, area_under_risk_coverage
-from .auc_coverage import ExcessRiskCoverageArea, excess_area_under_risk_coverage, GeneralizedRiskCoverageArea
-from .auc_coverage import area_under_generalized_risk_coverage
+from .risk_coverage import (
+    AccuracyCoverageArea,
+    area_under_accuracy_coverage,
+    RiskCoverageArea,
+    area_under_risk_coverage,
+)
+from .risk_coverage import ExcessRiskCoverageArea, excess_area_under_risk_coverage, GeneralizedRiskCoverageArea
+from .risk_coverage import area_under_generalized_risk_coverage
 from .risk_coverage import CoverageAtRisk, coverage_at_risk, RiskAtCoverage, risk_at_coverage
 from .disca import Disca, disca, disca_by_tolerance, DiscaScore, computation_score, didma, nidma
-from .class_rates import MacroPrecision, MacroRecall, MacroF1
+from .confusion import MacroPrecision, MacroRecall, MacroF1
 from .one_vs_rest import PerClass
 from .operating_points import OperatingPoints, operating_point
 from .failure_cases import FailureCases
 from .votes import judged_correct, Votes
 from .calibration import ReliabilityDiagram
 from .risk_coverage import RiskCoverageCurve, AccuracyCoverageCurve
-from .class_rates import about_class, place_of_class
+from .confusion import about_class, place_of_class
 from .ranks import ordered_by
 # isort: on
 

@@ -20,8 +20,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Interval
 from .base import CLASSES, Measure, Metric, R, measure
-from .class_rates import AboutClass
-from .confusion import Confusion
+from .confusion import AboutClass, Confusion
 from .ranks import Ranks
 from .spread import clopper_pearson_many, dot, from_effective_rows
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.believed import Believed
 from ..audits.betting import SampledRows
 from ..audits.joining import KEY, target_key
-from ..audits.judge import judge, refutes
+from ..audits.judge import Believed, judge, refutes
 from ..audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
 from ..audits.proxy import Proxy, choose_proxy
 from ..audits.result import Audit, noticeable, strata

@@ -18,8 +18,8 @@ from ...intervals import clopper_pearson, normal_quantile
 from ...kernels.incomplete_beta import beta_cdf
 from ...metrics.failure_cases import TAIL, tail_difference
 from ...metrics.ranks import Ranks
-from ...metrics.replicated import REPLICATED, jointly_resampled, replicated
 from ...metrics.resampling import RankBins, interval_of, resampled
+from ...metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ...metrics.votes import paired_gap
 from ...registry import find
 from ...results import percent
