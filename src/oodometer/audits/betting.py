@@ -21,16 +21,11 @@ _NO_MEAN = 1e-12
 class Game:
     """Bounded observations whose mean, given the past, is known once the mean in question is.
 
-    Parameters
-    ----------
     value : shape (..., round), the observations in the order in which they were drawn.
     low, high : shape (..., round), what each could have been at least and at most.
     scale, offset : shape (..., round); if the mean in question is m, the round's mean is scale * m - offset.
     spread : shape (...), predicted variance of an observation, in units of m(1 - m); sets the size of bets and has no
         part in validity.
-
-    >>> Game.plain(np.array([1.0, 0.0, 1.0])).scale.tolist()
-    [1.0, 1.0, 1.0]
     """
 
     value: Array
@@ -64,11 +59,10 @@ def _hedge() -> tuple[Array, Array]:
 
 
 def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
-    """Log of the capital after all rounds against each candidate mean; inf where the target was reached.
-
-    mean has axes (..., candidate). ``side`` +1 bets that the true mean is larger, -1 that it is smaller. A bet may
-    depend on earlier rounds only, and never risks more than the capital: under the candidate the expected
-    capital stays 1, so that by Markov's inequality it reaches the target with probability at most 1/target.
+    """Log of the capital after all rounds against each candidate mean; inf where the target was reached. mean has axes
+    (..., candidate). ``side`` +1 bets that the true mean is larger, -1 that it is smaller. A bet may depend on earlier
+    rounds only, and never risks more than the capital: under the candidate the expected capital stays 1, so that by
+    Markov's inequality it reaches the target with probability at most 1/target.
     """
     log_price, ratio = _hedge()
     log_target = np.log(target)
@@ -95,20 +89,15 @@ def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
 def betting_interval(
     game: Game, level: float, lower: float | Array = 0.0, upper: float | Array = 1.0
 ) -> tuple[Array, Array]:
-    """Ends of the interval of means within [lower, upper] that no gambler refutes; shape (...), one for each game.
-
-    For a candidate m the gambler's capital is prod_t (1 + b_t(m) (X_t - E_m[X_t | past])), b_t fixed before round t and
-    such that no factor is negative; it is a martingale if m is the mean. Two gamblers, one for each direction,
-    start with half of 1 - level: {m : both capitals < 2/(1 - level)} holds the mean with probability at least
-    ``level`` for every number of rounds, whatever the distribution, with or without replacement. The bet is the hedge
-    of the option that pays the goal where a normal sum ends beyond its quantile, b_t = phi(d)/(Phi(d) sd sqrt(rounds
-    left)) with Phi(d) = capital/goal; where the normal law fits, the interval is as narrow as the normal one. The ends
-    are found on a grid that is refined twice and rounded outwards. Source: Waudby-Smith and Ramdas (2024); bets worked
-    out anew from what is left to gain after Voracek and Orabona (2025).
-
-    >>> low, high = betting_interval(Game.plain(np.array([1.0] * 9 + [0.0]).repeat(4).reshape(10, 4).T.ravel()), 0.9)
-    >>> bool(0.75 < low < 0.9 < high < 0.98)
-    True
+    """Ends of the interval of means within [lower, upper] that no gambler refutes; shape (...), one for each game. For
+    a candidate m the gambler's capital is prod_t (1 + b_t(m) (X_t - E_m[X_t | past])), b_t fixed before round t and
+    such that no factor is negative; it is a martingale if m is the mean. Two gamblers, one for each direction, start
+    with half of 1 - level: {m : both capitals < 2/(1 - level)} holds the mean with probability at least ``level`` for
+    every number of rounds, whatever the distribution, with or without replacement. The bet is the hedge of the option
+    that pays the goal where a normal sum ends beyond its quantile, b_t = phi(d)/(Phi(d) sd sqrt(rounds left)) with
+    Phi(d) = capital/goal; where the normal law fits, the interval is as narrow as the normal one. The ends are found on
+    a grid that is refined twice and rounded outwards. Source: Waudby-Smith and Ramdas (2024); bets worked out anew from
+    what is left to gain after Voracek and Orabona (2025).
     """
     goal = 2 / (1 - level)
     shape = game.value.shape[:-1]
@@ -135,13 +124,9 @@ def betting_interval(
 def betting_mean(
     value: Array, level: float, *, low: float = 0.0, high: float = 1.0, population: int | None = None, seed: int = 0
 ) -> tuple[float, float]:
-    """Interval for the mean of observations in [low, high], valid at every sample size; played in a seeded order.
-
-    value has shape (sample,); ``population`` is the number of rows that they were drawn from without replacement. The
-    result does not depend on the order of ``value``. Source: Waudby-Smith and Ramdas (2024).
-
-    >>> betting_mean(np.array([0.5] * 100), 0.95)[1] < 0.6
-    True
+    """Interval for the mean of observations in [low, high], valid at every sample size; played in a seeded order. value
+    has shape (sample,); ``population`` is the number of rows that they were drawn from without replacement. The result
+    does not depend on the order of ``value``. Source: Waudby-Smith and Ramdas (2024).
     """
     order = np.random.default_rng([seed, 0xBE7]).permutation(len(value))
     unit = (np.sort(np.asarray(value, dtype=np.float64))[order] - low) / (high - low)
@@ -150,13 +135,9 @@ def betting_mean(
 
 
 def betting_p_value(game: Game, lower: float, upper: float, level: float) -> float:
-    """p-value of "the mean lies in [lower, upper]" for one game, valid at every sample size.
-
-    At each end a gambler bets outwards; capital is split over goals from 2/(1 - level) upwards, so that a p-value
-    can fall below 1 - level. p = min(1, 2 / capital) of the richer one. Source: Waudby-Smith and Ramdas (2024).
-
-    >>> betting_p_value(Game.plain(np.tile([1.0, 0.0], 20)), 0.9, 1.0, 0.95) < 0.001
-    True
+    """p-value of "the mean lies in [lower, upper]" for one game, valid at every sample size. At each end a gambler bets
+    outwards; capital is split over goals from 2/(1 - level) upwards, so that a p-value can fall below 1 - level. p =
+    min(1, 2 / capital) of the richer one. Source: Waudby-Smith and Ramdas (2024).
     """
     shares = {1.0: 0.5, 0.1: 0.25, 0.001: 0.15, 1e-6: 0.1}
     best = 0.0
@@ -174,13 +155,9 @@ _STEEP = 0.5  # f below it counts as fully uncertain, so that no error hides beh
 
 
 def sizes(score: Array, share: float) -> Array:
-    """How eagerly each row is drawn: share + (1 - share) g(f)/mean g, shape (sample,); its mean is 1.
-
-    g = sqrt(f (1 - f)), the spread of a Bernoulli variable (Neyman's allocation), and 1/2 for f below 1/2. The
-    uniform ``share`` keeps every row's chance away from 0: no weight exceeds 1/share.
-
-    >>> sizes(np.array([0.5, 1.0]), 0.5).tolist()
-    [1.5, 0.5]
+    """How eagerly each row is drawn: share + (1 - share) g(f)/mean g, shape (sample,); its mean is 1. g = sqrt(f (1 -
+    f)), the spread of a Bernoulli variable (Neyman's allocation), and 1/2 for f below 1/2. The uniform ``share`` keeps
+    every row's chance away from 0: no weight exceeds 1/share.
     """
     eager = np.where(score > _STEEP, np.sqrt(np.clip(score * (1 - score), 0.0, None)), _STEEP)
     mean = float(eager.mean())
@@ -193,16 +170,11 @@ def sizes(score: Array, share: float) -> Array:
 class SampledRows:
     """Labelled rows, each drawn from those not drawn before with a known chance.
 
-    Parameters
-    ----------
     row : shape (draw,), target rows, all different, in the order of drawing.
     correct : shape (draw,), 1 or 0.
     share : shape (draw,), uniform share of `sizes` at that draw; 1 for rows drawn evenly.
     probability : shape (draw,), the chance that was written down at the draw, NaN where none was.
     gaps : rows that were drawn before another one and never labelled.
-
-    >>> SampledRows.evenly(np.array([4, 2]), np.array([1, 0])).weighted
-    False
     """
 
     row: Array
@@ -257,16 +229,11 @@ class SampledRows:
 def sampled_game(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Game:
-    """A game whose mean is the accuracy, from rows drawn one after the other without replacement.
-
-    With e = Y - slope f and the weight w_t = 1/(chance of the row x rows left), the t-th observation is e_t w_t; its
-    mean given the past is the mean of e over the rows left, (N (m - slope mean f) - sum of the e seen)/(rows left).
-    It lies between the extremes of -slope f w and (1 - slope f) w over the target. slope must not depend on the
-    labels. row and correct have axes (..., draw), share (draw,), score (sample,).
-
-    >>> rows = np.array([0, 1])
-    >>> sampled_game(rows, np.array([1, 0]), np.ones(2), np.full(4, 0.5), 1.0).value.tolist()
-    [0.5, -0.5]
+    """A game whose mean is the accuracy, from rows drawn one after the other without replacement. With e = Y - slope f
+    and the weight w_t = 1/(chance of the row x rows left), the t-th observation is e_t w_t; its mean given the past is
+    the mean of e over the rows left, (N (m - slope mean f) - sum of the e seen)/(rows left). It lies between the
+    extremes of -slope f w and (1 - slope f) w over the target. slope must not depend on the labels. row and correct
+    have axes (..., draw), share (draw,), score (sample,).
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
     kept = np.delete(score, gaps)
@@ -295,13 +262,9 @@ def sampled_game(
 def sampled_mean(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Array:
-    """Unbiased estimate of the accuracy from rows drawn as in `sampled_game`, shape (...).
-
-    slope mean f + sum_t a_t (sum_(s<t) e_s + e_t w_t (rows left))/N with a_t ~ 1/((N - t)(N - t - 1)), t from 0: with
-    even chances it is slope mean f + mean e, the difference estimator. Source: Farquhar, Gal and Rainforth (2021).
-
-    >>> float(sampled_mean(np.array([0, 2]), np.array([1, 0]), np.ones(2), np.zeros(4), 0.0))
-    0.5
+    """Unbiased estimate of the accuracy from rows drawn as in `sampled_game`, shape (...). slope mean f + sum_t a_t
+    (sum_(s<t) e_s + e_t w_t (rows left))/N with a_t ~ 1/((N - t)(N - t - 1)), t from 0: with even chances it is slope
+    mean f + mean e, the difference estimator. Source: Farquhar, Gal and Rainforth (2021).
     """
     game = sampled_game(row, correct, share, score, slope, gaps)
     rounds = row.shape[-1]

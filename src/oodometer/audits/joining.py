@@ -36,7 +36,6 @@ class Key(NamedTuple):
 
 def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
     """The columns to join by: ``key`` of both, ``TARGET=LABELS`` where names differ, else `id` where both hold it.
-
     Raises `UsageError` for a column that a file lacks, naming the columns that may have been meant.
 
     >>> from oodometer.store import as_source
@@ -81,23 +80,17 @@ def _hint(source: Source, name: str, which: str) -> str:
 
 
 def looking_like_keys(source: Source) -> list[str]:
-    """Columns named like what tells rows apart: ID, loan_id, orderId, index, ...
-
-    >>> from oodometer.store import as_source
-    >>> looking_like_keys(as_source({"loan_id": [1], "paid": [1], "label": [1], "orderNumber": [2], "ID": [3]}))
-    ['loan_id', 'orderNumber', 'ID']
-    """
+    """Columns named like what tells rows apart: ID, loan_id, orderId, index, ..."""
     last = {name: _WORDS.split(name.strip())[-1] for name in source.columns if name not in FIELDS or name == KEY}
     names = [name for name, word in last.items() if source.holds(name) and (name == KEY or _ID.fullmatch(word))]
     return names if INDEX in names or not source.holds(INDEX) else [*names, INDEX]
 
 
 def check_places(labels: Source, target: Source) -> bool:
-    """Whether a column that tells rows apart stands alike in both files, so that their places may be believed.
-
-    Columns that look like keys are compared, each with each, and all others that both files hold by one name, but what
-    a model says, which may be another model in a file of its own. Raises `InputError` where one of them says that the
-    rows are others or stand in another order: then places would join wrong rows.
+    """Whether a column that tells rows apart stands alike in both files, so that their places may be believed. Columns
+    that look like keys are compared, each with each, and all others that both files hold by one name, but what a model
+    says, which may be another model in a file of its own. Raises `InputError` where one of them says that the rows are
+    others or stand in another order: then places would join wrong rows.
     """
     pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
     found = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
@@ -239,14 +232,13 @@ _LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, no
 def matched_rows(
     labels: Source, target: Source, rows: int | None, number: Array | None = None, key: str | None = None
 ) -> Array | None:
-    """The target row, from 0, of each row of labels; None where their places alone tell.
-
-    With ``key`` (`key_of`), or where both hold `id`, rows are joined by it, -1 for labels of rows that the target does
-    not hold, and `row` has to agree. Else ``number``, the column `row`, tells. Raises `InputError` for an id that is
-    missing or twice, for less than one in a hundred of the ids of the smaller file in both, for an unknown id beside a
-    `row`, for a number that is no target row, where the labels have ids and the target has none, and where places would
-    join other rows than a column of ids; `UsageError` for a key that a file lacks, and where there is none and rows of
-    the target were left out (``where``).
+    """The target row, from 0, of each row of labels; None where their places alone tell. With ``key`` (`key_of`), or
+    where both hold `id`, rows are joined by it, -1 for labels of rows that the target does not hold, and `row` has to
+    agree. Else ``number``, the column `row`, tells. Raises `InputError` for an id that is missing or twice, for less
+    than one in a hundred of the ids of the smaller file in both, for an unknown id beside a `row`, for a number that is
+    no target row, where the labels have ids and the target has none, and where places would join other rows than a
+    column of ids; `UsageError` for a key that a file lacks, and where there is none and rows of the target were left
+    out (``where``).
 
     >>> from oodometer.store import as_source
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
@@ -314,13 +306,8 @@ def unneeded(labels: Source | str, found: Array, key: str | None = None) -> str 
 
 def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
     """The source with the truth of a file of its own, joined as `joined_truth` has it, and what is to be said of it.
-
     ``open_source`` makes a source of ``data``, which holds `label` or `correct`; it knows about renamed columns. Raises
     as `joined_truth`, and where numbers of rows differ.
-
-    >>> goal = as_source({"prediction": [0, 1, 1], "id": [7, 8, 9]})
-    >>> labelled({"id": [9, 7], "label": [1, 1]}, goal).source.read().accuracy
-    0.5
     """
     source = _with_classes_of_both(source, data, open_source)
     labels = open_truth(data, replace(source.axes, others=True), open_source)
@@ -421,10 +408,9 @@ def check_length(truth: Predictions, rows: int) -> None:
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
-    """`label` and `correct` of every target row, unknown where the labels do not speak of it.
-
-    Labels without a key and without row numbers stay as they are, one for each target row in its order. Those of rows
-    that the target does not hold are left out, which is said. Raises as `matched_rows`.
+    """`label` and `correct` of every target row, unknown where the labels do not speak of it. Labels without a key and
+    without row numbers stay as they are, one for each target row in its order. Those of rows that the target does not
+    hold are left out, which is said. Raises as `matched_rows`.
 
     >>> from oodometer.store import as_source
     >>> goal = as_source({"prediction": [0, 1, 1]})
@@ -456,7 +442,6 @@ def matched_labels(
     labels: Source, target: Source, key: str | None, *, columns: Sequence[str] = ("row",), rows: int | None = None
 ) -> Matched:
     """The labels of a source, with further ``columns`` of numbers where it has them, and the target row of each.
-
     ``rows`` are those of the target; where they are not given and needed they are counted. Raises as `matched_rows`.
     """
     record = labels.read(["label", "correct"])
@@ -517,9 +502,8 @@ def _count(target: Source) -> int:
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
     """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it; None where one is
-    that of another row, `InputError` where one is unknown.
-
-    A sheet turns 007 into 7 and rounds long numbers: ids alone would then be lost, or be those of other rows.
+    that of another row, `InputError` where one is unknown. A sheet turns 007 into 7 and rounds long numbers: ids alone
+    would then be lost, or be those of other rows.
     """
     given, known = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(known))).all():
@@ -591,9 +575,5 @@ def _whole_numbers(ids: Any) -> Any:
 
 
 def _a(name: str) -> str:
-    """The name behind its article.
-
-    >>> _a("id"), _a("loan_id")
-    ('an id', 'a loan_id')
-    """
+    """The name behind its article."""
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

@@ -1,4 +1,4 @@
-"""Judge: all intervals that labelled rows allow, and the one to print, chosen without a look at the labels."""
+"""Judge: all intervals that labels allow, the one to print, chosen without a look at labels, and the believed one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,9 @@ SMALL_TARGET = 100  # target rows a label, up to which the target's own size is 
 
 
 def hypergeometric(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
-    """Exact interval for the share of a finite target, from labels drawn without replacement.
-
-    {M/N : P(X >= k | M) > a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and
-    Pearson's, and is a point once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
-
-    >>> hypergeometric(8, 10, 10, 0.95), tuple(round(x, 2) for x in hypergeometric(8, 10, 20, 0.95))
-    ((0.8, 0.8), (0.55, 0.9))
+    """Exact interval for the share of a finite target, from labels drawn without replacement. {M/N : P(X >= k | M) >
+    a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and Pearson's, and is a point
+    once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
     """
     from scipy.stats import hypergeom
 
@@ -39,24 +35,16 @@ def hypergeometric(successes: int, trials: int, population: int, level: float) -
 
 
 def exact_interval(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
-    """The hypergeometric interval for a target of at most 100 rows a label, else Clopper and Pearson's.
-
-    >>> exact_interval(9, 10, 5000, 0.9) == clopper_pearson(9, 10, 0.9)
-    True
-    """
+    """The hypergeometric interval for a target of at most 100 rows a label, else Clopper and Pearson's."""
     if population <= SMALL_TARGET * trials:
         return hypergeometric(successes, trials, population, level)
     return clopper_pearson(successes, trials, level)
 
 
 def binomial_p_value(successes: int, trials: int, lower: float, upper: float) -> float:
-    """Exact p-value of "the accuracy lies in [lower, upper]" from labels drawn at random.
-
-    The largest, over the accuracies p inside, of min(1, 2 min(P(X <= k | p), P(X >= k | p))), X binomial; it is
-    attained at the end nearest to k/n. Source: Clopper and Pearson (1934).
-
-    >>> binomial_p_value(1, 10, 0.9, 1.0) < 1e-6, binomial_p_value(9, 10, 0.85, 0.95)
-    (True, 1.0)
+    """Exact p-value of "the accuracy lies in [lower, upper]" from labels drawn at random. The largest, over the
+    accuracies p inside, of min(1, 2 min(P(X <= k | p), P(X >= k | p))), X binomial; it is attained at the end nearest
+    to k/n. Source: Clopper and Pearson (1934).
     """
     from scipy.special import bdtr, bdtrc
 
@@ -70,12 +58,8 @@ def binomial_p_value(successes: int, trials: int, lower: float, upper: float) ->
 
 def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
     """Exact p-value of "the accuracy of these rows lies in [lower, upper]": the test that goes with `exact_interval`.
-
     `binomial_p_value`; for a target of at most 100 rows a label the hypergeometric one, whose claim is rounded outwards
     to whole rows.
-
-    >>> exact_p_value(1, 10, 20, 0.5, 1.0) < exact_p_value(1, 10, 5000, 0.5, 1.0) == binomial_p_value(1, 10, 0.5, 1.0)
-    True
     """
     if population > SMALL_TARGET * trials:
         return binomial_p_value(successes, trials, lower, upper)
@@ -92,13 +76,8 @@ def exact_p_value(successes: int, trials: int, population: int, lower: float, up
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
     """How many labels drawn at random Clopper and Pearson would need for an interval of this width at this accuracy.
-
-    The x with width(Clopper-Pearson of x value in x trials) = ``width``; at most ``most``, the rows of the target.
-    For Clopper and Pearson's own interval of n labels it is n.
-
-    >>> low, high = clopper_pearson(36, 40, 0.95)
-    >>> round(effective_labels(0.9, high - low, 0.95, 10_000), 3)
-    40.0
+    The x with width(Clopper-Pearson of x value in x trials) = ``width``; at most ``most``, the rows of the target. For
+    Clopper and Pearson's own interval of n labels it is n.
     """
     few, many = 0.0, float(most)
     for _ in range(80):
@@ -136,20 +115,12 @@ class Judgement:
 
 
 def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
-    """Intervals for the accuracy of the target rows.
-
-    Rows drawn evenly: Clopper-Pearson; the hypergeometric interval for a target of at most 100 rows a label; betting
-    with predictions; PPI++ from 200 labels with 50 predicted errors on. Printed is betting with predictions where
-    `confidence_pays`, else labels alone; above 20,000 labels PPI++. Suggested rows: betting with predictions, and
-    without (labels alone). Which one is printed depends on predictions and counts of rows, never on a label, so that it
-    keeps its level.
-    ``effective_labels``: see `effective_labels`. score is f on all target rows, shape (sample,).
-
-    >>> import numpy as np
-    >>> rows = np.arange(40)
-    >>> found = judge(SampledRows.evenly(rows, (rows % 10 > 0).astype(int)), np.full(4000, 0.9), 1.0, 0.9)
-    >>> found.estimate.method, round(found.estimate.value, 2), round(found.effective_labels)
-    ('hypergeometric', 0.9, 40)
+    """Intervals for the accuracy of the target rows. Rows drawn evenly: Clopper-Pearson; the hypergeometric interval
+    for a target of at most 100 rows a label; betting with predictions; PPI++ from 200 labels with 50 predicted errors
+    on. Printed is betting with predictions where `confidence_pays`, else labels alone; above 20,000 labels PPI++.
+    Suggested rows: betting with predictions, and without (labels alone). Which one is printed depends on predictions
+    and counts of rows, never on a label, so that it keeps its level. ``effective_labels``: see `effective_labels`.
+    score is f on all target rows, shape (sample,).
     """
     labels, rows = len(sampled), len(score)
     intervals = (
@@ -224,12 +195,7 @@ def _estimate(
 
 
 def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
-    """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows.
-
-    >>> import numpy as np
-    >>> refutes(SampledRows.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
-    True
-    """
+    """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows."""
     rows, gaps = len(score), len(sampled.gaps)
     inside = rows - gaps
     low, high = lower, upper
@@ -248,15 +214,10 @@ _CLEAR = 0.9
 def ppi_plus_plus(
     correct: Array, score: Array, mean_score: float, rows: int, level: float
 ) -> tuple[float, float, float]:
-    """Value and asymptotic interval of the accuracy: v = lam mean_T f + mean_n (Y - lam f), cut to [0, 1].
-
-    lam = cov(Y, f)/((1 + n/N) var f), variance = var(Y - lam f)/n + lam^2 var f/N. correct and score have shape
-    (label,); ``mean_score`` is f's mean over all N = ``rows`` target rows. It holds for large samples only: with few
-    errors among the labels it is far too short. Source: Angelopoulos, Duchi and Zrnic (2023).
-
-    >>> f = np.array([0.9, 0.8, 0.6, 0.3] * 50); y = (np.arange(200) % 4 != 3).astype(float)
-    >>> tuple(round(x, 3) for x in ppi_plus_plus(y, f, 0.65, 10_000, 0.9))
-    (0.75, 0.725, 0.775)
+    """Value and asymptotic interval of the accuracy: v = lam mean_T f + mean_n (Y - lam f), cut to [0, 1]. lam = cov(Y,
+    f)/((1 + n/N) var f), variance = var(Y - lam f)/n + lam^2 var f/N. correct and score have shape (label,);
+    ``mean_score`` is f's mean over all N = ``rows`` target rows. It holds for large samples only: with few errors among
+    the labels it is far too short. Source: Angelopoulos, Duchi and Zrnic (2023).
     """
     labels = len(correct)
     spread = float(np.var(score, ddof=1)) if labels > 1 else 0.0
@@ -289,13 +250,8 @@ def predicted_widths(
     score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
 ) -> Mapping[str, float]:
     """Mean widths to expect of ``labels`` labels, if the reference's rates hold on the target: no label is looked at.
-
     Imagined audits draw rows as `sampled_game` has it and let row i be correct with chance f_i; the means are of the
     interval of labels alone (`exact_interval`) and the betting interval with predictions on the same imagined labels.
-
-    >>> widths = predicted_widths(np.tile([0.4, 0.6, 1.0, 1.0], 300), 1.0, 120, 0.9)
-    >>> widths["ppi-betting"] < widths["alone"]
-    True
     """
     rng = np.random.default_rng([seed, 0x1A6, labels])
     pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
@@ -308,14 +264,10 @@ def predicted_widths(
 
 
 def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
-    """Whether betting with predictions is to be expected narrower than labels alone; settled without any label.
-
-    For few labels by `predicted_widths`, for many by the predicted variance of Y - slope f against that of Y. As the
-    choice depends on nothing but the target's predictions, the reference and the number of labels, the interval that is
-    chosen keeps its level.
-
-    >>> confidence_pays(np.full(500, 0.9), 1.0, 300, 0.9)
-    False
+    """Whether betting with predictions is to be expected narrower than labels alone; settled without any label. For few
+    labels by `predicted_widths`, for many by the predicted variance of Y - slope f against that of Y. As the choice
+    depends on nothing but the target's predictions, the reference and the number of labels, the interval that is chosen
+    keeps its level.
     """
     if slope <= 0:
         return False
@@ -363,15 +315,10 @@ class Believed:
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
-    """The prior's distribution function at even accuracies from 0 to 1, shape (1001,).
-
-    F(x) = (1 - floor) E[F_0(x + down + blur Z)] + floor x: F_0 is linear between the given quantiles, goes from 0 at
-    accuracy 0 to 1 at accuracy 1, and is mirrored at both; Z is normal. So no accuracy has a density below ``floor``,
-    and without labels this is what is believed. levels and quantiles have shape (level,), both ascending.
-
-    >>> cdf = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.6, 0.8, 0.9]))
-    >>> float(cdf[0]), round(float(cdf[500]), 3), round(float(cdf[800]), 2), round(float(cdf[-1]), 9)
-    (0.0, 0.055, 0.6, 1.0)
+    """The prior's distribution function at even accuracies from 0 to 1, shape (1001,). F(x) = (1 - floor) E[F_0(x +
+    down + blur Z)] + floor x: F_0 is linear between the given quantiles, goes from 0 at accuracy 0 to 1 at accuracy 1,
+    and is mirrored at both; Z is normal. So no accuracy has a density below ``floor``, and without labels this is what
+    is believed. levels and quantiles have shape (level,), both ascending.
     """
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
     at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
@@ -390,12 +337,8 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
 
 def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float]:
     """Hits and labels as a likelihood may count them: rows drawn evenly as they are, suggested ones by their weights.
-
     With the weights w = 1/(chance x rows left) of a draw, k = m sum(w y)/sum(w) of m = sum(w)^2/sum(w^2) labels: the
     weighted rate, at the number of even labels that would be as uncertain. Source: Kish (1965) for m.
-
-    >>> likelihood_labels(SampledRows.evenly(np.array([4, 2]), np.array([1, 0])), np.full(9, 0.8))
-    (1.0, 2.0)
     """
     if not sampled.weighted:
         return float(sampled.correct.sum()), float(len(sampled))
@@ -409,15 +352,9 @@ def believed_interval(
     prior: Array, hits: float, labels: float, level: float, rows: int | None = None
 ) -> tuple[float, float, float]:
     """Median and shortest interval of the accuracy given a `prior_cdf` and ``hits`` right among ``labels`` random rows.
-
-    Posterior = prior x likelihood on a grid. The likelihood is binomial, p^k (1 - p)^(n - k), or, for a target
-    of ``rows`` rows, hypergeometric on the accuracies m/rows that can be. The interval is the shortest that holds
+    Posterior = prior x likelihood on a grid. The likelihood is binomial, p^k (1 - p)^(n - k), or, for a target of
+    ``rows`` rows, hypergeometric on the accuracies m/rows that can be. The interval is the shortest that holds
     ``level`` of the posterior.
-
-    >>> prior = prior_cdf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), np.array([0.6, 0.75, 0.8, 0.85, 0.9]))
-    >>> few, many = (believed_interval(prior, 0.9 * n, n, 0.9) for n in (10, 1000))
-    >>> [round(x, 2) for x in few], [round(x, 2) for x in many]
-    ([0.82, 0.7, 0.93], [0.9, 0.88, 0.91])
     """
     edges, total = _posterior(prior, hits, labels, rows)
     kept = (total > _CERTAIN) & (total < 1 - _CERTAIN)
@@ -446,10 +383,8 @@ def believed_below(prior: Array, hits: float, labels: float, accuracy: float, ro
 
 
 def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
-    """How likely the accuracy of all target rows lies below this one, given few labels of them.
-
-    Rows that were suggested and passed over count as their predicted rate of being right; the arguments are those of
-    `believe`.
+    """How likely the accuracy of all target rows lies below this one, given few labels of them. Rows that were
+    suggested and passed over count as their predicted rate of being right; the arguments are those of `believe`.
 
     >>> drawn = SampledRows.evenly(np.arange(25), (np.arange(25) % 5 > 0).astype(int))
     >>> prior = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.65, 0.8, 0.9]))
@@ -493,17 +428,9 @@ def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tu
 
 
 def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
-    """The believed interval of an audit, and what its labels are worth by it.
-
-    Rows that were suggested and passed over may hold any truth, as in the exact interval. score is f on all target
-    rows, shape (sample,); prior that of `prior_cdf`.
-
-    >>> rows = np.arange(25)
-    >>> drawn = SampledRows.evenly(rows, (rows % 5 > 0).astype(int))
-    >>> prior = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.65, 0.8, 0.9]))
-    >>> found = believe(prior, drawn, np.full(5000, 0.9), 0.9, "the shift is like public ones")
-    >>> found.interval.kind, round(found.effective_labels) > 25
-    ('empirical', True)
+    """The believed interval of an audit, and what its labels are worth by it. Rows that were suggested and passed over
+    may hold any truth, as in the exact interval. score is f on all target rows, shape (sample,); prior that of
+    `prior_cdf`.
     """
     _, (hits, labels, rows) = _counted(sampled, score)
     value, lower, upper = sampled.of_all(score, believed_interval(prior, hits, labels, level, rows))

@@ -24,17 +24,11 @@ _LEAST_LABELS = 10
 
 
 def unlike(confidence: Array, said: Array, labels: Array | None = None) -> str | None:
-    """Why the labelled rows can hardly be a random sample, or None.
-
-    Counts of labelled rows (first) and of the others (second): ``confidence`` by its cell, in order, shape (2, cell),
-    compared by a rank test (Wilcoxon, Mann and Whitney, with ties); ``said`` by predicted class, shape (2, class), by a
-    chi-squared test. ``labels``, (class,), are the labels: that all are of one class while the model predicts others,
-    too, is as likely as that many random rows are all predicted as it. Each of the tests has a third of `LEVEL`.
-
-    >>> print(unlike(np.array([[0, 30], [50, 50]]), np.array([[15, 15], [50, 50]])))
-    their confidence is higher than that of the other rows (rank test, p = 8.7e-07)
-    >>> unlike(np.array([[15, 15], [50, 50]]), np.array([[15, 15], [50, 50]]), np.array([14, 16])) is None
-    True
+    """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows (first) and of the others
+    (second): ``confidence`` by its cell, in order, shape (2, cell), compared by a rank test (Wilcoxon, Mann and
+    Whitney, with ties); ``said`` by predicted class, shape (2, class), by a chi-squared test. ``labels``, (class,), are
+    the labels: that all are of one class while the model predicts others, too, is as likely as that many random rows
+    are all predicted as it. Each of the tests has a third of `LEVEL`.
     """
     found = []
     (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
@@ -83,7 +77,6 @@ _TOLERANCE = 0.02  # of a chance that was written down against the one worked ou
 @dataclass(frozen=True)
 class LabelledRows:
     """What one file says: target rows and whether the model was right there (-1 unknown), in the order of drawing.
-
     ``share`` and ``probability`` come from a suggestion, NaN where the rows were drawn evenly; ``label`` is the
     position of the label among the classes, None where the file gives `correct`. ``said`` tells how many labels were of
     rows that the target does not hold, and that they were joined by their places.
@@ -110,18 +103,10 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
 
 def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
     """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or a
-    column `row`.
-
-    Rows are told by ``key`` or `id` where both hold it (`matched_rows`); `row` counts target rows from 0. `correct` is
-    taken as it is; `label` is held against ``predicted``, positions in the target's classes, shape (sample,). Columns
-    `draw`, `probability` and `share` are those that a suggestion wrote.
-    Raises `InputError` for rows that are not in the target, for numbers of rows that differ, for unknown classes.
-
-    >>> from oodometer.store import as_source
-    >>> goal = as_source({"prediction": [0, 1, 1]})
-    >>> found = read_labels({"row": [2], "label": [0]}, goal, np.array([0, 1, 1]), 3)
-    >>> found.row.tolist(), found.correct.tolist()
-    ([2], [0])
+    column `row`. Rows are told by ``key`` or `id` where both hold it (`matched_rows`); `row` counts target rows from 0.
+    `correct` is taken as it is; `label` is held against ``predicted``, positions in the target's classes, shape
+    (sample,). Columns `draw`, `probability` and `share` are those that a suggestion wrote. Raises `InputError` for rows
+    that are not in the target, for numbers of rows that differ, for unknown classes.
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
@@ -158,11 +143,10 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
-    """All labels as one sequence of draws, files in the order given; a row that is given twice counts once.
-
-    Rows without a chance written down were drawn evenly and are put into a random order. Suggested rows that were
-    passed over (later ones of the same draw have labels) are gaps. Raises `InputError` where two labels of a row
-    disagree, where nothing is labelled, and where chances are not those of this target and reference.
+    """All labels as one sequence of draws, files in the order given; a row that is given twice counts once. Rows
+    without a chance written down were drawn evenly and are put into a random order. Suggested rows that were passed
+    over (later ones of the same draw have labels) are gaps. Raises `InputError` where two labels of a row disagree,
+    where nothing is labelled, and where chances are not those of this target and reference.
     """
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}

@@ -24,18 +24,11 @@ from ..scores import Score, natural_confidence
 class Correctness:
     """f(x) in [0, 1], the reference's rate of being correct at x's confidence, and how far to lean on it.
 
-    Parameters
-    ----------
     score : the natural confidence, or None where the record has none.
     rate : f in each log-odds bin of confidence, shape (bin,); isotonic, or the confidence itself where five-fold
         cross-validation prefers that.
     slope : cov(Y, f)/var(f) on reference rows that f was not learnt from, cut to [0, 1].
     explained : the share of the variance of Y that slope * f takes away on such rows.
-
-    >>> p = Predictions.from_confidence([0.9] * 60 + [0.6] * 60, correct=[1] * 60 + [0, 1] * 30)
-    >>> learnt = Correctness.fit(p)
-    >>> learnt(p)[[0, 60]].round(2).tolist(), round(learnt.slope, 1)
-    ([1.0, 0.5], 0.7)
     """
 
     score: Score | None
@@ -87,8 +80,6 @@ def _map(cell: Array, verdicts: Array, seed: int) -> BinnedMap:
 class VoteRate:
     """f(x) in [0, 1], the rate of being right among rows that as many judges accept, and how far to lean on it.
 
-    Parameters
-    ----------
     rate : f for 0, 1, ..., n votes, shape (count,), rising.
     slope : cov(Y, f)/var(f) on reference rows, each left out of what its f was learnt from, cut to [0, 1].
     explained : the share of the variance of Y that slope * f takes away there; NaN where Y does not vary.
@@ -96,11 +87,6 @@ class VoteRate:
     Each step of the ladder starts with one imagined row that is right with the chance j/n that its votes say: where the
     reference knows nothing (it has no votes; or the model is always right there, and every judge says so), f is the
     share of judges and the slope is 1; where it knows much, the imagined rows are forgotten.
-
-    >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0] * 50, [1, 0, 1, 0] * 50], correct=[1, 1, 0, 0] * 50)
-    >>> learnt = VoteRate.fit(p)
-    >>> learnt.rate.round(2).tolist(), round(learnt.slope, 2)
-    ([0.0, 0.5, 1.0], 0.99)
     """
 
     rate: Array
@@ -120,11 +106,7 @@ class VoteRate:
 
     @classmethod
     def unseen(cls, judges: int) -> VoteRate:
-        """Without a vote on the reference: the share of judges, taken at its word.
-
-        >>> VoteRate.unseen(4).rate.tolist(), VoteRate.unseen(4).slope
-        ([0.0, 0.25, 0.5, 0.75, 1.0], 1.0)
-        """
+        """Without a vote on the reference: the share of judges, taken at its word."""
         return cls.from_counts(np.zeros((judges + 1, 2)))
 
     @classmethod
@@ -180,16 +162,11 @@ Proxy = Correctness | VoteRate
 
 def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0) -> Proxy:
     """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth.
-
     ``fields`` are those of the target, ``judges`` its number of judges. Neither is fitted on a row that it is judged
     by. Votes are taken where the target has them and either they explain more, or the reference cannot compare (the
     model is always right there, or always wrong), or there is no confidence. Where only the target has votes, or those
     of other judges than the reference, a confidence comes first. No label of the target is looked at, so that the
     interval of the audit keeps its level whatever is chosen.
-
-    >>> p = Predictions.from_arrays(votes=[[1, 0] * 50], confidence=[0.9] * 100, correct=[1, 0] * 50)
-    >>> choose_proxy(p, ("votes", "confidence")).name, choose_proxy(p, ("confidence",)).name
-    ('votes', 'confidence')
     """
     confident = Correctness.fit(reference, seed)
     if "votes" not in fields:

@@ -23,7 +23,6 @@ from .suggestion import ExpectedWidths, Suggestion
 @dataclass(frozen=True)
 class Noticeable(Record):
     """At an accuracy of ``below`` or less, or of ``above`` or more, the test refutes the claim with chance ``power``.
-
     None where not even an accuracy of 0 (or 1) would be noticed so often.
     """
 
@@ -33,14 +32,9 @@ class Noticeable(Record):
 
 
 def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
-    """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``.
-
-    The numbers of hits that refute are counted out; their chance is taken for binomial, which for a small target, drawn
+    """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``. The
+    numbers of hits that refute are counted out; their chance is taken for binomial, which for a small target, drawn
     without replacement, is on the safe side.
-
-    >>> found = noticeable(40, 10_000, 0.88, 0.97, 0.95)
-    >>> round(found.below, 2), found.above
-    (0.67, None)
     """
     from scipy.special import bdtr, bdtrc
 
@@ -95,13 +89,8 @@ class Stratum(Record):
 def strata(
     score: Array, row: Array, correct: Array, suggested: Array | None = None, count: int = _TENTHS
 ) -> tuple[Stratum, ...]:
-    """Tenths of the target by f, as `suggest` numbers them; empty where f is the same for every row.
-
-    score has shape (sample,), row and correct (label,), ``suggested`` rows (draw,).
-
-    >>> found = strata(np.array([0.5, 0.9, 0.6, 1.0]), np.array([2, 3]), np.array([0, 1]), count=2)
-    >>> [(s.rows, s.labels, s.correct) for s in found], found[0].expected
-    ([(2, 1, 0), (2, 1, 1)], 0.55)
+    """Tenths of the target by f, as `suggest` numbers them; empty where f is the same for every row. score has shape
+    (sample,), row and correct (label,), ``suggested`` rows (draw,).
     """
     if len(score) == 0 or float(score.min()) == float(score.max()):
         return ()
@@ -171,10 +160,9 @@ class Audit(Shown):
         return audit_view(self.to_dict())
 
     def frames(self) -> dict[str, Maker]:
-        """Intervals, strata where the target was divided, and rows to label next where they were asked for.
-
-        ``number`` says what an interval is: the audited one, the believed, the label-free, or another. Rows to label
-        are numbers of the target's rows, from 0, with how likely each was to be drawn.
+        """Intervals, strata where the target was divided, and rows to label next where they were asked for. ``number``
+        says what an interval is: the audited one, the believed, the label-free, or another. Rows to label are numbers
+        of the target's rows, from 0, with how likely each was to be drawn.
         """
         strata, more = (
             ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested"),

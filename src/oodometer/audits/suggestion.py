@@ -21,8 +21,6 @@ _STRATA = 10
 class Suggestion:
     """Rows to label, in the order in which they were drawn (label from the top: the first k are a draw of their own).
 
-    Parameters
-    ----------
     row : shape (draw,), target rows counted from 0.
     stratum : shape (draw,), tenth of the target by f, 0 the least certain; for the reader only.
     probability : shape (draw,), chance of the row at its draw, among those neither labelled nor drawn before.
@@ -38,16 +36,11 @@ class Suggestion:
 
 
 def choose_share(score: Array, slope: float, labels: int, level: float) -> float:
-    """The uniform share with the smallest half-width to expect from so many labels, from 0.3 to 1.
-
-    sqrt(2 L v/n) + L/(3 n share), L = log(2/(1 - level)) (Bernstein's form), v = mean (f (1 - slope f)^2 + (1 - f)
-    (slope f)^2)/size the predicted second moment: many labels pay for boldness, few want even chances, since one error
-    among the rows held certain would weigh 1/share. Up to 300 labels it must also beat, in imagined audits, the
-    interval that even chances and labels alone would give; else it is 1. Source: Neyman (1934) for the allocation.
-
-    >>> f = np.tile([0.6, 0.99, 0.99, 0.99], 200)
-    >>> choose_share(f, 1.0, 10, 0.95), choose_share(f, 1.0, 400, 0.95) < 0.7
-    (1.0, True)
+    """The uniform share with the smallest half-width to expect from so many labels, from 0.3 to 1. sqrt(2 L v/n) + L/(3
+    n share), L = log(2/(1 - level)) (Bernstein's form), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size the
+    predicted second moment: many labels pay for boldness, few want even chances, since one error among the rows held
+    certain would weigh 1/share. Up to 300 labels it must also beat, in imagined audits, the interval that even chances
+    and labels alone would give; else it is 1. Source: Neyman (1934) for the allocation.
     """
     second = score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)
     log = math.log(2 / (1 - level))
@@ -74,16 +67,11 @@ def suggest(
     share: float | None = None,
     seed: int = 0,
 ) -> Suggestion:
-    """Draw ``count`` unlabelled rows one after the other, each with a chance in proportion to its `sizes`.
-
-    The allocation is Neyman's, sqrt(f (1 - f)), mixed with an even ``share`` (`choose_share` by default); rows in
+    """Draw ``count`` unlabelled rows one after the other, each with a chance in proportion to its `sizes`. The
+    allocation is Neyman's, sqrt(f (1 - f)), mixed with an even ``share`` (`choose_share` by default); rows in
     ``labelled`` are left out. Gumbel keys make it one pass: the largest log(size) + Gumbel noise are drawn in their
     order. score has shape (sample,). Raises `UsageError` where fewer rows are left. Source: Neyman (1934); Farquhar,
     Gal and Rainforth (2021).
-
-    >>> found = suggest(np.linspace(0.5, 1, 50), 1.0, 5, 0.95, labelled=np.array([0, 1]))
-    >>> len(set(found.row.tolist()) - {0, 1}), bool((found.weight <= 1 / found.share + 1e-9).all())
-    (5, True)
     """
     done = np.zeros(0, dtype=np.int64) if labelled is None else labelled
     left = len(score) - len(done)
@@ -137,11 +125,7 @@ class ExpectedWidths(Record):
 
 
 def moved(score: Array, mean: float) -> Array:
-    """The chances of being right with their log-odds moved by one number, so that their mean is ``mean``.
-
-    >>> moved(np.array([0.9, 0.5]), 0.5).round(2).tolist()
-    [0.75, 0.25]
-    """
+    """The chances of being right with their log-odds moved by one number, so that their mean is ``mean``."""
     odds = np.log(np.clip(score, 1e-3, 1 - 1e-3))
     odds -= np.log1p(-np.exp(odds))
     low, high = -30.0, 30.0
@@ -152,11 +136,7 @@ def moved(score: Array, mean: float) -> Array:
 
 
 def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) -> float:
-    """Mean width of `exact_interval` over the numbers of hits that chance would give, at so high an accuracy.
-
-    >>> round(labels_alone_width(0.9, 40, 100_000, 0.95), 2), round(labels_alone_width(0.9, 160, 100_000, 0.95), 2)
-    (0.2, 0.1)
-    """
+    """Mean width of `exact_interval` over the numbers of hits that chance would give, at so high an accuracy."""
     from scipy.stats import binom, hypergeom
 
     at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
@@ -180,16 +160,10 @@ def expected_widths(
     labels: tuple[int, ...] = COUNTS,
     seed: int = 0,
 ) -> ExpectedWidths:
-    """Widths to expect at each number of labels (those below the target's rows), all of them drawn anew.
-
-    Imagined audits draw rows as an audit would; row i is correct with the reference's rate f_i, its log-odds moved so
-    that the mean is ``accuracy``. Which interval is printed, and with which share rows are suggested, is settled as
-    for a real audit. ``lower`` and ``upper`` are today's interval. score is f on all target rows, shape (sample,).
-
-    >>> found = expected_widths(np.tile([0.7, 0.95, 1.0, 1.0], 300), 1.0, 0.9, accuracy=0.9, lower=0.8, upper=0.95,
-    ...                 labels=(20, 200, 5000))
-    >>> [w.labels for w in found.widths], found.widths[0].alone > found.widths[1].alone > found.widths[1].suggested
-    ([20, 200], True)
+    """Widths to expect at each number of labels (those below the target's rows), all of them drawn anew. Imagined
+    audits draw rows as an audit would; row i is correct with the reference's rate f_i, its log-odds moved so that the
+    mean is ``accuracy``. Which interval is printed, and with which share rows are suggested, is settled as for a real
+    audit. ``lower`` and ``upper`` are today's interval. score is f on all target rows, shape (sample,).
     """
     rows = len(score)
     rng = np.random.default_rng([seed, 0x0071])

@@ -37,8 +37,6 @@ _TRUTHS = ("label", "correct")
 class Worksheet:
     """Rows to label.
 
-    Parameters
-    ----------
     drawn : the suggestion.
     picked : the same rows of the target, with all columns of its file.
     classes : what a label may be; None where there are no classes, and a person says whether the model is right.
@@ -80,9 +78,8 @@ class Worksheet:
         return dict(zip(DRAWN, (*values, np.full(count, drawn.share)), strict=True))
 
     def table(self) -> Any:
-        """All of it as an Arrow table: the target's columns, the draw, and the empty answer last.
-
-        A column of the target that is called as one of the draw's gets the prefix ``target_``.
+        """All of it as an Arrow table: the target's columns, the draw, and the empty answer last. A column of the
+        target that is called as one of the draw's gets the prefix ``target_``.
         """
         import pyarrow as pa
 
@@ -132,10 +129,9 @@ _PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF"
 
 
 def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> str:
-    """The page as text: one HTML document that loads nothing and asks nothing of any other machine.
-
-    ``title`` names the data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page
-    as text, never as markup. The answers are remembered in the browser under a hash of the content.
+    """The page as text: one HTML document that loads nothing and asks nothing of any other machine. ``title`` names the
+    data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page as text, never as
+    markup. The answers are remembered in the browser under a hash of the content.
     """
     # what a model said is hidden, or shown as one line
     shown = ("features", *(name for name, one in FIELDS.items() if one.cell not in ("class", "number", "truth")), None)

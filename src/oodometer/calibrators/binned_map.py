@@ -26,11 +26,7 @@ Form = Literal["raw", "pooled", "classwise"]
 
 
 def bins_for(classes: int) -> int:
-    """Number of bins a class: fine for few classes, two an octave for many, so that the state stays small.
-
-    >>> bins_for(10), bins_for(1000)
-    (960, 120)
-    """
+    """Number of bins a class: fine for few classes, two an octave for many, so that the state stays small."""
     return LOG_ODDS_BINS if classes <= _MANY_CLASSES else LOG_ODDS_BINS // _COARSE
 
 
@@ -121,11 +117,7 @@ class BinnedMap:
 
 
 def nearest(full: Array, width: int) -> Array:
-    """For each of ``width`` bins the position, in the increasing ``full``, of the bin next to it; intp, shape (bin,).
-
-    >>> nearest(np.array([1, 4]), 6).tolist()
-    [0, 0, 0, 1, 1, 1]
-    """
+    """For each of ``width`` bins the position in the increasing ``full`` of the bin next to it; intp, shape (bin,)."""
     every = np.arange(width)
     near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
     before = np.maximum(near - 1, 0)
@@ -210,8 +202,6 @@ _UNSEEN = 5  # of a kind: with fewer, another sample may well hold some where th
 class BlockRates:
     """Rates by (class, bin), with the counts they were learnt from.
 
-    Parameters
-    ----------
     block : shape (class, bin), number of the block that a cell belongs to.
     rows, hits : shape (block,), samples in each block, and those where the event happened.
     group : shape (block,), number of the set of rows (a class, or all together) that a block is part of.
@@ -228,10 +218,9 @@ class BlockRates:
         return (self.hits / np.maximum(self.rows, 1))[self.block]
 
     def redraw(self, many: int, rng: np.random.Generator) -> Array:
-        """The rates as other samples of the same size might have given them, shape (replicate, class, bin).
-
-        Hits and misses of a block are Poisson. Where a group holds fewer than five of a kind, as many again as an equal
-        sample might hold (Poisson, of an exponential mean 1) are spread over it.
+        """The rates as other samples of the same size might have given them, shape (replicate, class, bin). Hits and
+        misses of a block are Poisson. Where a group holds fewer than five of a kind, as many again as an equal sample
+        might hold (Poisson, of an exponential mean 1) are spread over it.
         """
         hits = rng.poisson(self.hits, (many, len(self.hits))).astype(np.float64)
         drawn = hits + rng.poisson(self.rows - self.hits, hits.shape)
@@ -256,13 +245,8 @@ def _blocks(rows: Array) -> Array:
 
 
 def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates:
-    """Rates from counts with axes (class, bin): samples, and those where the event happened.
-
-    A class with fewer than 5 rows, or ``least_hits`` hits, takes the rates of all classes together.
-
-    >>> rows, hits = np.array([[30, 0, 10], [0, 0, 0]]), np.array([[3, 0, 8], [0, 0, 0]])
-    >>> fit_block_rates(rows, hits).rate.tolist()
-    [[0.1, 0.8, 0.8], [0.1, 0.8, 0.8]]
+    """Rates from counts with axes (class, bin): samples, and those where the event happened. A class with fewer than 5
+    rows, or ``least_hits`` hits, takes the rates of all classes together.
     """
     own = np.flatnonzero((rows.sum(axis=1) >= _ENOUGH_FOR_RATES) & (hits.sum(axis=1) >= least_hits))
     pooled = _blocks(rows.sum(axis=0))

@@ -21,12 +21,8 @@ from ..results.diagnosis import Finding
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjusted p-values: the chance of any false alarm among all tests stays below the level.
-
-    Source: Holm (1979).
-
-    >>> holm({"a": 0.01, "b": 0.04})
-    {'a': 0.02, 'b': 0.04}
+    """Holm's adjusted p-values: the chance of any false alarm among all tests stays below the level. Source: Holm
+    (1979).
     """
     out: dict[str, float] = {}
     highest = 0.0
@@ -43,16 +39,9 @@ def columns_finding(
     features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None, columns: Sequence[UserColumn] = ()
 ) -> Finding | None:
     """Columns that became constant, or lie mostly outside the reference's range; each pair is (reference, target).
-
-    Statistic: number of odd columns. Such columns point to a broken pipeline (a unit, a missing value written as
-    a number) rather than to a shift. None without columns. ``columns`` are the user's own, which `features` were made
-    of: they are called as in the file.
-
-    >>> rng = np.random.default_rng(0)
-    >>> here, there = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
-    >>> there[:, 1] = -999
-    >>> columns_finding((here, there), None).details["odd"]
-    ['feature 1: constant at -999']
+    Statistic: number of odd columns. Such columns point to a broken pipeline (a unit, a missing value written as a
+    number) rather than to a shift. None without columns. ``columns`` are the user's own, which `features` were made of:
+    they are called as in the file.
     """
     odd: list[str] = []
     for what, pair in (("feature", features), ("probability", probabilities)):
@@ -120,10 +109,8 @@ _LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 @dataclass(frozen=True)
 class _Figure:
-    """What is counted of a column: one number in cells between ``edges``, or its categories (None).
-
-    Cells of a number: below the reference, its deciles, beyond the reference, missing. Those of a category: its labels,
-    other, missing.
+    """What is counted of a column: one number in cells between ``edges``, or its categories (None). Cells of a number:
+    below the reference, its deciles, beyond the reference, missing. Those of a category: its labels, other, missing.
     """
 
     column: UserColumn
@@ -149,7 +136,6 @@ class _Figure:
 
 class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     """``fit(reference)``, then `summarize` and `finish`: one `ColumnChange` for each column, those that matter first.
-
     Rows are counted in cells: deciles of the reference for a number, the values of a category, deciles of each figure
     of a text. With p and q the shares of the cells in reference and target: distance = sqrt(JS(p, q)) in base 2, PSI =
     sum (q - p) log(q / p), p-value by the G test of homogeneity, adjusted after Holm (and for the figures of a text).
@@ -157,17 +143,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     reference's accuracy once its rows are weighted so that this column alone is distributed as in the target
     (post-stratification). Variance: sum (q - p)^2 a (1 - a) / n_c + Var_q(a) / n_T + Var_p(a) / n_S; the interval has
     Bonferroni's correction. Columns that move together explain the same change twice: the parts need not add up.
-
     ``columns`` are those that were encoded; without them every plain feature is a number, where there are at most 50.
     The state is counts and sums. Source: Lin (1991) for the distance; Holt and Smith (1979) for post-stratification.
-
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(2000, 2))  # right wherever the first one is above 0
-    >>> reference = Predictions.from_arrays(features=x, correct=x[:, 0] > 0)
-    >>> drift = ColumnDrift().fit(reference)
-    >>> changes = drift.finish(drift.summarize(Predictions.from_arrays(features=x + [1, 0])))
-    >>> changes[0].name, changes[0].matters, 0.3 < changes[0].explains.value < 0.4, changes[1].moved
-    ('feature 0', True, True, False)
     """
 
     name = "column_drift"
@@ -298,11 +275,7 @@ def _figures_of(user: UserColumn, features: Array) -> list[_Figure]:
 
 
 def _distance(p: Array, q: Array) -> float:
-    """Jensen-Shannon distance in base 2.
-
-    >>> _distance(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    1.0
-    """
+    """Jensen-Shannon distance in base 2."""
     middle = (p + q) / 2
 
     def divergence(a: Array) -> float:
@@ -361,10 +334,9 @@ def _number(value: float) -> str:
 
 
 def homogeneity(here: Array, there: Array) -> float:
-    """p-value of the G test that two sides fall into cells alike, by its chi-squared limit.
-
-    Cells are taken together, from the rarest on, until five rows of the smaller side are expected in each; the tail is
-    that of Wilson and Hilferty (1931).
+    """p-value of the G test that two sides fall into cells alike, by its chi-squared limit. Cells are taken together,
+    from the rarest on, until five rows of the smaller side are expected in each; the tail is that of Wilson and
+    Hilferty (1931).
 
     >>> sides = np.array([500.0, 300, 200]), np.array([251.0, 148, 101])
     >>> round(homogeneity(*sides), 2), homogeneity(sides[0], sides[0][::-1]) < 1e-9

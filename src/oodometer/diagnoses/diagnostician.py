@@ -109,16 +109,10 @@ class ShiftStatistics:
 
     def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
-
         Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
         of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
-        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail
-        by a gamma distribution (`ShiftTest.tail_p_value`).
-
-        >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-        >>> statistics = ShiftStatistics().fit(p)
-        >>> statistics.p_value(statistics.summarize(p)) > 0.05
-        True
+        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail by a gamma
+        distribution (`ShiftTest.tail_p_value`).
         """
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
@@ -129,12 +123,7 @@ class ShiftStatistics:
 
 
 def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
-    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone.
-
-    >>> here, there = _without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
-    >>> here.tolist(), there.tolist()
-    ([4, 46, 50], [1, 47, 52])
-    """
+    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone."""
     both = here + there
     order = np.argsort(both, kind="stable")
     expected = both[order] * (there.sum() / max(both.sum(), 1))
@@ -149,17 +138,10 @@ _DRAWS = 40
 
 
 def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed: int = 0) -> float:
-    """Chance that the test of label shift (at 5 %) notices a target on which accuracy fell by five points.
-
-    The alternative re-weights the reference's cells by exp(-t (rate of being correct)), so that unsure cells become
-    more common until accuracy is five points lower; ``rows`` are drawn from it and the test is repeated 40 times.
-    ``null`` holds draws of the statistic under label shift.
-
-    >>> from oodometer import Predictions
-    >>> from oodometer.estimators.target_prior import count_labels
-    >>> label_counts = count_labels(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
-    >>> power_against_harder(label_counts, 200, np.array([1.0]))  # no cell is worse than another: nothing to notice
-    0.0
+    """Chance that the test of label shift (at 5 %) notices a target on which accuracy fell by five points. The
+    alternative re-weights the reference's cells by exp(-t (rate of being correct)), so that unsure cells become more
+    common until accuracy is five points lower; ``rows`` are drawn from it and the test is repeated 40 times. ``null``
+    holds draws of the statistic under label shift.
     """
     share = label_counts.rows / label_counts.total
     rate = (label_counts.hits + 0.5) / (label_counts.rows + 1)
@@ -185,16 +167,8 @@ def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed
 
 
 def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
-    """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution.
-
-    Source: Lipton et al. (2018), who test the fit of a label shift; here with bins of confidence, both samples redrawn.
-
-    >>> from oodometer import Predictions
-    >>> from oodometer.estimators.target_prior import count_labels
-    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> label_counts = count_labels(p)
-    >>> "label-shift" in label_shift_finding(label_counts, label_counts.count(p)).refutes
-    False
+    """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution. Source:
+    Lipton et al. (2018), who test the fit of a label shift; here with bins of confidence, both samples redrawn.
     """
     if np.count_nonzero(label_counts.rows_by_label) < 2:
         why = "all labelled reference rows are of one class, so that no other class shares can be fitted"
@@ -228,18 +202,9 @@ _LEAST_RATIO = 1.2
 
 
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
-    """G test: do reference and target fall alike into the cells (predicted class, quantile of confidence)?
-
-    Statistic: G over the median of its null distribution (`no_shift_test`). Source: the likelihood-ratio test of
-    homogeneity, with a parametric bootstrap for sparse cells.
-
-    >>> import numpy as np
-    >>> from oodometer import Predictions
-    >>> from oodometer.estimators.target_prior import count_labels
-    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> label_counts = count_labels(p)
-    >>> change_of_counts(label_counts, label_counts.count(p)).strength
-    'none'
+    """G test: do reference and target fall alike into the cells (predicted class, quantile of confidence)? Statistic: G
+    over the median of its null distribution (`no_shift_test`). Source: the likelihood-ratio test of homogeneity, with a
+    parametric bootstrap for sparse cells.
     """
     test = no_shift_test(label_counts.rows, counts, seed=seed)
     moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
@@ -261,11 +226,7 @@ def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) ->
 
 
 def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str) -> Finding:
-    """z test of the mean of a score; each side is (sum, sum of squares, rows).
-
-    >>> change_of_mean("confidence", (90.0, 81.1, 100), (50.0, 26.0, 100), "mean confidence").strength
-    'strong'
-    """
+    """z test of the mean of a score; each side is (sum, sum of squares, rows)."""
     means, variances = [], []
     for total, squares, rows in (here, there):
         mean = total / rows
@@ -292,16 +253,10 @@ _ALARM_LEVEL = 1e-3
 
 
 def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
-    """Confidence that moves far less than the agreement of models, or not at all where inputs are new.
-
-    Statistic: fall of agreement minus fall of confidence. A model that learnt a simple, spurious feature stays sure of
-    itself when the feature lies; what other models or the features say is then the only sign. Where all models
-    share the bias, nothing shows. Source: Trivedi et al. (2023), simplicity bias.
-
-    >>> c = Finding("confidence", "", 0.0, 0.5, details={"reference": 0.9, "target": 0.9})
-    >>> a = Finding("agreement", "", -9.0, 0.0, details={"reference": 0.9, "target": 0.6})
-    >>> alarm_finding(c, a, None).strength
-    'strong'
+    """Confidence that moves far less than the agreement of models, or not at all where inputs are new. Statistic: fall
+    of agreement minus fall of confidence. A model that learnt a simple, spurious feature stays sure of itself when the
+    feature lies; what other models or the features say is then the only sign. Where all models share the bias, nothing
+    shows. Source: Trivedi et al. (2023), simplicity bias.
     """
     if confidence is None or (agreement is None and overlap is None):
         return None
@@ -487,15 +442,10 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
 
 def overlap_finding(found: DomainComparison, by_features: bool) -> Finding:
     """A classifier of target against reference: its AUC, and what the re-weighted reference would be worth in rows.
-
     Statistic: AUC (0.5 = cannot tell). Overlap is denied where the density ratios cover less than 30 % of the target,
     and, where inputs are seen (`by_features`), where their effective sample size is below 8 % of the reference; shares
     of probabilities alone may be that uneven after a change of class shares. Source: Lopez-Paz and Oquab (2017) for the
     classifier as a two-sample test; Kish (1965) for the effective sample size.
-
-    >>> import numpy as np
-    >>> overlap_finding(DomainComparison(0.99, 0.01, 0.0, np.ones(100), 3.0, 1.0, "logistic"), True).refutes[0]
-    'im'
     """
     rows = len(found.weights)
     share = found.effective_rows / rows

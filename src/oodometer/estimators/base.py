@@ -140,16 +140,14 @@ class Estimator(Method[Sums, Estimate]):
         return self
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
-        """A copy of the fitted method that can `expect`; ``own`` is the reference before it was calibrated.
-
-        Raises `NotApplicable` where the method, or this reference, tells the accuracy alone.
+        """A copy of the fitted method that can `expect`; ``own`` is the reference before it was calibrated. Raises
+        `NotApplicable` where the method, or this reference, tells the accuracy alone.
         """
         raise NotApplicable("estimates the accuracy alone")
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
-        """The samples of each class that the target is expected to hold, and ``draws`` replicates of them.
-
-        ``state`` is the method's own, ``counts`` that of `count_classes`, both of the target. Needs `with_metrics`.
+        """The samples of each class that the target is expected to hold, and ``draws`` replicates of them. ``state`` is
+        the method's own, ``counts`` that of `count_classes`, both of the target. Needs `with_metrics`.
         """
         raise NotApplicable("estimates the accuracy alone")
 
@@ -218,10 +216,8 @@ class Estimator(Method[Sums, Estimate]):
 
 
 def mean_and_variance(gap: Array) -> tuple[float, float]:
-    """Mean of a gap in [-1, 1] over reference rows, and the variance of that mean.
-
-    One squared unit is added to the sum of squares: a reference of one row, or one on which the gap never varies, is
-    not a certain one.
+    """Mean of a gap in [-1, 1] over reference rows, and the variance of that mean. One squared unit is added to the sum
+    of squares: a reference of one row, or one on which the gap never varies, is not a certain one.
     """
     mean = float(gap.mean())
     about = gap - mean

@@ -33,8 +33,6 @@ _EXACT_VALUES = 300
 class Transport:
     """The solution of `transport`.
 
-    Parameters
-    ----------
     cost : W_1, the least mean cost; the value of the dual, a lower bound that is within ``gap`` of the plan's own cost.
     potentials : worth of each class, shape (class,), with mean 0 under the prior; for a class of share 0 the most that
         attracts no sample. They are the derivative of ``cost`` by the prior.
@@ -51,24 +49,16 @@ class Transport:
 
 
 def transport(probabilities: Array, prior: Array, start: Array | None = None) -> Transport:
-    """W_1 between {p_i} and a class prior q on one-hots at the cost 0.5 ||p_i - e_y||_1 = 1 - p_iy.
-
-    Semi-discrete: the dual is a concave problem in one potential a class,
+    """W_1 between {p_i} and a class prior q on one-hots at the cost 0.5 ||p_i - e_y||_1 = 1 - p_iy. Semi-discrete: the
+    dual is a concave problem in one potential a class,
 
         max_f  sum_y q_y f_y + mean_i min_y (1 - p_iy - f_y),
 
-    solved by L-BFGS from the solution of a problem with a soft minimum, on at most 2,000 rows. Within about 1e-5 of
-    the linear programme for tens of classes; problems of at most 300 numbers are solved as one, exactly. Classes of
-    share 0 take nothing.
-
-    ``probabilities`` have shape (sample, class), the ``prior`` q shape (class,); ``start`` may be potentials of a
-    problem like this one.
-
-    Source: Lu et al. (2023) for the cost; Peyre and Cuturi (2019), chapter 5, for the semi-dual.
-
-    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]])
-    >>> round(transport(p, np.array([0.5, 0.5])).cost, 6)  # (0.1 + 0.2 + 0.6 + 0.3) / 4
-    0.3
+    solved by L-BFGS from the solution of a problem with a soft minimum, on at most 2,000 rows. Within about 1e-5 of the
+    linear programme for tens of classes; problems of at most 300 numbers are solved as one, exactly. Classes of share 0
+    take nothing. ``probabilities`` have shape (sample, class), the ``prior`` q shape (class,); ``start`` may be
+    potentials of a problem like this one. Source: Lu et al. (2023) for the cost; Peyre and Cuturi (2019), chapter 5,
+    for the semi-dual.
     """
     from scipy.optimize import minimize
 

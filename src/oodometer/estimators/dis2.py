@@ -34,13 +34,9 @@ _SHARP_DECAY = 1e-4
 
 
 def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
-    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), and its gradient.
-
-    z = x @ weights. Agreement on the reference, disagreement on the target; both terms are convex in weights. Shapes:
-    weights (column, class), x (sample, column), y (sample,) the class that h says, on_target (sample,) bool.
-
-    >>> critic_loss(np.zeros((1, 2)), np.ones((2, 1)), np.array([0, 0]), np.array([False, True]), 1.0)[0]
-    2.0
+    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), and its gradient. z = x
+    @ weights. Agreement on the reference, disagreement on the target; both terms are convex in weights. Shapes: weights
+    (column, class), x (sample, column), y (sample,) the class that h says, on_target (sample,) bool.
     """
     rows = _Rows.of(x, y, on_target)
     values, slope, _ = _losses((rows.x @ weights)[:, None, :], rows, trade)
@@ -48,13 +44,12 @@ def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: flo
 
 
 def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 0) -> Iterator[Array]:
-    """Weights (column, class) of critics with a large discrepancy on these rows; each is the best of its path.
-
-    First `critic_loss` with a little weight decay: for several trades by L-BFGS from a common start, and for the
-    paper's, log 2 / log K, by gradient descent from random weights, all starts in one matrix product. Its minimum is
-    unique, but not where the discrepancy is largest. So the best critics on the way are kept, and improved by the
-    discrepancy itself with a sigmoid for the step (`_sharpened`): that has many minima, each start leads to its own.
-    Shapes as in `critic_loss`.
+    """Weights (column, class) of critics with a large discrepancy on these rows; each is the best of its path. First
+    `critic_loss` with a little weight decay: for several trades by L-BFGS from a common start, and for the paper's, log
+    2 / log K, by gradient descent from random weights, all starts in one matrix product. Its minimum is unique, but not
+    where the discrepancy is largest. So the best critics on the way are kept, and improved by the discrepancy itself
+    with a sigmoid for the step (`_sharpened`): that has many minima, each start leads to its own. Shapes as in
+    `critic_loss`.
     """
     rows = _Rows.of(x, y, on_target)
     paper = float(np.log(2) / np.log(classes))
@@ -354,12 +349,8 @@ class DisagreementDiscrepancy(Estimator):
 
 def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of_classes: bool) -> Array:
     """The classes by how often h says them, most first; what ties is put in order by what the rows hold, so that
-    classes given in another order come out in the same one.
-
-    ``inputs`` (sample, column) and ``said`` (sample,) of reference and target; ``of_classes``: a column is a class's.
-
-    >>> class_order([np.array([[0.2, 0.8]]), np.array([[0.4, 0.6]])], [np.array([1]), np.array([1])], 2, True).tolist()
-    [1, 0]
+    classes given in another order come out in the same one. ``inputs`` (sample, column) and ``said`` (sample,) of
+    reference and target; ``of_classes``: a column is a class's.
     """
     counts = np.array([np.bincount(s, minlength=classes) for s in said])
     marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
@@ -373,10 +364,6 @@ def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of
 
 
 def slack(reference_rows: int, target_rows: int, delta: float) -> float:
-    """eps = sqrt((n_S + 4 n_T) ln(1/delta) / (2 n_S n_T)), Hoeffding's inequality for the three means of the bound.
-
-    >>> round(slack(100, 100, np.exp(-2)), 3)
-    0.224
-    """
+    """eps = sqrt((n_S + 4 n_T) ln(1/delta) / (2 n_S n_T)), Hoeffding's inequality for the three means of the bound."""
     both = (reference_rows + 4 * target_rows) / (2 * reference_rows * target_rows)
     return float(np.sqrt(both * np.log(1 / delta)))

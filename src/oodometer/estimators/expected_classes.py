@@ -30,8 +30,6 @@ _LEAST_ROWS = 1000
 class ClassOrder(NamedTuple):
     """Figures of a labelled reference.
 
-    Parameters
-    ----------
     moved : AUC of each class by the probabilities as they came, less that by the calibrated ones, shape (class,); 0
         where it is unknown. With more than two classes a temperature changes the order of samples by one class; with
         two it may squeeze so many into one bin that they are tied.
@@ -44,13 +42,8 @@ class ClassOrder(NamedTuple):
 
 
 def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
-    """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other.
-
-    The spread is DeLong's: that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
-
-    >>> p = Predictions.from_probabilities([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]] * 9, label=[0, 1, 1] * 9)
-    >>> class_order(p).together >= 1
-    True
+    """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other. The spread is DeLong's:
+    that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
     """
     classes, now, label = reference.num_classes, reference.probabilities, reference.label
     moved, together = np.zeros(classes), 0.0
@@ -83,9 +76,8 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
 
 
 def placements(scores: Array, hits: Array) -> Array:
-    """Share of the other side that each sample is on the right side of, ties counted half; shape (sample,).
-
-    The mean over either side is the AUC.
+    """Share of the other side that each sample is on the right side of, ties counted half; shape (sample,). The mean
+    over either side is the AUC.
 
     >>> placements(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False])).tolist()
     [1.0, 0.75, 0.75, 1.0]
@@ -110,8 +102,6 @@ _FITTING_STEPS = 50
 class ConfusionCounts(NamedTuple):
     """Counts of a target, or of a reference.
 
-    Parameters
-    ----------
     top : rows by (predicted class, bin of its probability).
     off_diagonal : rows by (class, bin of its probability) where the class was not the predicted one.
     mass : summed probability of class k over rows predicted j, axes (j, k), diagonal zero.
@@ -140,8 +130,6 @@ def mirrored(top: Array) -> Array:
 class ClassRates(NamedTuple):
     """How often class k is true on the reference: where it was predicted, and where another class was.
 
-    Parameters
-    ----------
     top, off_diagonal : rates for the cells of the same names.
     coarse_top, coarse_off_diagonal : the same in coarse bins, for the spread.
     order : what the order of the reference's rows says of the AUC.
@@ -155,9 +143,8 @@ class ClassRates(NamedTuple):
 
 
 def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
-    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts.
-
-    ``hits`` and ``misses`` (class, bin) may be weighted, as may the counts.
+    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts. ``hits``
+    and ``misses`` (class, bin) may be weighted, as may the counts.
     """
     coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
     return ClassRates(
@@ -191,13 +178,9 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
 
 
 def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
-    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for a batch of probabilities (sample, class).
-
-    A class that is not the most probable one has a probability of at most one half, so that a shift of its bits is
-    its bin: one pass and no logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
-
-    >>> count_off_diagonal(np.array([[0.9, 0.1]]), np.array([0]))["mass"].tolist()
-    [[0.0, 0.1], [0.0, 0.0]]
+    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for a batch of probabilities (sample, class). A
+    class that is not the most probable one has a probability of at most one half, so that a shift of its bits is its
+    bin: one pass and no logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
     """
     width = bins_for(probabilities.shape[1])
     off_diagonal, mass = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
@@ -206,13 +189,9 @@ def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: boo
 
 def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
     """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``.
-
     predicted and found have axes (class,), mass (class, class) with a zero diagonal; rows sum to ``predicted``. With
-    ``missed``, the samples of each class that were predicted as another one, the mass is first brought into
-    proportion with it (iterative proportional fitting), so that columns sum to ``found + missed`` as nearly as can be.
-
-    >>> expected_confusion(np.array([10.0, 0.0]), np.array([8.0, 0.0]), np.array([[0.0, 4.0], [0.0, 0.0]])).tolist()
-    [[8.0, 2.0], [0.0, 0.0]]
+    ``missed``, the samples of each class that were predicted as another one, the mass is first brought into proportion
+    with it (iterative proportional fitting), so that columns sum to ``found + missed`` as nearly as can be.
     """
     errors = predicted - found
     spread = mass
@@ -228,7 +207,6 @@ def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Arra
 
 def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Array) -> Array:
     """Precision, recall, F1 and AUC of each class; shape (4, class), or (4, replicate, class) of several at once.
-
     right, elsewhere: (expected) samples of the class in each cell of ``top`` (predicted as it) and of ``off_diagonal``.
     AUC of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
     where there is nothing on one side.
@@ -248,9 +226,8 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
 
 
 def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Array, Array]:
-    """Expected samples of each class in the cells where it was predicted and elsewhere, both (class, bin).
-
-    As many samples belong to other classes as were predicted wrongly.
+    """Expected samples of each class in the cells where it was predicted and elsewhere, both (class, bin). As many
+    samples belong to other classes as were predicted wrongly.
     """
     top = counts.top
     found = top * rates.top.rate
@@ -264,11 +241,10 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 def expected_metrics(
     counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
 ) -> dict[str, Any]:
-    """Macro and per-class metrics with intervals, and the expected confusion matrix.
-
-    The interval is a seeded parametric bootstrap over cells: the target's counts and the labels in them are
-    redrawn, and the rates as another reference would have given them. Classes that are neither predicted nor expected
-    leave the macro mean, and that of the AUC those without a sample, or with nothing else.
+    """Macro and per-class metrics with intervals, and the expected confusion matrix. The interval is a seeded
+    parametric bootstrap over cells: the target's counts and the labels in them are redrawn, and the rates as another
+    reference would have given them. Classes that are neither predicted nor expected leave the macro mean, and that of
+    the AUC those without a sample, or with nothing else.
     """
     found, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, found, counts.off_diagonal, elsewhere)
@@ -350,14 +326,8 @@ def count_classes(batch: Predictions) -> Sums:
     """Counts of a batch: "top" by (predicted class, bin of its probability), and of more than two classes "others" and
     "mass" (`ConfusionCounts`). Of rows whose class is known also "known", "hits" (class, bin) among the rows that were
     predicted as it, "misses" (class, bin) among the others, "pairs" (true class, predicted class), and their own
-    "known_top" and "known_others".
-
-    The bins are those of the model's own scale: a calibrator that squeezes probabilities would tie them.
-
-    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]], label=[0, 0])
-    >>> counts = count_classes(p)
-    >>> counts["top"].sum(axis=1).tolist(), counts["pairs"].tolist()
-    ([1, 1], [[1, 1], [0, 0]])
+    "known_top" and "known_others". The bins are those of the model's own scale: a calibrator that squeezes
+    probabilities would tie them.
     """
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
@@ -434,8 +404,6 @@ _MOST_VALUES = 2_000_000
 class ExpectedClasses(NamedTuple):
     """Expected numbers of samples, not whole ones; any leading axes (replicates) before those that are named.
 
-    Parameters
-    ----------
     margins : hits, samples of each class, samples predicted as it; axes (..., class).
     positives, negatives : samples that are of the class and those that are not, by bin of its probability, axes
         (..., class, bin), bins in rising order; None without probabilities.
@@ -449,10 +417,9 @@ class ExpectedClasses(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a method expects of a target, and replicates of it, whose spread is its sampling error.
-
-    ``drawn`` has the replicates as its first axis. ``wider`` says by how much the spread of a mean over classes is
-    larger than that of the replicates, by metric. ``warnings`` and ``details`` are the method's own.
+    """What a method expects of a target, and replicates of it, whose spread is its sampling error. ``drawn`` has the
+    replicates as its first axis. ``wider`` says by how much the spread of a mean over classes is larger than that of
+    the replicates, by metric. ``warnings`` and ``details`` are the method's own.
     """
 
     expected: ExpectedClasses
@@ -536,10 +503,9 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
 
 
 class LabelledRows(NamedTuple):
-    """Rows of a reference: predicted and true class, shape (sample,), and the bin of each class's probability.
-
-    ``bins`` has axes (sample, class), or is None without probabilities; ``width`` is the number of bins. ``weight`` is
-    how many rows of the reference each stands for, shape (sample,).
+    """Rows of a reference: predicted and true class, shape (sample,), and the bin of each class's probability. ``bins``
+    has axes (sample, class), or is None without probabilities; ``width`` is the number of bins. ``weight`` is how many
+    rows of the reference each stands for, shape (sample,).
     """
 
     predicted: Array
@@ -563,10 +529,9 @@ class LabelledRows(NamedTuple):
 
 
 def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
-    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown.
-
-    Of each pair of true and predicted class as many as the root of its rows asks for, with the weight that gives the
-    pair all of its rows: a class of one row in a thousand is there whole, and pairs count as in the reference itself.
+    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown. Of
+    each pair of true and predicted class as many as the root of its rows asks for, with the weight that gives the pair
+    all of its rows: a class of one row in a thousand is there whole, and pairs count as in the reference itself.
     """
     most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
     if len(own) <= most or own.label is None or not own.num_classes or (own.label < 0).any():
@@ -687,7 +652,6 @@ def reweighted(
     rows: LabelledRows, weights: Array, target_rows: int, draws: int, seed: list[int], factors: Array | None = None
 ) -> Expectation:
     """The reference's rows under weights, shape (sample,), as so many target rows, and ``draws`` replicates of both.
-
     Each row has its own weight besides, and varies as the rows that it stands for. ``factors``, shape (replicate,
     class), are what the weights are multiplied by in each replicate, by true class; the expectation itself takes the
     first line, the replicates take the others.
@@ -739,8 +703,6 @@ def _redrawn_table(
 class ClassMetric:
     """A metric of classes: ``name`` as it was asked for, ``base`` the metric itself, for one class or averaged.
 
-    Parameters
-    ----------
     at : position of the class it is about; None for the positive one of two classes, else for the mean over classes.
     payoff : for ``expected_value``: what a sample brings, axes (true class, predicted class).
     """
@@ -831,11 +793,7 @@ def metric_name(name: str) -> str:
 
 
 def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = None) -> ClassMetric:
-    """The metric of a name such as ``f1``, ``auc`` or ``recall:CLASS``; `UsageError` for one that there is not.
-
-    >>> class_metric("auc").base, class_metric("recall:cat", ("cat", "dog")).at
-    ('roc_auc', 0)
-    """
+    """The metric of a name such as ``f1``, ``auc`` or ``recall:CLASS``; `UsageError` for one that there is not."""
     base, _, of_class = metric_name(name).partition(":")
     if base not in CLASS_METRICS:
         near = difflib.get_close_matches(base.lower(), CLASS_METRICS, 1, 0.5)

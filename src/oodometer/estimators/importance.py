@@ -141,14 +141,8 @@ class Mandoline(Estimator):
 
 def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
     """theta . g of each cell, theta = argmax theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2 / 2.
-
     cells: g of every distinct cell, shape (cell, slice); rows: reference rows, shape (cell,); means: mean of g on the
     target, shape (slice,). Concave, so that there is one answer wherever the search starts.
-
-    >>> tilt = log_linear_tilt(np.eye(2), np.array([60, 40]), np.array([0.2, 0.8]))
-    >>> weight = np.array([60, 40]) * np.exp(tilt)
-    >>> (weight / weight.sum()).round(3).tolist()
-    [0.2, 0.8]
     """
     from scipy.optimize import minimize
     from scipy.special import logsumexp
@@ -313,14 +307,9 @@ class PAPE(_DensityRatio):
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
-    """Isotonic regression of weighted correctness on the bin of confidence: rate and block number of every bin.
-
-    A bin without reference rows takes the rate between its neighbours' and the block of the one before. Shapes: bins,
+    """Isotonic regression of weighted correctness on the bin of confidence: rate and block number of every bin. A bin
+    without reference rows takes the rate between its neighbours' and the block of the one before. Shapes: bins,
     verdicts and weights (sample,); both results (bin,).
-
-    >>> rate, block = weighted_isotonic(np.array([10, 10, 20]), np.array([0, 1, 1]), np.array([3.0, 1.0, 1.0]))
-    >>> rate[[0, 10, 15, 20]].tolist(), block[[10, 20]].tolist()
-    ([0.25, 0.25, 0.625, 1.0], [0, 1])
     """
     mass = np.bincount(bins, weights=weights, minlength=LOG_ODDS_BINS)
     hits = np.bincount(bins, weights=weights * verdicts, minlength=LOG_ODDS_BINS)

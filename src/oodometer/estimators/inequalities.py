@@ -29,8 +29,6 @@ from .disagreement import agreement_counts
 class Bound(Record):
     """An interval that is proved: ``lower <= accuracy <= upper``.
 
-    Parameters
-    ----------
     of : what it bounds.
     lower, upper : ends for the population, at ``level``.
     sample_lower, sample_upper : ends for the counted rows themselves, certain.
@@ -51,10 +49,9 @@ class Bound(Record):
 
 @dataclass(frozen=True, slots=True)
 class PairBound(Record):
-    """Two models i and j: err_i + err_j >= ``errors_at_least`` and |err_i - err_j| <= ``gap_at_most``.
-
-    ``disagreement`` is that of the counted rows, for which both hold with it in place; ``errors_at_least`` and
-    ``gap_at_most`` are the ends of its exact interval for the population, at ``level``, for this pair alone.
+    """Two models i and j: err_i + err_j >= ``errors_at_least`` and |err_i - err_j| <= ``gap_at_most``. ``disagreement``
+    is that of the counted rows, for which both hold with it in place; ``errors_at_least`` and ``gap_at_most`` are the
+    ends of its exact interval for the population, at ``level``, for this pair alone.
     """
 
     i: int
@@ -68,9 +65,8 @@ class PairBound(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemberBounds(Record):
-    """All that the counts prove: the mean accuracy, the judged model's (given another's), and every pair.
-
-    Model 0 is the judged one, model i the i-th of its members.
+    """All that the counts prove: the mean accuracy, the judged model's (given another's), and every pair. Model 0 is
+    the judged one, model i the i-th of its members.
     """
 
     mean_accuracy: Bound
@@ -79,11 +75,7 @@ class MemberBounds(Record):
 
 
 def plurality_votes(codes: Array) -> Array:
-    """Votes of the most voted class on each row; codes have axes (model, sample); int64, shape (sample,).
-
-    >>> plurality_votes(np.array([[0, 1, 2], [0, 1, 1], [0, 2, 0]])).tolist()
-    [3, 2, 1]
-    """
+    """Votes of the most voted class on each row; codes have axes (model, sample); int64, shape (sample,)."""
     ordered = np.sort(codes, axis=0)
     run = np.ones(codes.shape[1], dtype=np.int64)
     best = run.copy()
@@ -94,15 +86,9 @@ def plurality_votes(codes: Array) -> Array:
 
 
 def count_members(batch: Predictions) -> Sums:
-    """The state of a batch: rows, summed plurality votes and their squares, counts of pairwise agreement.
-
-    The judged model comes first, then the members; a record without a prediction of its own has members alone. States
-    add up. `NotApplicable` without `members` or with fewer than two models.
-
-    >>> p = Predictions.from_arrays(members=[[0, 1], [0, 0]])
-    >>> state = count_members(p)
-    >>> state["votes"], state["agreement"].tolist()
-    (3, [[2, 1], [1, 2]])
+    """The state of a batch: rows, summed plurality votes and their squares, counts of pairwise agreement. The judged
+    model comes first, then the members; a record without a prediction of its own has members alone. States add up.
+    `NotApplicable` without `members` or with fewer than two models.
     """
     if batch.members is None:
         raise NotApplicable("needs `members`")
@@ -117,16 +103,10 @@ def count_members(batch: Predictions) -> Sums:
 
 
 def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
-    """Upper bound of the models' mean accuracy: mean_i acc_i <= E[plurality votes]/M, whatever the labels are.
-
-    The population's end is the one-sided empirical Bernstein bound of Maurer and Pontil (2009) for a mean of n values
-    in [0, 1]: mean + sqrt(2 V ln(2/d)/n) + 7 ln(2/d)/(3 (n-1)), V their variance with n - 1, d = 1 - level. It holds
-    for every n; with one row it is 1.
-
-    >>> p = Predictions.from_arrays(members=[[0, 1] * 500, [0, 0] * 500])
-    >>> bound = mean_accuracy_bound(count_members(p))
-    >>> bound.sample_upper, round(bound.upper, 3)
-    (0.75, 0.78)
+    """Upper bound of the models' mean accuracy: mean_i acc_i <= E[plurality votes]/M, whatever the labels are. The
+    population's end is the one-sided empirical Bernstein bound of Maurer and Pontil (2009) for a mean of n values in
+    [0, 1]: mean + sqrt(2 V ln(2/d)/n) + 7 ln(2/d)/(3 (n-1)), V their variance with n - 1, d = 1 - level. It holds for
+    every n; with one row it is 1.
     """
     check_level(level)
     rows, models = _size(state)
@@ -143,16 +123,10 @@ def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
 def accuracy_from_other(
     state: Sums, other: int, lower: float, upper: float = 1.0, *, model: int = 0, level: float = 0.95
 ) -> Bound:
-    """Bounds of one model's accuracy from bounds of another's on the same data, and nothing else.
-
-    lower - dis <= acc <= min(upper + dis, 2 - lower - dis), by |err_i - err_j| <= dis and err_i + err_j >= dis. For the
-    population the ends of the exact interval of ``dis`` stand for it. If ``lower`` and ``upper`` themselves
-    hold only at a level, the two chances of being wrong add up. `UsageError` for impossible arguments.
-
-    >>> p = Predictions.from_arrays(members=[[0, 1] * 500, [0, 1] * 450 + [1, 1] * 50])
-    >>> bound = accuracy_from_other(count_members(p), other=1, lower=0.9)
-    >>> round(bound.sample_lower, 2), round(bound.lower, 2), round(bound.upper, 2)
-    (0.85, 0.83, 1.0)
+    """Bounds of one model's accuracy from bounds of another's on the same data, and nothing else. lower - dis <= acc <=
+    min(upper + dis, 2 - lower - dis), by |err_i - err_j| <= dis and err_i + err_j >= dis. For the population the ends
+    of the exact interval of ``dis`` stand for it. If ``lower`` and ``upper`` themselves hold only at a level, the two
+    chances of being wrong add up. `UsageError` for impossible arguments.
     """
     check_level(level)
     rows, models = _size(state)
@@ -170,12 +144,7 @@ def accuracy_from_other(
 
 
 def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
-    """Every pair i < j: err_i + err_j at least, and |err_i - err_j| at most; Clopper-Pearson, each pair for itself.
-
-    >>> p = Predictions.from_arrays(members=[[0, 1, 1, 0], [0, 1, 0, 1]])
-    >>> pair_bounds(count_members(p))[0].disagreement
-    0.5
-    """
+    """Every pair i < j: err_i + err_j at least, and |err_i - err_j| at most; Clopper-Pearson, each pair for itself."""
     check_level(level)
     rows, models = _size(state)
     out = []
@@ -190,12 +159,7 @@ def bounds_from_members(
     state: Sums, *, level: float = 0.95, other: int | None = None, other_lower: float = 0.0
 ) -> MemberBounds:
     """Everything at once: mean accuracy, the judged model's where ``other`` has accuracy >= ``other_lower``, all pairs.
-
     Each bound holds at ``level`` for itself, not all of them together.
-
-    >>> state = count_members(Predictions.from_arrays(members=[[0, 1], [0, 0]]))
-    >>> len(bounds_from_members(state).pairs), bounds_from_members(state).judged
-    (1, None)
     """
     judged = None if other is None else accuracy_from_other(state, other, other_lower, level=level)
     return MemberBounds(mean_accuracy_bound(state, level), judged, pair_bounds(state, level))

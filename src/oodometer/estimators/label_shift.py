@@ -1,4 +1,4 @@
-"""Label shift: the class prior of the target, by maximum likelihood, BBSE or SLD, and the accuracy that follows."""
+"""Label shift: the class prior of the target, by maximum likelihood, BBSE or SLD; the accuracy that follows; LEAP."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ _HIGH_CONDITION = 30.0
 
 
 class InvertedConfusion(NamedTuple):
-    """Solution of C w = mu_T.
-
-    ``weights`` and ``raw_weights`` (class,): q_y / P_S(y) after and before negative ones are cut to 0; ``sensitivity``
-    (predicted class,): C^-T a, the derivative of the accuracy a . w by mu_T; ``condition``: that of P_S(h | y).
+    """Solution of C w = mu_T. ``weights`` and ``raw_weights`` (class,): q_y / P_S(y) after and before negative ones are
+    cut to 0; ``sensitivity`` (predicted class,): C^-T a, the derivative of the accuracy a . w by mu_T; ``condition``:
+    that of P_S(h | y).
     """
 
     weights: Array
@@ -49,17 +48,9 @@ class InvertedConfusion(NamedTuple):
 
 
 def invert_confusion(joint: Array, correct: Array, predicted: Array) -> InvertedConfusion:
-    """Solve C w = mu_T over the classes that the reference knows.
-
-    ``joint`` is C[j, y] = P_S(h = j, y), shape (class, class); ``correct`` a_y = P_S(correct, y) and ``predicted``
-    mu_T[j] = P_T(h = j), both of shape (class,).
-
-    Raises `NotApplicable` where C is singular or P_S(h | y) has a condition number above 1,000. Source: Lipton et al.
-    (2018).
-
-    >>> joint = np.array([[0.4, 0.1], [0.1, 0.4]])
-    >>> invert_confusion(joint, np.diag(joint), np.array([0.35, 0.65])).weights.round(3).tolist()
-    [0.5, 1.5]
+    """Solve C w = mu_T over the classes that the reference knows. ``joint`` is C[j, y] = P_S(h = j, y), shape (class,
+    class); ``correct`` a_y = P_S(correct, y) and ``predicted`` mu_T[j] = P_T(h = j), both of shape (class,). Raises
+    `NotApplicable` where C is singular or P_S(h | y) has a condition number above 1,000. Source: Lipton et al. (2018).
     """
     prior = joint.sum(axis=0)
     known = np.flatnonzero(prior > 0)
@@ -148,13 +139,8 @@ _MOST_VALUES = 1_000_000  # of probabilities in one EM
 
 
 def adjust(probabilities: Array, prior: Array, source: Array) -> Array:
-    """Posteriors under another prior: p_y q_y / pi_y, rescaled to sum to 1; shape (sample, class).
-
-    Classes of source share 0 get 0; a row that is left with nothing keeps its probabilities. Source: Saerens et al.
-    (2002), equation 2.4.
-
-    >>> adjust(np.array([[0.5, 0.5]]), np.array([0.9, 0.1]), np.array([0.5, 0.5])).round(3).tolist()
-    [[0.9, 0.1]]
+    """Posteriors under another prior: p_y q_y / pi_y, rescaled to sum to 1; shape (sample, class). Classes of source
+    share 0 get 0; a row that is left with nothing keeps its probabilities. Source: Saerens et al. (2002), equation 2.4.
     """
     ratio = np.divide(prior, source, out=np.zeros(len(prior)), where=source > 0)
     made = probabilities * ratio
@@ -173,14 +159,9 @@ class AdjustedPrior(NamedTuple):
 
 def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
     """EM of Saerens et al. on target posteriors: q_y <- mean_i of p_iy q_y / pi_y, rescaled to sum to 1 over y.
-
     ``probabilities`` (sample, class) and ``predicted`` classes (sample,) are the target's, ``source_rows`` (class,) the
     reference's rows of each class. The bootstrap redraws target rows (a subsample, its spread scaled to all of them)
     and the reference's class counts.
-
-    >>> p = np.array([[0.9, 0.1]] * 60 + [[0.1, 0.9]] * 40)
-    >>> adjusted_prior(p, p.argmax(axis=1), np.array([50, 50])).prior.round(3).tolist()
-    [0.625, 0.375]
     """
     rng = np.random.default_rng([seed, 47])
     samples, classes = probabilities.shape
@@ -273,11 +254,7 @@ class SLD(Estimator):
 
 
 def rows_to_keep(classes: int) -> int:
-    """Target rows to keep for methods that iterate over them: 20,000 for few classes, 1,000 for a thousand.
-
-    >>> rows_to_keep(10), rows_to_keep(1000)
-    (20000, 1000)
-    """
+    """Target rows to keep for methods that iterate over them: 20,000 for few classes, 1,000 for a thousand."""
     return min(sample_limit(classes), max(_MOST_VALUES // classes, 500))
 
 
@@ -395,16 +372,9 @@ class PriorEstimator(LabelCountEstimator):
 
 
 def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
-    """Estimate the target's class prior.
-
-    ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``: inverse of the confusion matrix; ``sld``:
-    EM on the posteriors of ``state["sample"]``; ``source``: the reference's own prior, wrong under label shift.
-
-    >>> from oodometer import Predictions
-    >>> from oodometer.estimators.target_prior import count_labels
-    >>> label_counts = count_labels(Predictions.from_classes([0, 0, 1, 1], label=[0, 0, 1, 1]))
-    >>> choose_prior("source", label_counts, Sums(counts=np.array([9, 1, 0]))).prior.tolist()
-    [0.5, 0.5]
+    """Estimate the target's class prior. ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``:
+    inverse of the confusion matrix; ``sld``: EM on the posteriors of ``state["sample"]``; ``source``: the reference's
+    own prior, wrong under label shift.
     """
     if choice == "mle":
         fit = label_shift_test(label_counts, state["counts"], seed=seed)
@@ -451,15 +421,9 @@ _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
 
 
 def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Array:
-    """S-LEAP's table: P_S(h = j | y) q_y, shape (predicted, class).
-
-    ``rows`` are reference rows by (predicted, true class), ``prior`` is q. ``pseudo_rows`` smooths: so many are added
-    to each class, the accuracy's share of them on the diagonal, the rest spread like all predictions.
-
-    Source: Volpi et al. (2025).
-
-    >>> scaled_table(np.array([[90, 40], [10, 60]]), np.array([0.5, 0.5])).tolist()
-    [[0.45, 0.2], [0.05, 0.3]]
+    """S-LEAP's table: P_S(h = j | y) q_y, shape (predicted, class). ``rows`` are reference rows by (predicted, true
+    class), ``prior`` is q. ``pseudo_rows`` smooths: so many are added to each class, the accuracy's share of them on
+    the diagonal, the rest spread like all predictions. Source: Volpi et al. (2025).
     """
     accuracy = np.trace(rows) / rows.sum()
     share = (rows.sum(axis=1) + 0.5) / (rows.sum() + 0.5 * len(rows))
@@ -469,16 +433,10 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
 
 
 def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 1e-9) -> tuple[Array, float]:
-    """The table closest to ``table`` (Kullback-Leibler) with row sums ``predicted`` and column sums ``prior``.
-
-    Rows and columns are rescaled in turn (iterative proportional fitting); odds ratios, which is what P(h | y) says
-    about a table whatever its margins, stay as they are. Returns the table and the largest error of a row sum.
-
-    Source: Deming and Stephan (1940).
-
-    >>> made, _ = balance(np.array([[0.4, 0.1], [0.1, 0.4]]), np.array([0.35, 0.65]), np.array([0.25, 0.75]))
-    >>> made.round(3).tolist()
-    [[0.2, 0.15], [0.05, 0.6]]
+    """The table closest to ``table`` (Kullback-Leibler) with row sums ``predicted`` and column sums ``prior``. Rows and
+    columns are rescaled in turn (iterative proportional fitting); odds ratios, which is what P(h | y) says about a
+    table whatever its margins, stay as they are. Returns the table and the largest error of a row sum. Source: Deming
+    and Stephan (1940).
     """
     made, miss = table * (prior > _NO_SHARE), 0.0
     for _ in range(_SWEEPS):

@@ -1,4 +1,4 @@
-"""Mean confidence on the target, read as its accuracy (AC), as a fall of it (DoC), or bin by bin (IM)."""
+"""Mean confidence on the target, read as its accuracy (AC), as a fall of it (DoC), or bin by bin (IM, CBPE)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
 
 def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
     """Samples by predicted class and log-odds bin of their confidence, int64, shape (class, bin); not to be written on.
-
     Every method that counts in cells made of these counts from them and not from the rows again. `ValueError` for a
     predicted class that is none of so many.
 

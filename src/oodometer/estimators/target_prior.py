@@ -31,8 +31,6 @@ _DENSE_CELLS, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to wh
 class LabelCounts:
     """A division of samples into cells, learnt on a labelled reference, with the reference's own counts.
 
-    Parameters
-    ----------
     score : the confidence that is binned; None where there is none and a predicted class is one cell.
     classes : length of the class axis.
     table : cell of each (predicted class, fine confidence bin), shape (class * bin,), and at its end the cell of
@@ -150,16 +148,10 @@ class LabelCounts:
 def count_labels(
     reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
 ) -> LabelCounts:
-    """Divide by predicted class and, within it, by quantile of confidence: at most ``most_bins`` bins a class.
-
-    A predicted class of n reference rows has min(sqrt(n)/2.5, n/``rows_per_cell``) bins, one at the least. Confidence
-    is that of `natural_confidence`; without one, the agreement of `members`; without these, there are no bins. Raises
+    """Divide by predicted class and, within it, by quantile of confidence: at most ``most_bins`` bins a class. A
+    predicted class of n reference rows has min(sqrt(n)/2.5, n/``rows_per_cell``) bins, one at the least. Confidence is
+    that of `natural_confidence`; without one, the agreement of `members`; without these, there are no bins. Raises
     `NotApplicable` without true and predicted classes.
-
-    >>> p = Predictions.from_classes([0, 0, 1], label=[0, 1, 1])
-    >>> cells = count_labels(p)
-    >>> cells.rows_by_cell_and_label.tolist(), cells.count(p).tolist()  # the last cell is for unknown classes
-    ([[1, 1], [0, 1], [0, 0]], [2, 1, 0])
     """
     if reference.label is None or not reference.num_classes:
         raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
@@ -228,7 +220,6 @@ def _width(score: Score | None, classes: int) -> int:
 
 class LabelCountEstimator(Estimator):
     """What estimators share that need of the target its counts in the reference's cells; subclasses finish.
-
     `NotApplicable` where the reference has no true classes.
     """
 
@@ -262,8 +253,6 @@ _BAD_DEVIATION = 5.0  # standard deviations of the null distribution
 class Conditionals:
     """P(cell | class) for one or several draws of the reference, dense or sparse, with its two products.
 
-    Parameters
-    ----------
     table : dense, shape (cell, class), shared by all draws, or (draw, cell, class); or a sparse block-diagonal matrix
         of shape (draw * cell, draw * class).
     base : where given, shape (cell,), a part that all classes share.
@@ -332,11 +321,10 @@ def _product(form: str, left: Array, right: Array) -> Array:
 
 
 def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> Conditionals:
-    """P_S(cell | class), smoothed by one pseudo-row a class.
-
-    A share acc_S of the pseudo-row of class y goes to the cells of predicted class y, the rest to all cells, each in
-    proportion to the reference's rows, so that no cell is impossible and a class of two rows is not taken at its word.
-    ``pair_rows``, shape (draw, pair), gives redrawn counts in place of the reference's own.
+    """P_S(cell | class), smoothed by one pseudo-row a class. A share acc_S of the pseudo-row of class y goes to the
+    cells of predicted class y, the rest to all cells, each in proportion to the reference's rows, so that no cell is
+    impossible and a class of two rows is not taken at its word. ``pair_rows``, shape (draw, pair), gives redrawn counts
+    in place of the reference's own.
     """
     rows = label_counts.pair_rows[None].astype(np.float64) if pair_rows is None else pair_rows
     draws, size, classes = len(rows), len(label_counts), label_counts.classes
@@ -371,18 +359,12 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
 def fit_prior(
     given: Conditionals, counts: Array, start: Array, *, tolerance: float = 1e-9, most_cycles: int = 500
 ) -> Array:
-    """Maximum-likelihood class prior q of multinomial counts with P(cell) = sum_y q_y P(cell | y).
-
-    EM, q_y <- q_y sum_b (n_b / n) P(b | y) / P_q(b), extrapolated by SQUAREM (Varadhan and Roland 2008); the likelihood
-    is concave and never falls. For each draw of ``given``: ``counts`` (or weights), shape (draw, cell), and a
-    ``start``, shape (draw, class), positive where a class is possible; a class that starts at 0 stays there. Returns
-    priors, shape (draw, class).
-
-    Source: Saerens et al. (2002) for the EM; with binned outputs Lipton et al. (2018), Alexandari et al. (2020).
-
-    >>> table = np.array([[0.9, 0.2], [0.1, 0.8]])
-    >>> fit_prior(Conditionals(table), np.array([[55, 45]]), np.array([[0.5, 0.5]])).round(3).tolist()
-    [[0.5, 0.5]]
+    """Maximum-likelihood class prior q of multinomial counts with P(cell) = sum_y q_y P(cell | y). EM, q_y <- q_y sum_b
+    (n_b / n) P(b | y) / P_q(b), extrapolated by SQUAREM (Varadhan and Roland 2008); the likelihood is concave and never
+    falls. For each draw of ``given``: ``counts`` (or weights), shape (draw, cell), and a ``start``, shape (draw,
+    class), positive where a class is possible; a class that starts at 0 stays there. Returns priors, shape (draw,
+    class). Source: Saerens et al. (2002) for the EM; with binned outputs Lipton et al. (2018), Alexandari et al.
+    (2020).
     """
     share = counts / counts.sum(axis=1, keepdims=True)
     parts = given.by_draw()
@@ -419,12 +401,7 @@ def fit_prior(
 
 @dataclass(frozen=True, eq=False)
 class ShiftTest:
-    """A likelihood-ratio statistic G beside its null distribution from a seeded parametric bootstrap.
-
-    >>> test = ShiftTest(12.0, np.array([3.0, 4.0, 5.0]))
-    >>> test.ratio, test.p_value
-    (3.0, 0.25)
-    """
+    """A likelihood-ratio statistic G beside its null distribution from a seeded parametric bootstrap."""
 
     statistic: float
     null: Array
@@ -454,14 +431,9 @@ class ShiftTest:
 
     @property
     def tail_p_value(self) -> float:
-        """p-value from the gamma distribution with the null's mean and variance, for where draws are too few.
-
-        A bootstrap of 100 draws never says less than 0.01, which no correction for many looks survives. By the cube
-        root transformation of Wilson and Hilferty (1931).
-
-        >>> draws = np.random.default_rng(0).gamma(5, 2, 100)
-        >>> [round(ShiftTest(g, draws).tail_p_value, 1) for g in (10.0, 40.0)]
-        [0.4, 0.0]
+        """p-value from the gamma distribution with the null's mean and variance, for where draws are too few. A
+        bootstrap of 100 draws never says less than 0.01, which no correction for many looks survives. By the cube root
+        transformation of Wilson and Hilferty (1931).
         """
         mean, variance = float(self.null.mean()), float(self.null.var(ddof=1))
         if mean <= 0 or variance <= 0:
@@ -482,10 +454,8 @@ class ShiftTest:
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """A target prior, shape (class,), and its bootstrap draws.
-
-    ``recall``, shape (class,), is P_S(correct | class); ``priors`` and ``recalls``, shape (draw, class), are those of
-    the redrawn references.
+    """A target prior, shape (class,), and its bootstrap draws. ``recall``, shape (class,), is P_S(correct | class);
+    ``priors`` and ``recalls``, shape (draw, class), are those of the redrawn references.
     """
 
     prior: Array
@@ -502,12 +472,7 @@ class PriorFit:
 
     @property
     def variance(self) -> float:
-        """Variance of `accuracy` over the draws, with the square of their bias, which many classes of few rows cause.
-
-        >>> one = np.ones((3, 1))
-        >>> round(PriorFit(one[0], 0.5 * one[0], one, np.array([[0.4], [0.5], [0.6]])).variance, 4)
-        0.01
-        """
+        """Variance of `accuracy` over the draws, with the square of their bias, which classes of few rows cause."""
         draws = np.sum(self.priors * self.recalls, axis=1)
         return float(draws.var(ddof=1) + (draws.mean() - self.accuracy) ** 2)
 
@@ -518,11 +483,7 @@ class LabelShiftFit(PriorFit, ShiftTest):
 
 
 def g_statistic(counts: Array, expected: Array) -> Array:
-    """2 sum n log(n / e) along the last axis; cells without samples count 0.
-
-    >>> float(g_statistic(np.array([3.0, 0.0]), np.array([3.0, 1.0])))
-    0.0
-    """
+    """2 sum n log(n / e) along the last axis; cells without samples count 0."""
     ratio = np.where(counts > 0, counts, 1.0) / np.where(counts > 0, np.maximum(expected, _TINY), 1.0)
     return np.asarray(np.maximum(2 * np.sum(counts * np.log(ratio), axis=-1), 0.0))
 
@@ -530,21 +491,12 @@ def g_statistic(counts: Array, expected: Array) -> Array:
 def label_shift_test(
     label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
 ) -> LabelShiftFit:
-    """Can a change of the class prior alone explain the target's cell counts? Fit, G test and bootstrap.
-
-    q = `fit_prior` on P_S(cell | class); G = 2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows
-    taken together. The null distribution redraws both
-    samples: the reference's counts from themselves, the target's from P_q, and refits q each time; so it knows that P_S
-    is an estimate. The draws of q serve for intervals, too.
-
+    """Can a change of the class prior alone explain the target's cell counts? Fit, G test and bootstrap. q =
+    `fit_prior` on P_S(cell | class); G = 2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows taken
+    together. The null distribution redraws both samples: the reference's counts from themselves, the target's from P_q,
+    and refits q each time; so it knows that P_S is an estimate. The draws of q serve for intervals, too.
     ``label_counts`` are the reference's (`count_labels`), ``counts`` the target's in its cells, shape (cell,);
     ``draws`` is 100 by default, and 30 where there are many cells and classes.
-
-    >>> from oodometer import Predictions
-    >>> label_counts = count_labels(Predictions.from_classes([0] * 90 + [1] * 110, label=[0] * 80 + [1] * 120))
-    >>> fit = label_shift_test(label_counts, np.array([45, 55, 0]))
-    >>> fit.prior.round(1).tolist(), fit.p_value > 0.05
-    ([0.4, 0.6], True)
     """
     rng = np.random.default_rng([seed, 41])
     if draws is None:
@@ -588,7 +540,6 @@ def recall_of(label_counts: LabelCounts) -> Array:
 
 def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Bootstrap of the reference: redrawn pair counts, shape (draw, pair), and their recalls, shape (draw, class).
-
     Counts are Poisson about the reference's own. Recalls are add-half smoothed: a class without errors on the reference
     is not certain to have none.
     """
@@ -606,15 +557,9 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:
-    """Do reference and target fall into the cells alike? G test of homogeneity with bootstrap null.
-
-    G = 2 sum over both samples and all cells of n log(n / e), e from the pooled shares; the null draws both samples
-    from these. ``reference`` and ``target`` are counts, shape (cell,).
-
-    >>> alike = no_shift_test(np.array([500, 300, 200]), np.array([251, 148, 101]))
-    >>> moved = no_shift_test(np.array([500, 300, 200]), np.array([100, 150, 250]))
-    >>> alike.p_value > 0.5, moved.p_value < 0.02, moved.ratio > 50
-    (True, True, True)
+    """Do reference and target fall into the cells alike? G test of homogeneity with bootstrap null. G = 2 sum over both
+    samples and all cells of n log(n / e), e from the pooled shares; the null draws both samples from these.
+    ``reference`` and ``target`` are counts, shape (cell,).
     """
     rng = np.random.default_rng([seed, 43])
 

@@ -27,23 +27,12 @@ class ScoreThreshold(NamedTuple):
 
 
 def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
-    """The threshold with ``count`` of the (ascending, sorted) scores at or above it.
-
-    Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among
-    ties a share of the tied samples counts, so that the reference is matched exactly even by a score of
-    eleven levels; a count of 0 gives +inf.
-
-    Every threshold in the gap below the count-th largest score matches the reference just as well. A new sample of
-    the same kind exceeds that score itself with probability count/(n + 1), a little less than count/n, and a sum over
-    many small classes adds these little losses up. ``within_gap`` goes down by the share count/n of the gap, where
-    the probability is count/n.
-
-    >>> find_threshold(np.array([0.1, 0.2, 0.3, 0.4]), 2)
-    ScoreThreshold(threshold=0.3, share_of_ties=1.0)
-    >>> find_threshold(np.array([0.1, 0.5, 0.5, 0.5]), 2).share_of_ties.__round__(3)
-    0.667
-    >>> round(find_threshold(np.array([0.1, 0.2, 0.3, 0.4]), 2, within_gap=True).threshold, 3)
-    0.25
+    """The threshold with ``count`` of the (ascending, sorted) scores at or above it. Without ties the threshold is the
+    count-th largest score, so that exactly ``count`` scores are >= t. Among ties a share of the tied samples counts, so
+    that the reference is matched exactly even by a score of eleven levels; a count of 0 gives +inf. Every threshold in
+    the gap below the count-th largest score matches the reference just as well. A new sample of the same kind exceeds
+    that score itself with probability count/(n + 1), a little less than count/n, and a sum over many small classes adds
+    these little losses up. ``within_gap`` goes down by the share count/n of the gap, where the probability is count/n.
     """
     total = len(sorted_scores)
     if count <= 0 or total == 0:
@@ -61,13 +50,9 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
 
 
 def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float, float], steps: int) -> ScoreThreshold:
-    """The first t of low + (high - low) k / steps, k = 0, ..., steps - 1, for which about ``count`` scores are >= t.
-
-    It minimises |mean(scores >= t) - count / n| over a grid that leaves out its upper end. Source: the code that
-    Trivedi et al. (2023) published; `find_threshold` needs no grid.
-
-    >>> find_threshold_on_grid(np.array([0.1, 0.5, 0.5, 0.9]), 2, (0.0, 1.0), 10)
-    ScoreThreshold(threshold=0.2, share_of_ties=1.0)
+    """The first t of low + (high - low) k / steps, k = 0, ..., steps - 1, for which about ``count`` scores are >= t. It
+    minimises |mean(scores >= t) - count / n| over a grid that leaves out its upper end. Source: the code that Trivedi
+    et al. (2023) published; `find_threshold` needs no grid.
     """
     low, high = ends
     grid = low + (high - low) * np.arange(steps) / steps
@@ -91,11 +76,10 @@ def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
 def fit_threshold(
     scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
-    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch.
-
-    By Woodruff's method, which needs no density: the number of correct samples and the rank of the threshold move
-    together with the reference; their difference has variance n * mismatch, where mismatch = mean_S (correct -
-    [s >= t])^2, add-one smoothed, so that a reference without errors keeps its doubt.
+    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch. By Woodruff's method,
+    which needs no density: the number of correct samples and the rank of the threshold move together with the
+    reference; their difference has variance n * mismatch, where mismatch = mean_S (correct - [s >= t])^2, add-one
+    smoothed, so that a reference without errors keeps its doubt.
     """
     ordered, total, correct = np.sort(scores), len(scores), float(verdicts.sum())
     fitted = find_threshold(ordered, correct)
@@ -121,7 +105,6 @@ def fit_record_threshold(
 
 def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:
     """The share of so many rows above a threshold, and its ends: Wilson's joined with the uncertainty of the threshold.
-
     ``shares`` are those above the threshold and above both ends of its own interval.
     """
     value, low, high = shares.tolist()

@@ -172,16 +172,11 @@ def _cells(votes: Array) -> Array:
 
 
 def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
-    """Shares a of the second of two kinds in a mixture, their log-likelihoods, and that of cells without a model.
-
-    For each a the cells' chances p_0 and p_1 of both kinds are those of highest likelihood, given the labelled rows of
-    each and the rows of the mixture, whose cells have the chances a p_1 + (1 - a) p_0. By EM: the rows of a cell that
-    are of the second kind, a share a p_1 / (a p_1 + (1 - a) p_0), count as labelled. ``table`` has the labelled rows by
-    kind and cell, shape (2, cell), ``cells`` the rows of the mixture, (cell,).
-
-    >>> shares, logs, best = profile(np.array([[500, 500], [100, 900]]), np.array([300, 700]))
-    >>> round(float(shares[logs.argmax()]), 2), round(best - float(logs.max()), 4)
-    (0.5, 0.0)
+    """Shares a of the second of two kinds in a mixture, their log-likelihoods, and that of cells without a model. For
+    each a the cells' chances p_0 and p_1 of both kinds are those of highest likelihood, given the labelled rows of each
+    and the rows of the mixture, whose cells have the chances a p_1 + (1 - a) p_0. By EM: the rows of a cell that are of
+    the second kind, a share a p_1 / (a p_1 + (1 - a) p_0), count as labelled. ``table`` has the labelled rows by kind
+    and cell, shape (2, cell), ``cells`` the rows of the mixture, (cell,).
     """
     from scipy.special import xlogy
 

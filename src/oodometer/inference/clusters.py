@@ -24,14 +24,9 @@ EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
-    """A 64-bit key of each row's cluster, shape (sample,): equal cells have equal keys, in any file and process.
-
-    An id that ends in ``_epoch_N``, as `predict` writes it for repeats, is that of the question; an empty cell is a
-    cluster of its own.
-
-    >>> keys = cluster_keys(["q1_epoch_1", "q1_epoch_2", "q2_epoch_1", None, None])
-    >>> len(set(keys.tolist())), bool(keys[0] == keys[1])
-    (4, True)
+    """A 64-bit key of each row's cluster, shape (sample,): equal cells have equal keys, in any file and process. An id
+    that ends in ``_epoch_N``, as `predict` writes it for repeats, is that of the question; an empty cell is a cluster
+    of its own.
     """
     cells = np.asarray(values)
     if cells.dtype.kind not in "iub":
@@ -70,11 +65,6 @@ class Clusters:
 
     keys : uint64, ascending, shape (cluster,). sums : rows, sum and sum of squares of each, shape (3, cluster).
     bits : only clusters whose scrambled key ends in so many zero bits are kept: beyond `MOST_CLUSTERS` an even sample.
-
-    >>> one = Clusters.of(np.array([7, 7, 9], dtype=np.uint64), np.array([1.0, 0.0, 1.0]))
-    >>> both = one + Clusters.of(np.array([9], dtype=np.uint64), np.array([0.0]))
-    >>> both.count, both.rows, both.repeated, both.value
-    (2, 4, 2, 0.5)
     """
 
     keys: Array
@@ -156,15 +146,11 @@ def student_quantile(level: float, degrees: float) -> float:
 
 
 def effective_rows(rows: float, clusters: float, spread: float, variance: float, level: float) -> float:
-    """How many independent rows give a mean as uncertain as that of rows in clusters.
-
-    n' = spread / variance * (z / t)^2, between the number of clusters and that of rows: ``spread`` is the variance of
-    one row, ``variance`` that of the mean with whole clusters left out one by one (the jackknife), t Student's quantile
-    with clusters - 1 degrees of freedom, ``clusters`` after Kish. Source: Korn and Graubard (1998); with the jackknife
-    and these degrees it covers with few and uneven clusters, too (`benchmarks/clusters.py`).
-
-    >>> round(effective_rows(200, 20, 0.2475, 0.2475 / 19, 0.95), 1)  # twenty questions, ten equal answers each
-    20
+    """How many independent rows give a mean as uncertain as that of rows in clusters. n' = spread / variance * (z /
+    t)^2, between the number of clusters and that of rows: ``spread`` is the variance of one row, ``variance`` that of
+    the mean with whole clusters left out one by one (the jackknife), t Student's quantile with clusters - 1 degrees of
+    freedom, ``clusters`` after Kish. Source: Korn and Graubard (1998); with the jackknife and these degrees it covers
+    with few and uneven clusters, too (`benchmarks/clusters.py`).
     """
     if variance <= 0:
         return rows if spread > 0 else clusters
@@ -173,10 +159,9 @@ def effective_rows(rows: float, clusters: float, spread: float, variance: float,
 
 
 def cells_effect(keys: Array, cells: Array) -> float:
-    """The design effect of a test on shares of cells, such as predicted classes: rows are worth 1 / effect as many.
-
-    G / (G - 1) (sum_gc n_gc^2 / p_c - sum_g n_g^2) / (n (C - 1)), not below 1, n_gc the rows of cluster g in cell c,
-    p_c the share of a cell. Keys and cells have shape (sample,). Source: Rao and Scott (1981), their first correction.
+    """The design effect of a test on shares of cells, such as predicted classes: rows are worth 1 / effect as many. G /
+    (G - 1) (sum_gc n_gc^2 / p_c - sum_g n_g^2) / (n (C - 1)), not below 1, n_gc the rows of cluster g in cell c, p_c
+    the share of a cell. Keys and cells have shape (sample,). Source: Rao and Scott (1981), their first correction.
 
     >>> cells_effect(np.repeat(np.arange(50), 10), np.repeat(np.arange(50) % 2, 10)) > 10
     True
@@ -201,13 +186,7 @@ def clustered_error(effects: tuple[float, float], *samples: tuple[float, int]) -
 
 
 def clustered_share(sums: Clusters, rows: int, value: float, level: float) -> tuple[float, float]:
-    """Ends for a share of rows in clusters: Clopper and Pearson's for as many independent rows as they are worth.
-
-    >>> keys = np.repeat(np.arange(20, dtype=np.uint64), 10)
-    >>> right = np.repeat([1.0] * 9 + [0.0] * 11, 10)
-    >>> [round(end, 3) for end in clustered_share(Clusters.of(keys, right), 200, 0.45, 0.95)]
-    [0.231, 0.685]
-    """
+    """Ends for a share of rows in clusters: Clopper and Pearson's for as many independent rows as they are worth."""
     worth = rows / sums.effect(level)
     low, high = clopper_pearson(value * worth, worth, level)
     return min(low, value), max(high, value)

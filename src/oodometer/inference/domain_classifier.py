@@ -29,16 +29,10 @@ _ENOUGH = 2.0**-11  # of the fall that the slope promises, which a step must bri
 
 
 def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
-    """The function x -> log-odds of class 1 that minimises sum log-loss + ||w||^2 / (2 c); the intercept is free.
-
-    x has axes (sample, column), y is 0 or 1, shape (sample,). Newton's method from zero with halved steps where a whole
-    one is too long. It stops by the rule of scikit-learn's ``LogisticRegression(C=c, solver="newton-cholesky")`` and
-    gives its numbers.
-
-    >>> x = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    >>> odds = fit_logistic(x, np.array([0, 0, 1, 1]), c=1.0)
-    >>> odds(np.array([[1.0]])).round(2).tolist()
-    [1.04]
+    """The function x -> log-odds of class 1 that minimises sum log-loss + ||w||^2 / (2 c); the intercept is free. x has
+    axes (sample, column), y is 0 or 1, shape (sample,). Newton's method from zero with halved steps where a whole one
+    is too long. It stops by the rule of scikit-learn's ``LogisticRegression(C=c, solver="newton-cholesky")`` and gives
+    its numbers.
     """
     rows, columns = x.shape
     penalty = np.append(np.full(columns, 1 / (c * rows)), 0.0)
@@ -93,20 +87,13 @@ class _Split:
 
 
 def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
-    """The function x -> log-odds of class 1: 50 trees of depth 3, each a Newton step of the log-loss times 0.1.
-
-    x has axes (sample, column), y is 0 or 1, shape (sample,). Columns are cut into at most 64 bins with about as many
-    rows each; a split maximises G_l^2 / H_l + G_r^2 / H_r - G^2 / H over columns and bins, G and H being sums of
-    gradients and curvatures, leaves hold at least 20 rows and the value -0.1 G / H. Nothing in it is drawn at random.
-    It gives the numbers of scikit-learn's ``HistGradientBoostingClassifier(max_iter=50, max_depth=3, max_bins=64,
-    early_stopping=False)``, up to splits that are equally good.
-
-    Source: Friedman (2001); bins and second order after Chen and Guestrin (2016) and Ke et al. (2017).
-
-    >>> x = np.arange(100.0)[:, None]
-    >>> odds = fit_boosting(x, (x[:, 0] >= 50).astype(int))
-    >>> odds(np.array([[10.0], [90.0]])).round(1).tolist()
-    [-5.7, 5.7]
+    """The function x -> log-odds of class 1: 50 trees of depth 3, each a Newton step of the log-loss times 0.1. x has
+    axes (sample, column), y is 0 or 1, shape (sample,). Columns are cut into at most 64 bins with about as many rows
+    each; a split maximises G_l^2 / H_l + G_r^2 / H_r - G^2 / H over columns and bins, G and H being sums of gradients
+    and curvatures, leaves hold at least 20 rows and the value -0.1 G / H. Nothing in it is drawn at random. It gives
+    the numbers of scikit-learn's ``HistGradientBoostingClassifier(max_iter=50, max_depth=3, max_bins=64,
+    early_stopping=False)``, up to splits that are equally good. Source: Friedman (2001); bins and second order after
+    Chen and Guestrin (2016) and Ke et al. (2017).
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
@@ -230,8 +217,6 @@ _comparisons: ContextVar[tuple[Lock, dict[Any, DomainComparison]] | None] = Cont
 class DomainComparison:
     """How a cross-fitted classifier tells target from reference.
 
-    Parameters
-    ----------
     auc : chance that it ranks a random target row above a random reference row; out of fold, mean over folds.
     auc_error : standard error of the AUC (DeLong's, folds taken as independent).
     p_value : of AUC = 0.5 against a higher one, normal approximation with twice the variance: under no shift the folds
@@ -255,11 +240,8 @@ class DomainComparison:
 
 
 def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample:
-    """Bounded sample of what a domain classifier may see (`features`, `probabilities`, else `confidence`), and of
-    other fields.
-
-    >>> sorted(domain_sample(Predictions.from_confidence([0.5], correct=[1]), "verdicts").arrays)
-    ['confidence', 'verdicts']
+    """Bounded sample of what a domain classifier may see (`features`, `probabilities`, else `confidence`), and of other
+    fields.
     """
     names = [name for name in FIELDS if record.has(name)]
     if "probabilities" in names and "confidence" in names:
@@ -281,15 +263,10 @@ def why_no_domains(reference: RowSample, target: Predictions) -> str | None:
 
 
 def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Rows of both samples as numbers for a domain classifier, each of shape (sample, column).
-
-    Columns: `features`; log-odds of `probabilities` and the largest of them in each row; without probabilities the
-    log-odds of `confidence`. What only one side has is left out; a block of more than 50 columns becomes its first 50
-    principal components over both samples. `NotApplicable` where nothing is shared.
-
-    >>> here, there = representation({"confidence": np.array([0.5])}, {"confidence": np.array([0.9, 0.5])})
-    >>> here.tolist(), there.round(1).tolist()
-    ([[0.0]], [[2.2], [0.0]])
+    """Rows of both samples as numbers for a domain classifier, each of shape (sample, column). Columns: `features`;
+    log-odds of `probabilities` and the largest of them in each row; without probabilities the log-odds of `confidence`.
+    What only one side has is left out; a block of more than 50 columns becomes its first 50 principal components over
+    both samples. `NotApplicable` where nothing is shared.
     """
     blocks: list[Array] = []
     for name in FIELDS:
@@ -322,11 +299,7 @@ def standardised(x: Array) -> Array:
 
 
 def narrow(x: Array) -> Array:
-    """The columns themselves, or the first 50 principal components of more (standardised) columns.
-
-    >>> narrow(np.eye(60)).shape
-    (60, 50)
-    """
+    """The columns themselves, or the first 50 principal components of more (standardised) columns."""
     if x.shape[1] <= _MOST_COLUMNS:
         return x
     width = min(_MOST_COLUMNS, len(x))
@@ -338,16 +311,10 @@ def narrow(x: Array) -> Array:
 
 
 def principal_components(centred: Array, width: int) -> Array:
-    """Scores of the rows on the first ``width`` principal components, shape (sample, width); each component's
-    largest loading is positive.
-
-    centred has axes (sample, column), columns with mean 0. One power iteration on a seeded random projection, as
-    scikit-learn's ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source: Halko et al.
-    (2011).
-
-    >>> x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.1], [0.0, -0.1]])
-    >>> (principal_components(x, 1).round(3) + 0.0).ravel().tolist()
-    [1.0, -1.0, 0.0, 0.0]
+    """Scores of the rows on the first ``width`` principal components, shape (sample, width); each component's largest
+    loading is positive. centred has axes (sample, column), columns with mean 0. One power iteration on a seeded random
+    projection, as scikit-learn's ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source:
+    Halko et al. (2011).
     """
     wide = centred.shape[0] < centred.shape[1]
     tall = centred.T if wide else centred
@@ -360,11 +327,10 @@ def principal_components(centred: Array, width: int) -> Array:
 
 
 def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:
-    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows.
-
-    A learner counts by how sure it is, over the rows, that its held-out log-loss is lower than what there was before: a
-    choice of one would turn with the folds where two are about as good. One without weight in the first fold of many
-    rows is not asked about the others.
+    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows. A learner
+    counts by how sure it is, over the rows, that its held-out log-loss is lower than what there was before: a choice of
+    one would turn with the folds where two are about as good. One without weight in the first fold of many rows is not
+    asked about the others.
     """
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
@@ -394,11 +360,7 @@ def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner])
 
 
 def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
-    """P(high > low) + P(tie)/2 over all pairs, and its standard error from placements (DeLong et al. 1988).
-
-    >>> area_under_curve(np.array([0.0, 1.0]), np.array([1.0, 2.0]))[0]
-    0.875
-    """
+    """P(high > low) + P(tie)/2 over all pairs, and its standard error from placements (DeLong et al. 1988)."""
     lows, highs = np.sort(low), np.sort(high)
     above = (np.searchsorted(lows, high) + np.searchsorted(lows, high, "right")) / (2 * len(low))
     below = 1 - (np.searchsorted(highs, low) + np.searchsorted(highs, low, "right")) / (2 * len(high))
@@ -408,20 +370,13 @@ def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
 
 
 def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
-    """Cross-fit a classifier of target against reference rows; its odds are their density ratio.
-
-    With p(x) the chance of "target" that a classifier trained on the other two of three folds gives, the ratio is
-    w(x) = p / (1 - p) * n_S / n_T, divided by its mean and cut to [0.01, 100]. Log-odds are those of logistic
-    regression on standardised columns and their squares (plain and strongly shrunk), gradient boosting and the share of
-    target rows (w = 1), averaged: each counts by how sure the held-out log-loss is that it is the better one. Of few
-    rows up to six ways to cut them into folds are averaged, so that the folds hardly matter. Rows should lie in an
-    order that says nothing about them. Shapes (sample, column). `NotApplicable` below 30 rows on either side.
-    Source: Bickel et al. (2009).
-
-    >>> x = np.random.default_rng(0).standard_normal((600, 1))
-    >>> found = compare_domains(x[:300], x[300:] + 1)
-    >>> bool(found.auc > 0.7), bool(found.weights[x[:300, 0] > 1].min() > 1)
-    (True, True)
+    """Cross-fit a classifier of target against reference rows; its odds are their density ratio. With p(x) the chance
+    of "target" that a classifier trained on the other two of three folds gives, the ratio is w(x) = p / (1 - p) * n_S /
+    n_T, divided by its mean and cut to [0.01, 100]. Log-odds are those of logistic regression on standardised columns
+    and their squares (plain and strongly shrunk), gradient boosting and the share of target rows (w = 1), averaged:
+    each counts by how sure the held-out log-loss is that it is the better one. Of few rows up to six ways to cut them
+    into folds are averaged, so that the folds hardly matter. Rows should lie in an order that says nothing about them.
+    Shapes (sample, column). `NotApplicable` below 30 rows on either side. Source: Bickel et al. (2009).
     """
     here, there = len(x_reference), len(x_target)
     if min(here, there) < _LEAST_ROWS:
@@ -487,11 +442,7 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
 
 @contextmanager
 def compared_once() -> Iterator[None]:
-    """Inside, the same two samples are compared once, however many methods ask.
-
-    >>> with compared_once():
-    ...     pass
-    """
+    """Inside, the same two samples are compared once, however many methods ask."""
     token = _comparisons.set((Lock(), {}))
     try:
         yield
@@ -500,20 +451,12 @@ def compared_once() -> Iterator[None]:
 
 
 def effective_rows(weights: Array) -> float:
-    """Effective sample size of Kish: (sum w)^2 / sum w^2.
-
-    >>> effective_rows(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
+    """Effective sample size of Kish: (sum w)^2 / sum w^2."""
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
 def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> tuple[str, ...]:
-    """Warnings about a poor overlap of the samples; `NotApplicable` below 30 effective rows or a tenth covered.
-
-    >>> check_overlap(50)
-    ('the effective sample size is 50: few reference rows resemble the target',)
-    """
+    """Warnings about a poor overlap of the samples; `NotApplicable` below 30 effective rows or a tenth covered."""
     if covered < _LEAST_COVERED:
         raise NotApplicable(
             f"the reference covers about {percent(covered, 0)} of the target (a classifier tells them apart with an "
@@ -537,12 +480,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
 
 
 def weighted_accuracy(weights: Array, verdicts: Array, rows: int, level: float) -> tuple[float, float, float]:
-    """v = sum w c / sum w over reference rows, with the ends of an interval for a target of ``rows`` rows.
-
-    Variance: sum w^2 (c - v)^2 / (sum w)^2 + 1/n_eff^2 (linearised ratio, and one squared unit more) + v(1-v)/n_T.
-
-    >>> weighted_accuracy(np.array([1.0, 3.0]), np.array([0, 1]), 100, 0.95)[0]
-    0.75
+    """v = sum w c / sum w over reference rows, with the ends of an interval for a target of ``rows`` rows. Variance:
+    sum w^2 (c - v)^2 / (sum w)^2 + 1/n_eff^2 (linearised ratio, and one squared unit more) + v(1-v)/n_T.
     """
     total, effective = float(weights.sum()), effective_rows(weights)
     value = float(weights @ verdicts) / total

@@ -14,11 +14,7 @@ R = TypeVar("R")
 
 
 class Sums(dict[str, Any]):
-    """A state whose entries (numbers or arrays) are added entry by entry: fixed size, merges in any order.
-
-    >>> Sums(rows=2, hits=1) + Sums(rows=3, hits=2)
-    {'rows': 5, 'hits': 3}
-    """
+    """A state whose entries (numbers or arrays) are added entry by entry: fixed size, merges in any order."""
 
     def __add__(self, other: Sums) -> Sums:
         if self.keys() != other.keys():

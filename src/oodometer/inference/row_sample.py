@@ -20,15 +20,10 @@ _GRID = 942_477.796  # numbers of few decimals do not lie halfway between two of
 
 
 def content_order(*columns: Array, seed: int = 0) -> Array:
-    """Places of the rows in a random order that depends on what they hold and the seed, not on how they come.
-
-    Arrays have the sample axis first. Numbers count to about six decimals, and in full among rows that are equal so
-    far: a change in the last digits of a double, as another processor makes it, moves no row. Then the rows are
-    shuffled: left side by side, equal ones would be dealt out evenly, and folds be more alike than other data are.
-
-    >>> rows = np.array([[0.1], [0.7], [0.4]])
-    >>> content_order(rows).tolist() == content_order(rows + 1e-14).tolist()
-    True
+    """Places of the rows in a random order that depends on what they hold and the seed, not on how they come. Arrays
+    have the sample axis first. Numbers count to about six decimals, and in full among rows that are equal so far: a
+    change in the last digits of a double, as another processor makes it, moves no row. Then the rows are shuffled: left
+    side by side, equal ones would be dealt out evenly, and folds be more alike than other data are.
     """
     coarse = [np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c for c in columns]
     marks = row_hash(*coarse)
@@ -38,13 +33,9 @@ def content_order(*columns: Array, seed: int = 0) -> Array:
 
 
 def content_folds(record: Predictions, seed: int = 0) -> Array:
-    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`; intp, shape (sample,).
-
-    The order of rows does not matter, and equal rows are spread over all folds at random (a fold by the hash itself
-    would put all rows of one rounded confidence into one fold).
-
-    >>> np.bincount(content_folds(Predictions.from_confidence([0.5] * 10, correct=[1] * 10))).tolist()
-    [2, 2, 2, 2, 2]
+    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`; intp, shape (sample,). The
+    order of rows does not matter, and equal rows are spread over all folds at random (a fold by the hash itself would
+    put all rows of one rounded confidence into one fold).
     """
     columns = [record.verdicts]
     if record.probabilities is not None:
@@ -65,12 +56,8 @@ def scramble(rows: Array, seed: int = 0) -> Array:
 
 
 def seeded_sample(total: int, count: int, seed: int = 0) -> Array:
-    """Positions of a uniform sample of ``count`` out of ``total`` rows, ascending, for a seed always the same; intp.
-
-    (A hash of the content would not do: all rows of one rounded confidence would be in or out together.)
-
-    >>> seeded_sample(10, 3).shape, seeded_sample(2, 3).tolist()
-    ((3,), [0, 1])
+    """Positions of a uniform sample of ``count`` out of ``total`` rows, ascending, for a seed always the same; intp. (A
+    hash of the content would not do: all rows of one rounded confidence would be in or out together.)
     """
     if count >= total:
         return np.arange(total)
@@ -93,25 +80,16 @@ def sample_limit(width: int, most_rows: int = _MOST_ROWS) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """A uniform sample without replacement of at most ``limit`` rows; adding two gives the sample of both.
+    """A uniform sample without replacement of at most ``limit`` rows; adding two gives the sample of both. Each row has
+    a scrambled form of its number in the data set; the rows with the smallest are kept, so that batches, files and
+    machines give the same sample in any order. With at most ``limit`` rows it holds them all. A batch that knows how
+    many rows its data set has (`Predictions.rows_in_all`) keeps its share of the sample alone.
 
-    Each row has a scrambled form of its number in the data set; the rows with the smallest are kept, so that batches,
-    files and machines give the same sample in any order. With at most ``limit`` rows it holds them all. A batch that
-    knows how many rows its data set has (`Predictions.rows_in_all`) keeps its share of the sample alone.
-
-    Parameters
-    ----------
     keys : uint64, shape (row,), ascending.
     arrays : the kept fields, each with the row as first axis.
     limit : most rows that are kept.
     seen : rows that were looked at.
     seed : of the choice and the order; samples of different seeds do not add.
-
-    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    >>> parts = RowSample.of(p.slice(0, 2), ["probabilities"], 2) + RowSample.of(p.slice(2, 3), ["probabilities"], 2)
-    >>> whole = RowSample.of(p, ["probabilities"], 2)
-    >>> parts.seen, bool((parts["probabilities"] == whole["probabilities"]).all())
-    (3, True)
     """
 
     keys: Array
@@ -189,14 +167,10 @@ def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
 
 
 def key_bound(limit: int, rows: int) -> np.uint64 | None:
-    """A key below which the ``limit`` smallest of so many rows lie; None where that leaves out next to nothing.
-
-    Keys are uniform, so that below it lie limit + 12 sqrt(limit) + 100 of them in expectation, at the least; that fewer
-    than ``limit`` do happens once in 10^30 data sets. ``rows`` count as the power of two below them: what was kept of
-    a data set serves one that has grown, and few rows are added to it.
-
-    >>> key_bound(20_000, 30_000) is None, bool(key_bound(20_000, 1 << 30) == key_bound(20_000, (1 << 31) - 1))
-    (True, True)
+    """A key below which the ``limit`` smallest of so many rows lie; None where that leaves out next to nothing. Keys
+    are uniform, so that below it lie limit + 12 sqrt(limit) + 100 of them in expectation, at the least; that fewer than
+    ``limit`` do happens once in 10^30 data sets. ``rows`` count as the power of two below them: what was kept of a data
+    set serves one that has grown, and few rows are added to it.
     """
     few = limit + 12 * math.sqrt(limit) + 100
     share = few / (1 << max(rows.bit_length() - 1, 0))

@@ -43,13 +43,8 @@ _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 @lru_cache(maxsize=1024)  # one reference's interval is asked for by every trial
 def beta_quantile(a: float, b: float, share: float) -> float:
-    """The x in [0, 1] with P(Beta(a, b) <= x) = share; a, b > 0.
-
-    Newton's steps on `beta_cdf`, halving where a step leaves the bracket. `scipy.special.betaincinv` gives the same to
-    11 digits.
-
-    >>> round(beta_quantile(8, 3, 0.025), 4)
-    0.4439
+    """The x in [0, 1] with P(Beta(a, b) <= x) = share; a, b > 0. Newton's steps on `beta_cdf`, halving where a step
+    leaves the bracket. `scipy.special.betaincinv` gives the same to 11 digits.
     """
     if share <= 0:
         return 0.0
@@ -86,12 +81,8 @@ def beta_quantile(a: float, b: float, share: float) -> float:
 
 
 def beta_cdf(a: float, b: float, x: float) -> float:
-    """P(Beta(a, b) <= x) by the continued fraction of the incomplete beta function.
-
-    Source: DLMF (2024), 8.17.22; Lentz's way of evaluating it.
-
-    >>> beta_cdf(1, 1, 0.25), round(beta_cdf(2, 3, 0.4), 4)
-    (0.25, 0.5248)
+    """P(Beta(a, b) <= x) by the continued fraction of the incomplete beta function. Source: DLMF (2024), 8.17.22;
+    Lentz's way of evaluating it.
     """
     if x <= 0:
         return 0.0

@@ -51,10 +51,9 @@ def limited_to(workers: int | None) -> Iterator[None]:
 
 
 class _LinearAlgebra:
-    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them.
-
-    To find its libraries among all that the process has loaded takes milliseconds (and grows with them: 12 beside
-    PyTorch), as long as a small fit. What was found holds until something more is imported.
+    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them. To find
+    its libraries among all that the process has loaded takes milliseconds (and grows with them: 12 beside PyTorch), as
+    long as a small fit. What was found holds until something more is imported.
     """
 
     def __init__(self) -> None:

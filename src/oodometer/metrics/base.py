@@ -89,9 +89,8 @@ class Metric(Method[S, R]):
         return self.state or self.name
 
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
-        """The number with its interval at ``level`` (or the curve, or the table) from a state.
-
-        Raises `NotApplicable` for a state without rows; a subclass defines ``_finish``, which is then not called.
+        """The number with its interval at ``level`` (or the curve, or the table) from a state. Raises `NotApplicable`
+        for a state without rows; a subclass defines ``_finish``, which is then not called.
         """
         if not getattr(state, "rows", 1):
             raise NotApplicable("needs at least one labelled row")
@@ -101,9 +100,8 @@ class Metric(Method[S, R]):
         raise NotImplementedError(f"{self.name} defines neither `finish` nor `_finish`")
 
     def compute(self, record: Predictions, level: float = 0.95, seed: int = 0) -> R:
-        """`summarize`, `merge` and `finish` over a record in memory; rows of unknown truth are left out.
-
-        Raises `NotApplicable` where fields are missing or no row is labelled.
+        """`summarize`, `merge` and `finish` over a record in memory; rows of unknown truth are left out. Raises
+        `NotApplicable` where fields are missing or no row is labelled.
         """
         check_level(level)
         why = self.why_not(record)
@@ -120,12 +118,7 @@ class Metric(Method[S, R]):
 
     @classmethod
     def missing(cls, record: Predictions) -> str | None:
-        """Why this record is not enough for the metric, or None where it is.
-
-        >>> from oodometer.metrics import Brier
-        >>> Brier.missing(Predictions.from_classes([0], label=[0]))
-        'needs confidence and correct; the record has label, prediction'
-        """
+        """Why this record is not enough for the metric, or None where it is."""
         fitting = [group for group in cls.needs if all(n == "class" or record.has(n) for n in group)]
         if any("class" not in group for group in fitting) or (fitting and record.has_classes):
             return None

@@ -27,9 +27,8 @@ _OF = "the population's error"
 
 
 def calibrated_labels(counts: Array, confidence: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell).
-
-    counts (whole numbers) and mean confidence of the cells have shape (cell,).
+    """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell). counts (whole
+    numbers) and mean confidence of the cells have shape (cell,).
 
     >>> calibrated_labels(np.array([3, 0, 2]), np.array([1.0, 0.5, 0.0]), 2, np.random.default_rng(0)).tolist()
     [[3.0, 0.0, 0.0], [3.0, 0.0, 0.0]]
@@ -83,9 +82,8 @@ _FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default
 
 
 def bin_number(confidence: Array, bins: int) -> Array:
-    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins], and 0 belongs to the first.
-
-    Computed in the dtype of the input, so that a float32 0.2 counts as 0.2 and not as a little more.
+    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins], and 0 belongs to the first. Computed in
+    the dtype of the input, so that a float32 0.2 counts as 0.2 and not as a little more.
 
     >>> bin_number(np.array([0.0, 0.2, 0.21, 1.0]), 5).tolist()
     [0, 0, 1, 4]
@@ -488,10 +486,9 @@ def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
 
 
 def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array, " set"]:
-    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1].
-
-    Reflection at both ends makes the cosines cos(pi k t) the eigenfunctions of the smoothing, with factors
-    exp(-(pi k sigma)^2 / 2); so one cosine transform a sigma does what n^2 kernels would do.
+    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1]. Reflection at
+    both ends makes the cosines cos(pi k t) the eigenfunctions of the smoothing, with factors exp(-(pi k sigma)^2 / 2);
+    so one cosine transform a sigma does what n^2 kernels would do.
     """
     from scipy.fft import dct
 

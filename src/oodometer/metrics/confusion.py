@@ -1,4 +1,4 @@
-"""Confusion matrix: how often each class was taken for each other; Matthews' correlation and Cohen's kappa."""
+"""Confusion matrix: how often each class was taken for each other, the rates of classes, and what sums them up."""
 
 from __future__ import annotations
 

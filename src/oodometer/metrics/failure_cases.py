@@ -113,7 +113,6 @@ def _part(name: str) -> Array:
 
 def case_sizes(accuracy: Array) -> dict[str, Array]:
     """How far many curves show cases 2 to 6: name -> largest rise, or number of rises ("often"), (replicate,).
-
     ``accuracy`` is that of `COVERAGES`, (replicate, coverage).
 
     >>> curve = np.concatenate([np.full(10, 0.8), np.full(90, 0.9)])[None]

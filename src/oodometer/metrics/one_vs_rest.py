@@ -52,9 +52,8 @@ class Uncertain(NamedTuple):
 
 
 def _counted(scores: Array, positive: Array, bits: int) -> Array:
-    """Samples by bin of their score and whether they are positive; int64, axes (bin, verdict).
-
-    Bins rise with the score and are equal in the exponent and the first bits of min(p, 1 - p): 2**bits an octave.
+    """Samples by bin of their score and whether they are positive; int64, axes (bin, verdict). Bins rise with the score
+    and are equal in the exponent and the first bits of min(p, 1 - p): 2**bits an octave.
     """
     shift, half = 23 - bits, _OCTAVES << bits
     first = (int(np.float32(0.5).view(np.int32)) >> shift) - half
@@ -76,10 +75,9 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest:
-    """Confusion counts, and probabilities with labels: kept, or above `_KEPT` values counted in narrow bins.
-
-    Of two classes one column is enough. Whether values are kept depends on their number in all, never on the order of
-    merging, so merging stays associative. ``scored``: whether there are probabilities at all.
+    """Confusion counts, and probabilities with labels: kept, or above `_KEPT` values counted in narrow bins. Of two
+    classes one column is enough. Whether values are kept depends on their number in all, never on the order of merging,
+    so merging stays associative. ``scored``: whether there are probabilities at all.
     """
 
     confusion: Confusion
@@ -186,11 +184,9 @@ class OneVsRest:
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in self._joined[0].T]
 
     def variance(self, each: list[Uncertain | None]) -> float:
-        """Of the mean of several classes' numbers.
-
-        Where rows are kept, from how far each row moves the mean in all its parts. Else samples of different classes
-        are different samples; as the rest of several classes they are the same ones, and what the two do together is
-        not known: at worst they move the mean as one.
+        """Of the mean of several classes' numbers. Where rows are kept, from how far each row moves the mean in all its
+        parts. Else samples of different classes are different samples; as the rest of several classes they are the same
+        ones, and what the two do together is not known: at worst they move the mean as one.
         """
         used = [(k, one) for k, one in enumerate(each) if one is not None]
         if self.places is not None:
@@ -272,10 +268,9 @@ def roc_auc(positive: Any, score: Any) -> float:
 
 
 def auc_of(counts: ScoreCounts) -> Uncertain | None:
-    """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative.
-
-    A sample's placement is the share of the other kind that it is in the right order with; the variance is that of the
-    positives' placements over their number plus that of the negatives'.
+    """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative. A sample's
+    placement is the share of the other kind that it is in the right order with; the variance is that of the positives'
+    placements over their number plus that of the negatives'.
     """
     positives, negatives = counts
     many, others = positives.sum(), negatives.sum()
@@ -324,13 +319,11 @@ def average_precision(positive: Any, score: Any) -> float:
 
 
 def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
-    """The average precision and its linearised variance; None without a positive or a negative.
-
-    Where the samples of a group are not ``tied`` but only of one bin, its positives and negatives are taken to be mixed
-    evenly: before a positive stands half of either.
-
-    One more positive of score s brings its own precision, and raises that of every positive of at most s by
-    F / (T + F)^2, where T positives and F negatives stand there or above; one more negative lowers it by T / (T + F)^2.
+    """The average precision and its linearised variance; None without a positive or a negative. Where the samples of a
+    group are not ``tied`` but only of one bin, its positives and negatives are taken to be mixed evenly: before a
+    positive stands half of either. One more positive of score s brings its own precision, and raises that of every
+    positive of at most s by F / (T + F)^2, where T positives and F negatives stand there or above; one more negative
+    lowers it by T / (T + F)^2.
     """
     positives, negatives = (each[::-1] for each in counts)  # falling scores
     found, false = np.cumsum(positives), np.cumsum(negatives)
@@ -386,11 +379,10 @@ def fpr_at_tpr(positive: Any, score: Any, tpr: float = _TPR) -> float:
 
 
 def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
-    """The rate and its interval; None without a positive or a negative.
-
-    Two doubts are joined as Zou and Donner (2008) do, as if independent, which they are: how many negatives pass a
-    given threshold (Clopper and Pearson), and where the threshold is. The latter is the place of the positives' order
-    statistics whose ranks are z sqrt(n 0.95 0.05) away.
+    """The rate and its interval; None without a positive or a negative. Two doubts are joined as Zou and Donner (2008)
+    do, as if independent, which they are: how many negatives pass a given threshold (Clopper and Pearson), and where
+    the threshold is. The latter is the place of the positives' order statistics whose ranks are z sqrt(n 0.95 0.05)
+    away.
     """
     found, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
     if not len(found) or not found[-1] or not false[-1]:

@@ -27,20 +27,12 @@ _ROOM = 1.5  # times as many rows as a proof without an error needs, where the f
 
 
 def rows_set_aside(rows: int) -> int:
-    """How many rows give their confidence as a threshold and are no part of a test: n / 25, 5 to 100.
-
-    >>> rows_set_aside(1000), rows_set_aside(10), rows_set_aside(1)
-    (40, 5, 0)
-    """
+    """How many rows give their confidence as a threshold and are no part of a test: n / 25, 5 to 100."""
     return min(int(np.clip(rows // _ROWS_A_THRESHOLD, _FEWEST, _MOST)), rows // 2)
 
 
 def fewest_rows(accuracy: float, alpha: float) -> int:
-    """The number of rows below which not even a file without an error proves the accuracy.
-
-    >>> fewest_rows(0.9, 0.05)
-    34
-    """
+    """The number of rows below which not even a file without an error proves the accuracy."""
     rows = least = _tested(accuracy, alpha)
     while rows - rows_set_aside(rows) < least:
         rows += 1
@@ -52,13 +44,9 @@ def _tested(accuracy: float, alpha: float) -> int:
 
 
 def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, " t"]:
-    """What part of an accuracy's level starts at each threshold, strict to lenient; nothing here reads a verdict.
-
-    A fifth at each of five starts: at squares of equal steps, from where 1.5 times as many of the ``rows`` are
-    answered as prove the accuracy without an error at ``alpha`` / 5, to the last threshold, which answers all.
-
-    >>> starts_of(0.9, 9, 600, 0.05).tolist()
-    [0.4, 0.0, 0.2, 0.0, 0.2, 0.0, 0.0, 0.0, 0.2]
+    """What part of an accuracy's level starts at each threshold, strict to lenient; nothing here reads a verdict. A
+    fifth at each of five starts: at squares of equal steps, from where 1.5 times as many of the ``rows`` are answered
+    as prove the accuracy without an error at ``alpha`` / 5, to the last threshold, which answers all.
     """
     first = math.ceil(_ROOM * _tested(accuracy, alpha / STARTS) / max(rows, 1) * thresholds) - 1
     first = min(first, thresholds - 1)
@@ -67,22 +55,14 @@ def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Floa
 
 
 def parts_of(required: Sequence[float], rows: int, alpha: float) -> Float[Array, " accuracy"]:
-    """Equal parts of ``alpha`` for the accuracies that ``rows`` rows can reach, or for all where they reach none.
-
-    >>> parts_of([0.9, 0.95, 0.99], 500, 0.05).tolist()
-    [0.025, 0.025, 0.0]
-    """
+    """Equal parts of ``alpha`` for the accuracies that ``rows`` rows can reach, or for all where they reach none."""
     use = np.array([_ROOM * _tested(a, alpha / len(required)) <= rows for a in required])
     use |= not use.any()
     return np.where(use, alpha / use.sum(), 0.0)
 
 
 def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Float[Array, "accuracy t"]:
-    """P(X >= hits) for X ~ Binomial(trials, accuracy), of each required accuracy; 1 where nothing was hit.
-
-    >>> binomial_tails(np.array([3.0, 0.0]), np.array([3.0, 2.0]), [0.5]).tolist()
-    [[0.125, 1.0]]
-    """
+    """P(X >= hits) for X ~ Binomial(trials, accuracy), of each required accuracy; 1 where nothing was hit."""
     from scipy.special import betainc
 
     h, m, a = np.asarray(hits), np.asarray(trials), np.asarray(required)[:, None]
@@ -93,18 +73,11 @@ def rejected(
     tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, " accuracy"]
 ) -> Bool[Array, "accuracy t"]:
     """Which hypotheses "from threshold t on the accuracy is below a" are rejected, all at the level that parts sum to.
-
     An accuracy's part is laid at its ``starts`` (which sum to 1). What lies at a threshold goes on to the next, more
     lenient one as soon as the hypothesis there is rejected, and after the last to the starts of the next higher
     accuracy. A hypothesis is tested at all that lies there for its own accuracy and for higher ones, whose hypotheses
     it follows from. These are fixed sequences (Bauer 1991) with fallback (Wiens and Dmitrienko 2005), valid as a
     sequentially rejective procedure (Goeman and Solari 2010). Accuracies ascend, and ``tails`` ascend with them.
-
-    >>> start, part = np.array([[0.5, 0.5, 0.0]]), np.array([0.05])
-    >>> rejected(np.array([[0.01, 0.04, 0.03]]), start, part).tolist()
-    [[True, True, True]]
-    >>> rejected(np.array([[0.03, 0.02, 0.03]]), start, part).tolist()
-    [[False, True, False]]
     """
     p, shares, lies = tails.tolist(), starts.tolist(), (starts * parts[:, None]).tolist()
     done = [[False] * tails.shape[1] for _ in p]

@@ -63,9 +63,8 @@ class Payoff:
         return cls(_numbers(table, text), text)
 
     def matrix(self, classes: ClassNames) -> Array:
-        """The values in the order of the classes, float64, axes (true class, predicted class).
-
-        Raises `InputError` where a class has no row or column, or a row or column is of no class.
+        """The values in the order of the classes, float64, axes (true class, predicted class). Raises `InputError`
+        where a class has no row or column, or a row or column is of no class.
         """
         names = [str(name) for name in classes]
         known = f"the {len(names)} classes {', '.join(names[:6])}" + (", ..." if len(names) > 6 else "")

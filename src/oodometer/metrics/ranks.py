@@ -28,11 +28,6 @@ class Groups:
     confidence : confidence of the group (its mean, in a histogram).
     answered, right : samples down to the end of the group, and how many of them are correct; float64.
     high, low : highest and lowest confidence in the group where it holds more than true ties, else None.
-
-    >>> from oodometer.metrics.ranks import Ranks
-    >>> g = Ranks.of(np.array([0.9, 0.5, 0.5]), np.array([1, 0, 1])).groups
-    >>> g.sizes.tolist(), g.correct.tolist(), g.before.tolist(), g.harmonic.round(3).tolist()
-    ([1.0, 2.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.833])
     """
 
     confidence: Array
@@ -137,10 +132,9 @@ class Groups:
 
     @cached_property
     def accuracy_sum(self) -> float:
-        """Sum over k = 1..n of the expected accuracy of the first k, ties in expectation over their order.
-
-        A single sample at rank k adds right / k; a tie of m samples, c of them correct, after a samples of which C
-        are correct, adds (C - c a / m)(H(a + m) - H(a)) + c.
+        """Sum over k = 1..n of the expected accuracy of the first k, ties in expectation over their order. A single
+        sample at rank k adds right / k; a tie of m samples, c of them correct, after a samples of which C are correct,
+        adds (C - c a / m)(H(a + m) - H(a)) + c.
         """
         size, before, correct, start = self._ties
         single = float(self.accuracy.sum()) - float(self.accuracy[self._tied].sum())
@@ -165,9 +159,8 @@ class Groups:
     @cached_property
     def disorder(self) -> Array:
         """How far the correct samples among the first few of a group may be from what is expected, by unknown order.
-
-        Zero for true ties (whose expectation is the definition) and c (m - c) / m in a histogram bin of m
-        with c correct.
+        Zero for true ties (whose expectation is the definition) and c (m - c) / m in a histogram bin of m with c
+        correct.
         """
         spread: Array = self.correct * (self.sizes - self.correct) / self.sizes
         if self.widths is None:
@@ -180,12 +173,7 @@ class Groups:
         return self.joined(MOST_GROUPS)
 
     def joined(self, most: int) -> Groups:
-        """Neighbouring groups joined into at most ``most`` of near equal size; itself where there are no more.
-
-        >>> g = Groups(np.array([0.9, 0.8, 0.7]), np.array([1.0, 2, 4]), np.array([1.0, 1, 3])).joined(2)
-        >>> g.answered.tolist(), g.right.tolist(), g.highest.tolist(), g.lowest.tolist()
-        ([2.0, 4.0], [1.0, 3.0], [0.9, 0.7], [0.8, 0.7])
-        """
+        """Neighbouring groups joined into at most ``most`` of near equal size; itself where there are no more."""
         if len(self.answered) <= most:
             return self
         wanted = np.arange(1, most + 1) * (self.rows / most)
@@ -273,10 +261,9 @@ class _Histogram:
 
 
 def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
-    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict.
-
-    The two highest bits of a number in [0, 1] are zero, so nothing is lost; a score of any size (``signed``) gives
-    up the last bit of its 53. Integers sort several times faster than rows.
+    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict. The two
+    highest bits of a number in [0, 1] are zero, so nothing is lost; a score of any size (``signed``) gives up the last
+    bit of its 53. Integers sort several times faster than rows.
     """
     if signed:
         key: Array = _ordered(confidence) & ~np.uint64(1)
@@ -303,10 +290,9 @@ def _decode(key: Array, signed: bool) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both.
-
-    Whether rows are kept depends on their number in all, never on the order of merging, so merging stays
-    associative. ``signed``: the rows are ordered by a score of any size in the place of a confidence in [0, 1].
+    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both. Whether rows are kept depends
+    on their number in all, never on the order of merging, so merging stays associative. ``signed``: the rows are
+    ordered by a score of any size in the place of a confidence in [0, 1].
     """
 
     rows: int
@@ -391,9 +377,8 @@ def ordered_by(metrics: Sequence[Metric[Any, Any]], score: str | None) -> list[M
 
 
 class RankMetric(Metric[Ranks, R]):
-    """A metric over `Ranks`; all of them share one state, sorted once.
-
-    ``score`` names the registered score by which rows are ordered; by default it is the confidence.
+    """A metric over `Ranks`; all of them share one state, sorted once. ``score`` names the registered score by which
+    rows are ordered; by default it is the confidence.
     """
 
     needs = CONFIDENCE

@@ -95,10 +95,9 @@ class RankBins:
         return self.at_ranks(np.clip(wanted, 1, self.rows[:, None]))
 
     def at_confidences(self, thresholds: Array) -> Points:
-        """The points where all of at least a confidence are answered, thresholds falling, shape (threshold,).
-
-        Where a cell is cut, its confidences are taken to be spread evenly. The confidence of a point is the lowest
-        that is answered, or the threshold where none is.
+        """The points where all of at least a confidence are answered, thresholds falling, shape (threshold,). Where a
+        cell is cut, its confidences are taken to be spread evenly. The confidence of a point is the lowest that is
+        answered, or the threshold where none is.
         """
         cells = len(self.high)
         # with falling confidences, how many cells start at or above the threshold
@@ -138,14 +137,8 @@ def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
 
 def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES) -> RankBins:
     """Poisson bootstrap replicates of the sample over at most ``most`` cells; kept with the groups for the next metric.
-
-    With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample
-    might hold (Poisson, of an exponential mean 1) are then put evenly among the ranks.
-
-    >>> from oodometer.metrics.ranks import Ranks
-    >>> again = resampled(Ranks.of(np.array([0.9, 0.8, 0.7]), np.array([1, 0, 1])).groups, seed=0)
-    >>> again.answered.shape, bool((again.wrong <= again.answered).all())
-    ((200, 3), True)
+    With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample might
+    hold (Poisson, of an exponential mean 1) are then put evenly among the ranks.
     """
     kept: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
     key = (seed, most, replicates)
@@ -171,7 +164,6 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
 
 def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: float) -> tuple[Array, Array]:
     """Ends for the selective accuracy at each coverage, (coverage,): quantiles of replicates joined with exact ends.
-
     Where the surest rows hold no error no replicate does, so the ends are at least as wide as Clopper and Pearson's for
     as many rows as are answered, which would be all that is needed if the threshold were given.
 
@@ -191,11 +183,7 @@ def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: floa
 
 def interval_of(value: float, replicates: Array, level: float) -> tuple[float, float]:
     """Ends for a number that may jump: quantiles of replicates, as they are and moved to the value, whichever is wider.
-
     With less than half of the usual replicates, value +- z sd. Replicates that are not finite are left out.
-
-    >>> interval_of(0.5, np.linspace(0.4, 0.8, 200), 0.9)[0] < 0.4
-    True
     """
     good = replicates[np.isfinite(replicates)]
     if len(good) < REPLICATES // 2:

@@ -1,4 +1,4 @@
-"""Risk and coverage: curves of selective accuracy, the risk at a coverage and the coverage at a risk."""
+"""Risk and coverage: curves of selective accuracy, points on them and areas under them, of one sample or replicates."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ def auc_of(groups: Groups) -> float:
 
 
 def influence(groups: Groups, area: float) -> Array:
-    """Influence of one sample on the area by (verdict, group): how much n times the area moves; shape (2, group).
-
-    For a sample of verdict y at rank r: g_r - area + sum over k >= r of (y - g_k) / k, with g_k the accuracy
-    of the first k; ties in expectation.
+    """Influence of one sample on the area by (verdict, group): how much n times the area moves; shape (2, group). For a
+    sample of verdict y at rank r: g_r - area + sum over k >= r of (y - g_k) / k, with g_k the accuracy of the first k;
+    ties in expectation.
     """
     size, before, harmonic = groups.sizes, groups.before, groups.harmonic
     slope = groups.correct / size
@@ -517,17 +516,10 @@ def jointly_resampled(
     clusters: Array | None = None,
 ) -> list[RankBins]:
     """Bootstrap replicates of several models judged on the same rows: every replicate draws the same rows for all.
-
-    ``groups`` of each model; ``confidences`` and ``verdicts`` of each in the order of the rows, (sample,). The rows
-    are dealt into at most 1,024 blocks at random, and each block is drawn a Poisson(1) number of times: with so many
-    rows that a block holds several, the cost of a replicate stays that of a thousand. ``clusters``, (sample,), names
-    those of rows that depend on each other, which are drawn together.
-
-    >>> from oodometer.metrics.ranks import Ranks
-    >>> c, v = np.array([0.9, 0.8, 0.7]), np.array([1, 0, 1])
-    >>> a, b = jointly_resampled([Ranks.of(c, v).groups] * 2, [c, c], [v, v], seed=0)
-    >>> bool((a.wrong == b.wrong).all()), a.answered.shape
-    (True, (200, 3))
+    ``groups`` of each model; ``confidences`` and ``verdicts`` of each in the order of the rows, (sample,). The rows are
+    dealt into at most 1,024 blocks at random, and each block is drawn a Poisson(1) number of times: with so many rows
+    that a block holds several, the cost of a replicate stays that of a thousand. ``clusters``, (sample,), names those
+    of rows that depend on each other, which are drawn together.
     """
     n = len(confidences[0])
     rng = generator(seed, "joint")
@@ -599,7 +591,6 @@ def replicated(
     coverage: float,
 ) -> Array:
     """A metric of every replicate, shape (replicate,); NaN where it is not defined. ``name`` is one of `REPLICATED`.
-
     DiSCA on the grid of samples takes the cells for samples.
     """
     if name == "disca":

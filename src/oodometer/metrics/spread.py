@@ -21,10 +21,9 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 
 def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap counts of cells, float64, shape (replicate, *cells): independent Poisson draws.
-
-    The Poisson bootstrap resamples n independent rows as each row's own Poisson(1) weight, so a cell of c
-    equal rows gets Poisson(c): the cost depends on the number of cells, not of rows. Empty cells stay empty.
+    """Bootstrap counts of cells, float64, shape (replicate, *cells): independent Poisson draws. The Poisson bootstrap
+    resamples n independent rows as each row's own Poisson(1) weight, so a cell of c equal rows gets Poisson(c): the
+    cost depends on the number of cells, not of rows. Empty cells stay empty.
 
     >>> poisson_counts(np.array([0, 5]), 3, np.random.default_rng(0)).shape
     (3, 2)
@@ -38,10 +37,9 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
 
 def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, level: float) -> tuple[float, float]:
     """Ends of an interval in [0, 1] from bootstrap replicates of a metric that one row moves by at most 2 / rows.
-
-    ``rarer`` is the number of rows of the rarer verdict. Under 30 rows the bounded-difference (McDiarmid)
-    half-width sqrt(2 ln(2 / (1 - level)) / rows) is used; with fewer than 5 of a verdict the ends move out by
-    as much as the share of that verdict may be larger than seen.
+    ``rarer`` is the number of rows of the rarer verdict. Under 30 rows the bounded-difference (McDiarmid) half-width
+    sqrt(2 ln(2 / (1 - level)) / rows) is used; with fewer than 5 of a verdict the ends move out by as much as the share
+    of that verdict may be larger than seen.
 
     >>> from_bootstrap(0.1, np.full(9, 0.1), rows=1, rarer=0, level=0.95)
     (0.0, 1.0)
@@ -57,10 +55,8 @@ def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, l
 
 
 def from_influence(value: float, variance: float, rows: float, rarer: float, level: float) -> tuple[float, float]:
-    """Ends of an interval in [0, 1] from the variance of the estimate (Wilson's form, so it stays inside).
-
-    With few rows, or few of the rarer verdict, the variance is taken to be at least that of a share of
-    ``rows`` samples.
+    """Ends of an interval in [0, 1] from the variance of the estimate (Wilson's form, so it stays inside). With few
+    rows, or few of the rarer verdict, the variance is taken to be at least that of a share of ``rows`` samples.
 
     >>> lower, upper = from_influence(0.2, 0.2 * 0.8 / 100, rows=100, rarer=20, level=0.95)
     >>> round(lower, 3), round(upper, 3)
@@ -73,11 +69,7 @@ def from_influence(value: float, variance: float, rows: float, rarer: float, lev
 
 
 def dot(a: Array, b: Array) -> float:
-    """sum_i a_i b_i, without the threads that a linear-algebra library starts for a product.
-
-    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    11.0
-    """
+    """sum_i a_i b_i, without the threads that a linear-algebra library starts for a product."""
     return float(np.einsum("i,i->", a, b))
 
 
@@ -95,10 +87,9 @@ def from_signed_influence(
 
 
 def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
-    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' rows.
-
-    n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3), f = ``few``, the samples that it rests on: that of a share of as
-    large a variance, and near 0 and 1, where the variance vanishes before the doubt does, f.
+    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' rows. n' = (v (1 - v) +
+    1 / f^2) / (variance + 1 / f^3), f = ``few``, the samples that it rests on: that of a share of as large a variance,
+    and near 0 and 1, where the variance vanishes before the doubt does, f.
 
     >>> [round(end, 3) for end in from_effective_rows(0.8, 0.0016, few=50, level=0.95)]
     [0.711, 0.867]

@@ -26,22 +26,14 @@ RULES = ("any-incorrect", "any-correct", "majority", "single")
 
 
 def agreements(judges: int) -> list[int]:
-    """Every k for which k-of-n voting makes two-sided bounds, from n (the widest) down to a bare majority.
-
-    "At least k say Correct" is rarer than "at least n - k + 1 do" only where 2k > n; for k = (n + 1)/2 the two are one.
-
-    >>> agreements(5), agreements(4), agreements(1)
-    ([5, 4, 3], [4, 3], [1])
+    """Every k for which k-of-n voting makes two-sided bounds, from n (the widest) down to a bare majority. "At least k
+    say Correct" is rarer than "at least n - k + 1 do" only where 2k > n; for k = (n + 1)/2 the two are one.
     """
     return list(range(judges, judges // 2, -1))
 
 
 def check_agree(agree: int | None, judges: int) -> int:
-    """The k of k-of-n voting: all judges by default; `UsageError` where it is no majority of them.
-
-    >>> check_agree(None, 5), check_agree(4, 5)
-    (5, 4)
-    """
+    """The k of k-of-n voting: all judges by default; `UsageError` where it is no majority of them."""
     if agree is None:
         return judges
     if agree not in agreements(judges):
@@ -56,12 +48,8 @@ def check_agree(agree: int | None, judges: int) -> int:
 
 def least_votes(rule: str, judges: int) -> int:
     """How many judges must say Correct for the rule to say so: n, 1, or more than half; `UsageError` for other rules.
-
     "any-incorrect" (one Incorrect wins) makes the lower bound of Yao and Koller, "any-correct" the upper one; under
     "majority" a tie counts as Incorrect. "single", the first judge alone, is no count.
-
-    >>> [least_votes(rule, 5) for rule in RULES[:3]], least_votes("majority", 4)
-    ([5, 1, 3], 3)
     """
     counts = {"any-incorrect": judges, "any-correct": 1, "majority": judges // 2 + 1}
     if rule not in counts:
@@ -70,11 +58,7 @@ def least_votes(rule: str, judges: int) -> int:
 
 
 def count_votes(votes: Array) -> Array:
-    """How many judges say Correct, of votes with axes (judge, sample); int64, shape (sample,).
-
-    >>> count_votes(np.array([[1, 0], [1, 1]], dtype=np.int8)).tolist()
-    [2, 1]
-    """
+    """How many judges say Correct, of votes with axes (judge, sample); int64, shape (sample,)."""
     return np.asarray(votes.sum(axis=0, dtype=np.int64))
 
 
@@ -106,10 +90,6 @@ class VoteCounts:
 
     names : the judges. cells : int64, axes (verdict, vote of the first judge, number of judges that say Correct),
     verdict 0 = wrong, 1 = right. accepted : int64, axes (judge, verdict), rows of which each judge says Correct.
-
-    >>> p = Predictions.from_arrays(votes=[[1, 1, 0], [1, 0, 0]], correct=[1, 0, 0])
-    >>> VoteCounts.of(p).by_count.tolist(), VoteCounts.of(p).accepted.tolist()
-    ([[1, 1, 0], [0, 0, 1]], [[1, 1], [0, 1]])
     """
 
     names: tuple[str, ...]
@@ -165,11 +145,7 @@ class VoteCounts:
 
 
 def share(part: float, rows: float, level: float) -> Interval | None:
-    """A share with the exact interval of Clopper and Pearson; None of no rows.
-
-    >>> share(0, 0, 0.95) is None, share(3, 4, 0.95).value
-    (True, 0.75)
-    """
+    """A share with the exact interval of Clopper and Pearson; None of no rows."""
     if not rows:
         return None
     low, high = clopper_pearson(part, rows, level)
@@ -178,12 +154,10 @@ def share(part: float, rows: float, level: float) -> Interval | None:
 
 def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
     """What is accepted, recall and precision of Correct and of Incorrect: one mapping for each line of ``accepted``.
-
-    With TC right rows judged Correct, FC wrong ones, TI wrong rows judged Incorrect and FI right ones:
-    correct_recall = TC/(TC + FI), correct_precision = TC/(TC + FC), incorrect_recall = TI/(TI + FC),
-    incorrect_precision = TI/(TI + FI); None where the divisor is 0. Given the divisor each is binomial, so that the
-    intervals of Clopper and Pearson are exact. accepted has axes (line, verdict), of_verdict (verdict,). Source: Yao
-    and Koller (2024), section 4.3.
+    With TC right rows judged Correct, FC wrong ones, TI wrong rows judged Incorrect and FI right ones: correct_recall =
+    TC/(TC + FI), correct_precision = TC/(TC + FC), incorrect_recall = TI/(TI + FC), incorrect_precision = TI/(TI + FI);
+    None where the divisor is 0. Given the divisor each is binomial, so that the intervals of Clopper and Pearson are
+    exact. accepted has axes (line, verdict), of_verdict (verdict,). Source: Yao and Koller (2024), section 4.3.
 
     >>> found = discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0]
     >>> [round(found[m].value, 3) for m in ("accepted", *MEASURES)]
@@ -209,13 +183,8 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dic
 
 
 def paired_gap(total: float, squares: float, rows: int, level: float) -> Interval:
-    """Mean of a difference of two numbers on the same rows, from its sum and its sum of squares; asymptotic.
-
-    One squared unit is added to the squares, so that a difference that was never seen to vary is not taken for certain.
-
-    >>> gap = paired_gap(10, 30, 1000, 0.95)
-    >>> gap.value, round(gap.lower, 4), round(gap.upper, 4)
-    (0.01, -0.0009, 0.0209)
+    """Mean of a difference of two numbers on the same rows, from its sum and its sum of squares; asymptotic. One
+    squared unit is added to the squares, so that a difference that was never seen to vary is not taken for certain.
     """
     mean = total / rows
     variance = (max(squares - rows * mean * mean, 0.0) + 1) / (rows + 1) / rows
@@ -224,26 +193,17 @@ def paired_gap(total: float, squares: float, rows: int, level: float) -> Interva
 
 
 def absolute(gap: Interval) -> Interval:
-    """The size of a signed difference with its interval; one that may be 0 begins there.
-
-    >>> absolute(Interval(-0.1, -0.2, 0.05, 0.95, "asymptotic")).to_dict()["upper"]
-    0.2
-    """
+    """The size of a signed difference with its interval; one that may be 0 begins there."""
     ends = sorted((abs(gap.lower), abs(gap.upper)))
     low = 0.0 if gap.lower <= 0 <= gap.upper else ends[0]
     return Interval(abs(gap.value), low, ends[1], gap.level, gap.kind)
 
 
 def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
-    """The bounds of k-of-n voting from the rows with at least so many votes, shape (count,), index 0 all rows.
-
-    lower = share with at least k votes for Correct, upper = share with at least n - k + 1, mean their middle, width
-    upper - lower. Shares of rows have exact intervals; that they bound the accuracy is no promise of theirs. Source:
-    Yao and Koller (2024) for k = n.
-
-    >>> found = bounds_of(np.array([10, 8, 7, 5]), 3, 0.95)
-    >>> [round(found[name].value, 3) for name in ("lower", "upper", "mean", "width")]
-    [0.5, 0.8, 0.65, 0.3]
+    """The bounds of k-of-n voting from the rows with at least so many votes, shape (count,), index 0 all rows. lower =
+    share with at least k votes for Correct, upper = share with at least n - k + 1, mean their middle, width upper -
+    lower. Shares of rows have exact intervals; that they bound the accuracy is no promise of theirs. Source: Yao and
+    Koller (2024) for k = n.
     """
     rows, judges = int(at_least[0]), len(at_least) - 1
     every, some = int(at_least[agree]), int(at_least[judges - agree + 1])
@@ -257,9 +217,8 @@ def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
 
 
 def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
-    """Mean of numbers in [0, 1] from their sum and sum of squares, in Wilson's form; asymptotic.
-
-    The variance has one squared unit more, as in `paired_gap`.
+    """Mean of numbers in [0, 1] from their sum and sum of squares, in Wilson's form; asymptotic. The variance has one
+    squared unit more, as in `paired_gap`.
 
     >>> mean_of(5.0, 4.0, 10, 0.95).value
     0.5
@@ -272,15 +231,8 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
 
 def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
     """The bounds for every k, widest first, beside the truth: ``inside``, and how far the truth is from either.
-
     above_lower = accuracy - lower and below_upper = upper - accuracy are signed differences on the same rows (paired,
     asymptotic): the truth is inside where neither is negative. error = |accuracy - mean|.
-
-    >>> from ..predictions import Predictions
-    >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0], [1, 0, 0, 0]], correct=[1, 1, 0, 0])
-    >>> found = bounds_by_agreement(VoteCounts.of(p), 0.95)[0]
-    >>> found["agree"], found["inside"], found["above_lower"].value, found["below_upper"].value, found["error"].value
-    (2, True, 0.25, 0.0, 0.125)
     """
     out = []
     for agree in agreements(counts.judges):
@@ -315,13 +267,9 @@ def _sums(rows: Array, values: Array) -> tuple[float, float]:
 
 def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[dict[str, Any]]:
     """The bounds to expect of fewer judges: the mean over every choice of m of the n judges, m = 1 ... n, all agreeing.
-
     Of a row with v votes for Correct among n, m judges drawn at random all say so with chance C(v, m)/C(n, m), and none
     does with chance C(n - v, m)/C(n, m); lower and upper are the means of the one and of 1 minus the other. With one
     judge they are the mean share that a single judge accepts. by_count has shape (count,), rows by number of votes.
-
-    >>> [round(b["upper"].value - b["lower"].value, 3) for b in bounds_by_judges([3, 2, 1, 4], 0.95)]
-    [0.0, 0.2, 0.3]
     """
     counts = np.asarray(by_count, dtype=np.float64)
     judges, rows = len(counts) - 1, int(counts.sum())
@@ -338,11 +286,7 @@ _STEPS = (1, 2, 5)
 
 
 def default_sizes(rows: int) -> tuple[int, ...]:
-    """Numbers of rows to draw: 20, 50, 100, 200, 500, ... below the number there are, and all of them.
-
-    >>> default_sizes(300), default_sizes(7)
-    ((20, 50, 100, 200, 300), (7,))
-    """
+    """Numbers of rows to draw: 20, 50, 100, 200, 500, ... below the number there are, and all of them."""
     series = [step * 10**power for power in range(1, 10) for step in _STEPS]
     return (*(size for size in series if _FEWEST <= size < rows), rows)
 
@@ -359,13 +303,9 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
 
 
 def draw_subsets(table: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
-    """Counts of so many rows drawn without replacement, int64, shape (draw, *cells).
-
-    Rows of one cell are alike to every count, so that drawing cells (multivariate hypergeometric) is drawing rows, at a
-    cost that does not grow with their number.
-
-    >>> draw_subsets(np.array([[5, 0], [1, 4]]), 10, 2, np.random.default_rng(0)).tolist()
-    [[[5, 0], [1, 4]], [[5, 0], [1, 4]]]
+    """Counts of so many rows drawn without replacement, int64, shape (draw, *cells). Rows of one cell are alike to
+    every count, so that drawing cells (multivariate hypergeometric) is drawing rows, at a cost that does not grow with
+    their number.
     """
     flat = rng.multivariate_hypergeometric(table.ravel(), size, size=draws, method="marginals")
     return flat.reshape(draws, *table.shape)
@@ -380,18 +320,11 @@ def vote_subsets(
     agree: int | None = None,
 ) -> list[dict[str, Any]]:
     """One mapping for each size: rows, draws, and what chance makes of the truth and of the bounds in so many rows.
-
     ``gold``, ``single``, ``lower``, ``upper`` and ``mean`` (``agree`` judges agreeing, None: all) are the mean over the
     draws with the central ``level`` of the draws around it; ``bounds`` has, for every k of k-of-n voting, the
     ``reliability``: the share of draws whose accuracy lies within their own bounds (exact interval for so many draws of
     these rows), and the ``width`` of the bounds, mean and central draws. `UsageError` for sizes that cannot be drawn.
     Source: Yao and Koller (2024), Figure 4: 50 draws, 95 %.
-
-    >>> from ..predictions import Predictions
-    >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0] * 25, [1, 0, 0, 0] * 25], correct=[1, 1, 0, 0] * 25)
-    >>> rows = vote_subsets(VoteCounts.of(p), sizes=[20, 100])
-    >>> [r["rows"] for r in rows], rows[1]["gold"].value, rows[1]["bounds"][0]["reliability"].value
-    ([20, 100], 0.5, 1.0)
     """
     rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
     rows = []

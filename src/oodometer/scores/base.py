@@ -17,13 +17,7 @@ from ..registry import answer
 
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
-    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either, ``"class"`` is no field.
-
-    >>> missing(("members",), ("label", "prediction"))
-    'needs `members`; there are only label, prediction'
-    >>> missing(("probabilities|confidence",), ("confidence",)) is None
-    True
-    """
+    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either, ``"class"`` is no field."""
     fields = [need for need in needs if need != "class"]
     lacking = [need for need in fields if not any(part in present for part in need.split("|"))]
     if not lacking:
@@ -34,14 +28,8 @@ def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
 
 def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch.
-
     ``"class"`` means that labels and predictions are classes: what counts rows of each class, or asks for their
     probabilities, does not apply to positions among candidates.
-
-    >>> lacking(("members",), Predictions.from_classes([0]))
-    'needs `members`; there are only prediction'
-    >>> lacking(("class", "prediction"), Predictions.from_candidates([[0.5, 0.1]]))
-    'does not apply: the labels are positions among candidates, not classes'
     """
     for need in needs:
         if need == "class":

@@ -40,15 +40,10 @@ class Simulation(ABC):
 
 
 def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generator) -> Predictions | None:
-    """A third of the pool (up to a half of a small one), without replacement, rows of larger weight first.
-
-    Keys are those of Efraimidis and Spirakis (2006) on the log scale: log weight plus Gumbel noise.
+    """A third of the pool (up to a half of a small one), without replacement, rows of larger weight first. Keys are
+    those of Efraimidis and Spirakis (2006) on the log scale: log weight plus Gumbel noise.
 
     log_weight : shape (sample,).
-
-    >>> p = Predictions.from_confidence([0.5] * 300, correct=[1] * 300)
-    >>> len(draw_by_weight(p, np.zeros(300), np.random.default_rng(0)))
-    100
     """
     count = max(int(len(pool) * _SHARE), min(len(pool) // 2, _ENOUGH_ROWS))
     if count < LEAST_ROWS:
@@ -79,7 +74,6 @@ def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.
 
 def coordinates(pool: Predictions) -> Array | None:
     """What rows are told apart by: standardised features, else log-probabilities, else logit of the confidence.
-
     float64, shape (sample, column), at most 20 columns (the widest directions); None where there is none of them.
     """
     if not len(pool):

@@ -102,15 +102,10 @@ _CLOSE = 1e-4  # of the mean variance: centres that move less in all have settle
 
 
 def k_means(points: Array, count: int) -> Array:
-    """Cluster of each row, intp, shape (sample,): Lloyd's algorithm from greedy k-means++ centres, seeded.
-
-    points are float64, axes (sample, column), of which at least ``count`` differ. The draws and the rule to stop are
-    those of scikit-learn's ``KMeans(count, n_init=1, max_iter=50, random_state=0)``, and so are the clusters.
-
-    Source: Lloyd (1982); Arthur and Vassilvitskii (2007).
-
-    >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
-    True
+    """Cluster of each row, intp, shape (sample,): Lloyd's algorithm from greedy k-means++ centres, seeded. points are
+    float64, axes (sample, column), of which at least ``count`` differ. The draws and the rule to stop are those of
+    scikit-learn's ``KMeans(count, n_init=1, max_iter=50, random_state=0)``, and so are the clusters. Source: Lloyd
+    (1982); Arthur and Vassilvitskii (2007).
     """
     with one_thread():  # a few columns: threads would wait for each other, and for other work
         # cluster of each row; the columns of ``points`` have the mean 0
