@@ -24,8 +24,15 @@ from sklearn.metrics import roc_auc_score
 from oodometer.discriminators import ClassifierDiscriminator, Discriminator, Panel
 from oodometer.models import FrozenEncoder
 from oodometer.recipes.base import Workspace
-from oodometer.recipes.correctness_discriminators.data import SHARE, TaskData, examples, make_judge, read_judged
-from oodometer.recipes.correctness_discriminators.study import said_of, said_of_parsers
+from oodometer.recipes.correctness_discriminators.study import (
+    SHARE,
+    TaskData,
+    examples,
+    make_judge,
+    read_judged,
+    said_of,
+    said_of_parsers,
+)
 from oodometer.recipes.correctness_discriminators.tasks import replicates_of, tasks_of
 from oodometer.recipes.kit.sources import packaged_minilm
 from oodometer.scores import natural_confidence

@@ -80,8 +80,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
     from oodometer import read
-    from oodometer.recipes.correctness_discriminators.data import read_judged
-    from oodometer.recipes.correctness_discriminators.study import said_of, said_of_parsers
+    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
 
     found, _ = finished
     record = read(found.folder / "cogs/predictions/gen.parquet")
@@ -96,7 +95,7 @@ def test_predictions_are_files_like_any_other(finished: Any) -> None:
 
 def test_examples_are_gold_and_mistakes(finished: Any) -> None:
     from oodometer.datasets import cogs
-    from oodometer.recipes.correctness_discriminators.data import read_pairs
+    from oodometer.recipes.correctness_discriminators.study import read_pairs
 
     found, _ = finished
     for part, split in (("train", "train"), ("dev", "dev")):
@@ -112,8 +111,7 @@ def test_examples_are_gold_and_mistakes(finished: Any) -> None:
 
 def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     """Every number of a set against plain loops over the predictions file, at one half and at the thresholds."""
-    from oodometer.recipes.correctness_discriminators.data import read_judged
-    from oodometer.recipes.correctness_discriminators.study import said_of
+    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
@@ -154,8 +152,7 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
 
 def test_choices_by_hand(finished: Any) -> None:
     """The bounds of four voters, three of which must agree, with slack: confidence votes as well."""
-    from oodometer.recipes.correctness_discriminators.data import read_judged
-    from oodometer.recipes.correctness_discriminators.study import said_of, said_of_parsers
+    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
@@ -181,8 +178,7 @@ def test_choices_by_hand(finished: Any) -> None:
 
 def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
     """Three judges, two parsers of halves and the confidence, at thresholds, of which one may disagree."""
-    from oodometer.recipes.correctness_discriminators.data import read_judged
-    from oodometer.recipes.correctness_discriminators.study import said_of, said_of_parsers
+    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
@@ -206,7 +202,7 @@ def test_parsers_of_halves_have_not_seen_what_they_answer(finished: Any) -> None
     """Each mistake on unseen sentences is one of the parser whose fold the sentence is in."""
     from oodometer.datasets import cogs
     from oodometer.discriminators import LikelihoodDiscriminator, folds_of
-    from oodometer.recipes.correctness_discriminators.data import read_judged, read_pairs
+    from oodometer.recipes.correctness_discriminators.study import read_judged, read_pairs
 
     found, _ = finished
     home = found.folder / "cogs"
@@ -243,8 +239,7 @@ def test_trainings_from_other_seeds_share_the_pretraining(tiny: Any) -> None:
 
 def test_a_task_without_thresholds(finished: Any) -> None:
     """Where every development output is right no threshold follows, and the votes stay as they are."""
-    from oodometer.recipes.correctness_discriminators.data import read_judged
-    from oodometer.recipes.correctness_discriminators.study import JudgeThresholds
+    from oodometer.recipes.correctness_discriminators.study import JudgeThresholds, read_judged
 
     found, _ = finished
     dev = read_judged(found.folder / "cogs", "dev")
@@ -266,7 +261,7 @@ def test_results_hold_no_text_of_the_data(finished: Any) -> None:
 def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
     from oodometer.recipes.correctness_discriminators import study as self_training
-    from oodometer.recipes.correctness_discriminators.data import TaskData, read_judged
+    from oodometer.recipes.correctness_discriminators.study import TaskData, read_judged
     from oodometer.store import write_predictions
 
     found, _ = finished
@@ -310,7 +305,7 @@ def test_halves_share_every_type() -> None:
 
 
 def test_another_metric(finished: Any) -> None:
-    from oodometer.recipes.correctness_discriminators.data import read_judged
+    from oodometer.recipes.correctness_discriminators.study import read_judged
 
     found, _ = finished
     said = found.result["tasks"]["cogs"]["metric"]["sets"][0]
@@ -396,7 +391,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 
 def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.recipes.correctness_discriminators import data as work
+    from oodometer.recipes.correctness_discriminators import study as work
 
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
         raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")

@@ -29,9 +29,19 @@ from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
 from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
-from oodometer.recipes.dialogue_shift.data import RUN_CONFIGS, RunConfig, RunData, conditions_of  # noqa: E402
 from oodometer.recipes.dialogue_shift.findings import claims_of  # noqa: E402
-from oodometer.recipes.dialogue_shift.study import BINS, METRICS, Bootstrap, Said, Study, sums  # noqa: E402
+from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
+    BINS,
+    METRICS,
+    RUN_CONFIGS,
+    Bootstrap,
+    RunConfig,
+    RunData,
+    Said,
+    Study,
+    conditions_of,
+    sums,
+)
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 
 PAPER = "dialogue-shift"

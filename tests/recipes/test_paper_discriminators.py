@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[
 transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
-from oodometer.recipes.correctness_discriminators.data import read_judged  # noqa: E402
+from oodometer.recipes.correctness_discriminators.study import read_judged  # noqa: E402
 from oodometer.recipes.correctness_discriminators.tasks import Task, tasks_of  # noqa: E402
 
 PAPER, TASK = "correctness-discriminators", "cfq-mcd1"

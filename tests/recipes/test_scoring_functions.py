@@ -25,9 +25,14 @@ from tiny_images import write_images  # noqa: E402
 
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer.recipes.scoring_functions.data import RUN_CONFIGS, DominoesConfig  # noqa: E402
 from oodometer.recipes.scoring_functions.findings import claims_of  # noqa: E402
-from oodometer.recipes.scoring_functions.study import Errors, agreement_of_subsets, scores_of  # noqa: E402
+from oodometer.recipes.scoring_functions.study import (  # noqa: E402
+    RUN_CONFIGS,
+    DominoesConfig,
+    Errors,
+    agreement_of_subsets,
+    scores_of,
+)
 
 PAPER = "scoring-functions"
 

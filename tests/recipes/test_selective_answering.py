@@ -13,9 +13,8 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.kit.tables import paper_tables
-from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
+from oodometer.recipes.selective_answering.findings import PAPER, claims_of, kendall_tau
 from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
-from oodometer.recipes.selective_answering.markdown import PAPER
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
@@ -42,7 +41,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None:
     """report.html is the page of `compare` over the run's predictions; figures.html has each figure for both sets."""
     pytest.importorskip("vl_convert")
-    from oodometer.recipes.selective_answering.markdown import FIGURES
+    from oodometer.recipes.selective_answering.findings import FIGURES
     from oodometer.reports import render
 
     found, _ = finished

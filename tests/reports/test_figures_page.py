@@ -65,7 +65,7 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, width: int) -> None:
     """The committed result of a recipe: every figure of both sets, at the width of a phone and of a desk."""
     from oodometer.recipes import find_recipe
-    from oodometer.recipes.selective_answering.markdown import FIGURES
+    from oodometer.recipes.selective_answering.findings import FIGURES
     from oodometer.reports.drawings import render_drawings
 
     found = importlib.util.spec_from_file_location("figures_browser", Path(__file__).with_name("browser.py"))

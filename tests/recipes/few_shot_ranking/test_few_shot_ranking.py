@@ -30,11 +30,10 @@ from oodometer.attributions.factors.base import factor_values  # noqa: E402
 from oodometer.models import Encoder, load_model  # noqa: E402
 from oodometer.models.tokens import learn_wordpiece  # noqa: E402
 from oodometer.recipes.few_shot_ranking import RECIPE  # noqa: E402
-from oodometer.recipes.few_shot_ranking import data as work  # noqa: E402
-from oodometer.recipes.few_shot_ranking.data import RunData  # noqa: E402
+from oodometer.recipes.few_shot_ranking import study as work  # noqa: E402
 from oodometer.recipes.few_shot_ranking.findings import claims_of  # noqa: E402
 from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
-from oodometer.recipes.few_shot_ranking.study import Evaluation, ranked_plans  # noqa: E402
+from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData, ranked_plans  # noqa: E402
 from oodometer.recipes.kit import sources  # noqa: E402
 
 PAPER = "few-shot-ranking"

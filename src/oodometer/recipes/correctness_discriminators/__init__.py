@@ -12,22 +12,26 @@ from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
 from ..kit.publish import last_steps
-from .data import (
+from .findings import FIGURES, claims_of, markdown
+from .study import (
     FOLDS,
+    FORM,
     PARTS,
     SHARE,
     TaskData,
     ask,
     collect_mistakes,
     collect_unseen,
+    combine,
+    joined_replicates,
+    learn_metric,
     pretrain_judges,
+    self_train,
+    study_task,
     train_half,
     train_judge,
     train_parser,
 )
-from .findings import claims_of
-from .markdown import FIGURES, markdown
-from .study import FORM, combine, joined_replicates, learn_metric, self_train, study_task
 from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]

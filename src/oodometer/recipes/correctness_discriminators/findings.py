@@ -1,31 +1,35 @@
-"""Findings: each claim of the paper, checked by code against a result and tested."""
+"""Findings: each claim of the paper, tested on rows, data sets and trainings; tables and figures, ours beside its."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...intervals import normal_quantile
+from ...reports import drawings as plain
+from ...reports.drawings import Panel
 from ..kit.claims import (
     FEWEST,
     Claim,
     Look,
+    Row,
     above,
     all_of,
     at_least,
     binomial,
+    claims_from,
+    claims_table,
     gap,
     larger,
-    on_all,
-    on_most,
     sign_flips,
     spread,
 )
-from ..kit.tables import cells
+from ..kit.publish import Figures
+from ..kit.tables import Page, bare, percent, tables_page
 
 _NAMES = ("method", "agree")
 """What names a row of a list: a method of the study, or how many judges must agree."""
@@ -74,6 +78,7 @@ def pooled(several: Sequence[Any]) -> Any:
     return 2 * sum(several) > len(several) if isinstance(first, bool) else first
 
 
+PAGE = Page.beside(__file__, yes=lambda inside: "yes" if inside else "**no**")
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
 NEAR_ALL = 0.90  # a recall that approaches 100 %
@@ -82,11 +87,7 @@ INSIDE = 0.8  # of the draws of a small sample have the truth inside
 NORMAL = "normal, on the rows"
 SPREADS = "normal, errors added"  # two numbers from the same rows, however they depend on each other
 Sets = Sequence[Mapping[str, Any]]
-PROCEDURES = {
-    "half": "P ≥ 0.5, as in the paper",
-    "thresholds": "thresholds of the judges",
-    "mixed": "judges, parsers of halves and confidence, at thresholds, one may disagree",
-}
+PROCEDURES: Mapping[str, str] = PAGE.words["procedures"]
 _BESIDE = {"half": "at_half", "mixed": "mixed"}  # where what differs from the thresholds of the judges stands
 
 
@@ -124,23 +125,14 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     A claim on "most" data sets is one on more than half of at least three of them; each is tested on its rows, and
     where there are several trainings on these as well.
     """
-    out: list[Claim] = []
+    rows: list[Row] = []
     for at, words in PROCEDURES.items():
         every, away = sets_of(result, at=at), sets_of(result, "out", at)
         if every:
-            found = [
-                *([_single(every)] if at != "mixed" else []),  # the first judge is the same as at thresholds
-                _recalls(every),
-                _inside(every, "any distribution", "inside"),
-                _inside(away, "another distribution", "inside_out"),
-                _tight(away),
-                *(_beats(away, method) for method in BASELINES),
-                *_parsing(every),
-                _small_samples(every),
-                *_pure(every),
-            ]
-            out += [replace(one, name=f"{one.name}_at_{at}", claim=f"{one.claim} ({words})") for one in found]
-    return [*out, *_self_training(result), *_metric(result)] if out else []
+            for row in _of_sets(every, away, single=at != "mixed"):  # the first judge is the same as at thresholds
+                fields = {**row.fields, "procedure": words}
+                rows.append(row._replace(name=f"{row.name}_at_{at}", words=row.words or row.name, fields=fields))
+    return claims_from(PAGE, [*rows, *_self_training(result), *_metric(result)] if rows else [])
 
 
 def _points(value: float) -> str:
@@ -152,115 +144,48 @@ def _smaller(first: Mapping[str, Any], second: Mapping[str, Any]) -> Look:
     return gap(second["value"] - first["value"], spread(first) + spread(second))
 
 
-def _single(sets: Sets) -> Claim:
-    """Is one judge's share near the truth?"""
-    errors = [one["by_method"]["single"]["error"] for one in sets]
-    far = [(one["title"], e["value"]) for one, e in zip(sets, errors, strict=True) if e["value"] > CLOSE]
-    text = f"within 10 points on {len(sets) - len(far)} of {len(sets)} sets"
-    text += f"; farther: {'; '.join(f'{name} {_points(error)}' for name, error in far)}" if far else ""
-    looks = [gap(CLOSE - error["value"], spread(error)) for error in errors]
-    claim = "a single judge's predicted accuracy is close to the truth on most data sets"
-    return on_most("single_close", claim, text, NORMAL, looks)
-
-
-def _recalls(sets: Sets) -> Claim:
-    """Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets."""
-    needed, parts, near = math.ceil(MANY * len(sets)), [], []
+def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
+    """The claims on data sets, all of them and those ``away`` from the training distribution."""
+    of = len(sets)
+    if single:  # is one judge's share near the truth?
+        errors = [(one["title"], one["by_method"]["single"]["error"]) for one in sets]
+        far = [f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE]
+        looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
+        fields = {"near": of - len(far), "of": of, "far": f"; farther: {'; '.join(far)}" if far else ""}
+        yield Row("single_close", NORMAL, looks, fields, "most")
+    # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
+    needed, parts, near = math.ceil(MANY * of), [], []
     for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
-        found = [one["by_method"][method].get(measure) for one in sets]
-        near.append(sum(one is not None and one["value"] >= NEAR_ALL for one in found))
-        parts.append(at_least(needed, [Look() if one is None else above(one, NEAR_ALL) for one in found]))
-    text = f"at least 90 %: Correct recall of the upper bound on {near[0]}, Incorrect recall of the lower bound on "
-    text += f"{near[1]} of {len(sets)} sets (in the paper on 6 and 4 of 10)"
-    claim, test = "recalls of the two bounds approach 100 % on many data sets", "normal, on the rows, for both recalls"
-    return Claim("recalls", claim, text, test, all_of(parts), len(sets), needed)
-
-
-def _inside(sets: Sets, where: str, name: str) -> Claim:
-    """Does the truth lie between the bounds?"""
-    out, looks = [], []
-    for one in sets:
-        widest = one["bounds"][0]
-        looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
-        if not one["inside"]:
-            below = widest["above_lower"]["value"] < 0
-            side, apart = ("below", "above_lower") if below else ("above", "below_upper")
-            out.append(f"{one['title']} by {_points(-widest[apart]['value'])} points {side}")
-    widths = sorted(one["width"]["value"] for one in sets)
-    text = f"on {sum(map(bool, (one['inside'] for one in sets)))} of {len(sets)} sets"
-    text += f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
-    text += f"; outside: {'; '.join(out)}" if out else ""
-    claim = f"gold accuracy lies between the bounds on most data sets ({where}; paper: 9 of 10)"
-    return on_most(name, claim, text, NORMAL, looks)
-
-
-def _tight(sets: Sets) -> Claim:
-    """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
-    known = [one for one in sets if one["oracle_width"] is not None and one["inside"]]
-    widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
-    said = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
-    text = f"tighter on {sum(ours < theirs for _, ours, theirs in widths)} of {len(known)} sets on which the bounds "
-    text += "hold"
-    text += f": {said}" if known else ""
-    looks = []
-    for one in known:
-        ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
-        looks.append(gap(one["oracle_width"] - one["width"]["value"], spread(one["width"]) + sum(map(spread, ends))))
-    claim = "out of distribution the bounds are tighter than those of MaxProb with an oracle"
-    return on_most("tighter_than_oracle", claim, text, SPREADS, looks)
-
-
-def _beats(sets: Sets, method: str) -> Claim:
-    """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
-    known = [one["by_method"] for one in sets if method in one["by_method"]]
-    errors = [(one["mean"]["error"]["value"], one[method]["error"]["value"]) for one in known]
-    means = [sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1)]
-    text = f"nearer on {sum(ours < theirs for ours, theirs in errors)} of {len(known)} sets; mean error "
-    text += f"{_points(means[0])} against {_points(means[1])} points"
-    name, claim = f"mean_beats_{method}", f"out of distribution the mean of the bounds beats {BASELINES[method]}"
-    if len(known) < FEWEST:
-        return Claim(name, claim, text)
-    look = sign_flips([theirs - ours for ours, theirs in errors])
-    return Claim(name, claim, text, "sign flips of the paired errors, over data sets", look)
-
-
-def _parsing(sets: Sets) -> Iterator[Claim]:
-    """In the paper, ATC is the better point estimate for constituency parsing."""
-    known = [one for one in sets if one["family"] == "parsing" and "atc" in one["by_method"]]
-    errors = [[one["by_method"][method]["error"] for method in ("atc", "mean")] for one in known]
-    text = "; ".join(
-        f"{one['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
-        for one, (atc, mean) in zip(known, errors, strict=True)
+        recalls = [one["by_method"][method].get(measure) for one in sets]
+        near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
+        parts.append(at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls]))
+    yield Row(
+        "recalls", "normal, on the rows, for both recalls", [all_of(parts)], {"near": near, "of": of}, (of, needed)
     )
-    claim = "on constituency parsing ATC is nearer to the truth than the mean of the bounds"
+    yield _inside("inside", sets, "any distribution")
+    yield _inside("inside_out", away, "another distribution")
+    yield _tight(away)
+    # Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?
+    for method, title in BASELINES.items():
+        known = [one["by_method"] for one in away if method in one["by_method"]]
+        errors = [(one["mean"]["error"]["value"], one[method]["error"]["value"]) for one in known]
+        ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
+        fields = {"baseline": title, "nearer": sum(a < b for a, b in errors), "of": len(known)}
+        looks = [sign_flips([b - a for a, b in errors])] if len(known) >= FEWEST else []
+        test = "sign flips of the paired errors, over data sets"
+        yield Row(f"mean_beats_{method}", test, looks, {**fields, "ours": ours, "theirs": theirs}, words="mean_beats")
+    # In the paper, ATC is the better point estimate for constituency parsing
+    known = [one for one in sets if one["family"] == "parsing" and "atc" in one["by_method"]]
+    pairs = [[one["by_method"][method]["error"] for method in ("atc", "mean")] for one in known]
+    seen = "; ".join(
+        f"{one['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
+        for one, (atc, mean) in zip(known, pairs, strict=True)
+    )
     if known:
-        yield on_all("atc_on_parsing", claim, text, SPREADS, [_smaller(*pair) for pair in errors])
-
-
-def _small_samples(sets: Sets) -> Claim:
-    """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
-    known = [one for one in sets if len(one["subsets"]) > 1]
-    claim = "the bounds hold in small samples too (Figure 4)"
-    if not known:
-        return Claim("small_samples", claim, "there is no set that samples can be drawn of")
-
-    def counted(some: Sets) -> tuple[int, int]:
-        small = [one["subsets"][0] for one in some]
-        inside = sum(round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small)
-        return inside, sum(row["draws"] for row in small)
-
-    holding = [one for one in known if one["inside"]]
-    (inside, draws), (held, of) = counted(known), counted(holding)
-    rows = ", ".join(sorted({str(one["subsets"][0]["rows"]) for one in known}))
-    text = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
-    text += f"; over the {len(holding)} on which the bounds hold {100 * held / of:.0f} %" if of else ""
-    text += f"; asked are {100 * INSIDE:.0f} %"
-    return Claim("small_samples", claim, text, "binomial, on the draws", binomial(inside, draws, INSIDE))
-
-
-def _pure(sets: Sets) -> Iterator[Claim]:
-    """The paper's outlook: what the lower bound accepts is right more often than the rest."""
-    known, looks = [], []
+        yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
+    yield _small_samples(sets)
+    # The paper's outlook: what the lower bound accepts is right more often than the rest
+    purer, looks = [], []
     for one in sets:
         accepted, gold = one["by_method"]["lower"], one["gold"]["value"]
         precision = accepted.get("correct_precision")
@@ -271,49 +196,98 @@ def _pure(sets: Sets) -> Iterator[Claim]:
             taken = round(one["rows"] * accepted["value"]["value"])
             right = round(taken * precision["value"])
             law = hypergeom(one["rows"], round(one["rows"] * gold), taken)
-            known.append((one["title"], precision["value"], gold))
+            purer.append((one["title"], precision["value"], gold))
             looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
-    said = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in known)
-    text = f"on {sum(precision > gold for _, precision, gold in known)} of {len(known)} sets, precision of accepted "
-    text += "and "
-    claim = "outputs that all judges accept are right more often than others (the paper's outlook)"
-    if known:
-        test = "hypergeometric, on the rows"
-        yield on_most("accepted_are_purer", claim, f"{text}accuracy of all: {said}", test, looks)
+    seen = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer)
+    fields = {"better": sum(precision > gold for _, precision, gold in purer), "of": len(purer), "seen": seen}
+    if purer:
+        yield Row("accepted_are_purer", "hypergeometric, on the rows", looks, fields, "most")
 
 
-def _self_training(result: Mapping[str, Any]) -> Iterator[Claim]:
+def _inside(name: str, sets: Sets, where: str) -> Row:
+    """Does the truth lie between the bounds?"""
+    outside, looks = [], []
+    for one in sets:
+        widest = one["bounds"][0]
+        looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
+        if not one["inside"]:
+            below = widest["above_lower"]["value"] < 0
+            side, apart = ("below", "above_lower") if below else ("above", "below_upper")
+            outside.append(f"{one['title']} by {_points(-widest[apart]['value'])} points {side}")
+    widths = sorted(one["width"]["value"] for one in sets)
+    fields = {"where": where, "inside": sum(bool(one["inside"]) for one in sets), "of": len(sets)}
+    fields["widths"] = f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
+    fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
+    return Row(name, NORMAL, looks, fields, "most", "inside")
+
+
+def _tight(sets: Sets) -> Row:
+    """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
+    known = [one for one in sets if one["oracle_width"] is not None and one["inside"]]
+    widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
+    seen = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
+    fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(known)}
+    looks = []
+    for one in known:
+        ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
+        looks.append(gap(one["oracle_width"] - one["width"]["value"], spread(one["width"]) + sum(map(spread, ends))))
+    return Row("tighter_than_oracle", SPREADS, looks, {**fields, "seen": f": {seen}" if known else ""}, "most")
+
+
+def _small_samples(sets: Sets) -> Row:
+    """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
+    known = [one for one in sets if len(one["subsets"]) > 1]
+    if not known:
+        return Row("small_samples", "", [], {"seen": "there is no set that samples can be drawn of"})
+
+    def counted(some: Sets) -> tuple[int, int]:
+        small = [one["subsets"][0] for one in some]
+        inside = sum(round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small)
+        return inside, sum(row["draws"] for row in small)
+
+    holding = [one for one in known if one["inside"]]
+    (inside, draws), (inside_holding, of) = counted(known), counted(holding)
+    rows = ", ".join(sorted({str(one["subsets"][0]["rows"]) for one in known}))
+    seen = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
+    if of:
+        seen += f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
+    seen += f"; asked are {100 * INSIDE:.0f} %"
+    return Row("small_samples", "binomial, on the draws", [binomial(inside, draws, INSIDE)], {"seen": seen})
+
+
+def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
     """Are the parsers that learnt from accepted outputs better than those that did not, beyond what seeds differ by?"""
     for key, task in result["tasks"].items():
-        found = [run["self_training"] for run in trainings(result, key) if "self_training" in run]
-        found = [one for one in found if one["sets"]]
-        if not found:
+        runs = [run["self_training"] for run in trainings(result, key) if run.get("self_training", {}).get("sets")]
+        if not runs:
             continue
-        firsts = [next(one for one in run["sets"] if one["name"] == run["set"]) for run in found]
+        firsts = [next(one for one in run["sets"] if one["name"] == run["set"]) for run in runs]
         parts = []
-        for run, one in zip(found, firsts, strict=True):
+        for run, one in zip(runs, firsts, strict=True):
             right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
             gain, low, high = (f"{100 * one['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper"))
             parts.append(f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]")
-        text = f"gain on other rows, in points, of {len(found)} trainings on either side: {'; '.join(parts)}"
-        claim = f"learning from accepted outputs makes the parser better ({task['title']}; the paper's outlook)"
-        name = f"self_training_{task['task']}"
-        if len(found) < FEWEST:
-            yield Claim(name, claim, f"{text}; fewer than {FEWEST} trainings decide nothing")
+        seen, looks = "; ".join(parts), []
+        if len(runs) < FEWEST:
+            seen += f"; fewer than {FEWEST} trainings decide nothing"
         else:
-            old, new = ([one[side]["value"] for one in firsts] for side in ("old", "new"))
-            yield Claim(name, claim, text, "Welch's t test over trainings", larger(new, old))
+            before, after = ([one[side]["value"] for one in firsts] for side in ("old", "new"))
+            looks = [larger(after, before)]
+        fields = {"title": task["title"], "of": len(runs), "seen": seen}
+        yield Row(
+            f"self_training_{task['task']}", "Welch's t test over trainings", looks, fields, words="self_training"
+        )
 
 
-def _metric(result: Mapping[str, Any]) -> Iterator[Claim]:
+def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
     """Is a judge of another metric nearer to its mean than the mean on the development set is?"""
     for task in result["tasks"].values():
-        if found := task.get("metric"):
+        if study := task.get("metric"):
             row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
-            claim = f"a discriminator can predict another metric, {found['metric']} ({task['title']}; the paper's "
-            claim += "outlook)"
-            looks = [_smaller(one["error"], one["source_error"]) for one in found["sets"]]
-            yield on_all(f"metric_{task['task']}", claim, "; ".join(cells(row, found["sets"])), SPREADS, looks)
+            fields = {**task, **study, "title": task["title"]}
+            fields["seen"] = "; ".join(PAGE.fill(row, one) for one in study["sets"])
+            looks = [_smaller(one["error"], one["source_error"]) for one in study["sets"]]
+            yield Row(f"metric_{task['task']}", SPREADS, looks, fields, words="metric")
 
 
 class Faring(NamedTuple):
@@ -379,7 +353,6 @@ def farings(result: Mapping[str, Any]) -> list[Faring]:
 
 ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
 _ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
-Row = Mapping[str, Any]
 
 
 class Fare(NamedTuple):
@@ -420,7 +393,7 @@ def left_out(result: Mapping[str, Any]) -> tuple[Fare, dict[str, str]] | None:
     return _fare("chosen on the other tasks", kept), chosen
 
 
-def _choices(result: Mapping[str, Any]) -> list[Row]:
+def _choices(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each data set, training and choice that every set has."""
     return [
         {**row, "task": task, "near": one["domain"] == "in"}
@@ -432,13 +405,212 @@ def _choices(result: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def _by_choice(rows: Sequence[Row]) -> list[Fare]:
+def _by_choice(rows: Sets) -> list[Fare]:
     names = dict.fromkeys(row["choice"] for row in rows)
     return [_fare(name, [row for row in rows if row["choice"] == name]) for name in names]
 
 
-def _fare(name: str, rows: Sequence[Row]) -> Fare:
+def _fare(name: str, rows: Sets) -> Fare:
     near = [row["inside"] for row in rows if row["near"]]
     some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
     means = [sum(one) / max(1, len(one)) for one in (*some, [row["error"] for row in rows if not row["near"]])]
     return Fare(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)
+
+
+def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
+    """For each data set the bounds in samples of every size, or what fewer judges that must agree give."""
+    panels = []
+    for one in sets_of(result):
+        place, subsets = f"{one['task']}-{one['name']}".replace(".", "-"), one["subsets"]
+        if name == "figure-4-samples":
+            kinds = ["lower", "upper", "gold"]
+            rows: list[dict[str, Any]] = [
+                {"rows": row["rows"], "what": kind, **{end: row[kind][end] for end in ("value", "lower", "upper")}}
+                for row in subsets
+                for kind in kinds
+            ]
+            marks = {"values": [row["rows"] for row in subsets], "labelOverlap": True}
+            across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
+            panels.append(Panel(place, one["title"], plain.bands(across, "accuracy", kinds), rows))
+            continue
+        rows = [
+            {"rows drawn": str(row["rows"]), "agree": f"{bound['agree']} of {one['judges']}", "order": bound["agree"]}
+            | {key: bound[key]["value"] for key in ("width", "reliability")}
+            for row in _thinned(subsets)
+            for bound in row["bounds"]
+        ]
+        across = plain.axis("width", "width of the bounds", **plain.PERCENT)
+        up = plain.axis("reliability", "samples with gold inside", {"domain": [0, 1]}, **plain.PERCENT)
+        chart = plain.lines(across, up, "rows drawn", few=True, more=("agree",))
+        panels.append(Panel(place, one["title"], chart, rows))
+    return panels
+
+
+def _thinned(subsets: Sets) -> list[Mapping[str, Any]]:
+    """The smallest, a middle one and the largest size."""
+    return [subsets[i] for i in sorted({0, len(subsets) // 2, len(subsets) - 1})]
+
+
+def _bounds_drawn(result: Mapping[str, Any], at: str = "") -> list[Panel]:
+    """A row for each data set: the bar of its bounds, and marks; of all voters where the procedure is not named."""
+    bars, marks = [], []
+    for one in sets_of(result, at=at) if at else sets_of(result, at="mixed") or sets_of(result):
+        values = {name: row["value"]["value"] for name, row in one["by_method"].items()}
+        bars.append({"data": one["title"], "lower": values["lower"], "upper": values["upper"]})
+        points = {"gold": one["gold"]["value"], "mean": values["mean"]}
+        points |= {BASELINES[name]: values[name] for name in BASELINES if name in values}
+        marks += [{"data": one["title"], "what": name, "value": value} for name, value in points.items()]
+    return [Panel("all", "", plain.bounds("data", bars, marks, ["gold", "mean", *BASELINES.values()], "accuracy"))]
+
+
+FIGURES = Figures(
+    PAGE,
+    {"bounds": _bounds_drawn}
+    | {"bounds-of-judges": partial(_bounds_drawn, at="thresholds"), "bounds-at-half": partial(_bounds_drawn, at="half")}
+    | {name: partial(_figures_of_samples, name=name) for name in ("figure-4-samples", "k-of-n")},
+    lambda result: {"bounds": PAGE.words["page"]["mixed"]} if sets_of(result, at="mixed") else {},
+)
+
+# Rows of the paper's Tables 2 to 4: its key in paper_tables.json, ours in a study, and the name that is shown.
+_ROWS = (
+    ("max_prob", "max-prob", "MaxProb"),
+    ("ac", "ac", "AC"),
+    ("atc", "atc", "ATC"),
+    ("oracle_upper", "max-prob-oracle-upper", "MaxProb oracle, upper"),
+    ("oracle_lower", "max-prob-oracle-lower", "MaxProb oracle, lower"),
+    ("oracle_mean", "max-prob-oracle-mean", "MaxProb oracle, mean"),
+    ("single", "single", "one judge"),
+    ("upper", "upper", "upper bound"),
+    ("lower", "lower", "lower bound"),
+    ("mean", "mean", "mean of bounds"),
+)
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """All tables of a result, one after the other."""
+    tasks, words, sets = result["tasks"], PAGE.words["page"], sets_of(result)
+    if not tasks:
+        return "No task is finished yet.\n"
+    missing = PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])}) if result["missing"] else ""
+    out = [PAGE.table("runs", map(_run, tasks.values()), missing=missing), PAGE.table("recalls", _recalls(result))]
+    out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result), _choice(result)]
+    out += [PAGE.table("seeds", _by_seed(result)), PAGE.table("later", _later(result))]
+    out.append(PAGE.table("votes", ((one, bound) for one in sets for bound in one["bounds"])))
+    draws = max(row["draws"] for one in sets for row in one["subsets"])
+    out.append(PAGE.table("samples", ((one, row) for one in sets for row in _thinned(one["subsets"])), draws=draws))
+    # Truth and bounds by type, for the sets whose types are generalisations or genres
+    for one in sets_of(result, "out"):
+        if len(one["types"]) > 1:
+            types = [{**some, "name": some["type"].replace("_", " ")} for some in one["types"]]
+            fields = {"title": one["title"], "inside": sum(some["inside"] for some in types), "of": len(types)}
+            out.append(PAGE.table("types", types, **fields))
+    for name, task in tasks.items():
+        if study := task.get("self_training"):
+            runs = [
+                (run.get("seed", 0), run["self_training"]) for run in trainings(result, name) if "self_training" in run
+            ]
+            rows = [(task["sets"][one["name"]], seed, one) for seed, run in runs for one in run["sets"]]
+            ladder = PAGE.table("ladder", study["ladder"])
+            out.append(PAGE.table("self_training", rows, **{**study, "title": task["title"], "ladder": ladder}))
+    for task in tasks.values():
+        if study := task.get("metric"):
+            out.append(PAGE.table("metric", study["sets"], title=task["title"], metric=study["metric"]))
+    seeds = [len(trainings(result, name)) for name in tasks]
+    seen = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
+    over = PAGE.fill(words["trainings"], {"seeds": seen}) if max(seeds) > 1 else words["one_training"]
+    return tables_page([*out, claims_table(result["claims"], over)])
+
+
+def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The run of a task as a row."""
+    unseen = f" ({task['panel']['unseen']:,} unseen)" if task["panel"]["unseen"] else ""
+    steps = ", ".join(
+        f"{one['name'].removeprefix('step-').lstrip('0')} ({100 * one['accuracy']:.0f})"
+        for one in task["examples"]["train"]["checkpoints"]
+    )
+    return {**task, "unseen": unseen, "steps": steps, "minutes": sum(task["cpu_seconds"].values()) / 60}
+
+
+def _titled(one: Mapping[str, Any]) -> str:
+    return f"{one['title']} ({'in distribution' if one['domain'] == 'in' else 'out'})"
+
+
+def _theirs(one: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, Any]:
+    """The paper's numbers of the data set of the same name, or of the one in whose place ours stands, and its title."""
+    title = f"paper: {one['paper']}" if one["paper"] else f"paper: {one['resembles']}, other data"
+    return title, table.get(one["paper"] or one["resembles"] or "")
+
+
+def _recalls(result: Mapping[str, Any]) -> Iterator[Any]:
+    """Table 1: recalls and accuracy of one judge and of both bounds."""
+    for one in sets_of(result, at="half"):
+        yield {**one["by_method"], "title": _titled(one), "gold": one["gold"]}
+        title, theirs = _theirs(one, PAGE.paper["table_1"])
+        if theirs:
+            printed = [f"*{value:.1f}*" for kind in ("single", "upper", "lower") for value in theirs[kind]]
+            yield [f"*{title}*", *printed, f"*{theirs['gold']:.1f}*"]
+
+
+def _accuracies(result: Mapping[str, Any], family: str) -> str:
+    """Table 2, 3 or 4: every method's predicted accuracy and its distance from the truth."""
+    columns, keys = [["method", *(name for _, _, name in _ROWS), "gold"]], [key for key, _, _ in _ROWS]
+    sets = [one for one in sets_of(result, at="half") if one["family"] == family]
+    for one in sets:
+        title, theirs = _theirs(one, PAGE.paper["tables_2_to_4"])
+        ours = [one["by_method"].get(method, {}) for _, method, _ in _ROWS]
+        columns.append([f"{_titled(one)} Acc", *(percent(row.get("value")) for row in ours), percent(one["gold"])])
+        columns.append(["AE", *(bare(row.get("error")) for row in ours), "0.0"])
+        if theirs:
+            errors = ("-" if theirs["ae"].get(key) is None else f"*{theirs['ae'][key]:.1f}*" for key in keys)
+            columns.append([f"*{title}* Acc", *(f"*{theirs[key]:.1f}*" for key in (*keys, "gold"))])
+            columns.append(["*AE*", *errors, "*0.0*"])
+    heads, *rows = (list(row) for row in zip(*columns, strict=True))
+    fields = {"family": PAGE.words["families"][family], "heads": " | ".join(heads)}
+    return PAGE.table("accuracies", rows if sets else (), **fields)
+
+
+def _procedures(result: Mapping[str, Any]) -> str:
+    """The bounds of each procedure, side by side."""
+    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in PROCEDURES}
+    shown = {at: sets for at, sets in shown.items() if sets}
+    rows = []
+    for key, one in shown["half"].items():
+        errors = (bare((one["by_method"].get(name) or {}).get("error")) for name in BASELINES)
+        bounds = PAGE.rows("procedures", [sets[key] for sets in shown.values()])
+        rows.append([_titled(one), percent(one["gold"]), *bounds, *errors])
+    return PAGE.table("procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in shown))
+
+
+def _choice(result: Mapping[str, Any]) -> str:
+    """Every choice of voters, thresholds and agreement, and what choosing on other tasks gives."""
+    rows, after, chosen = fares(result), "", left_out(result)
+    if chosen is not None:
+        rows.append(chosen[0])
+        by_task = "; ".join(f"{task}: {choice}" for task, choice in chosen[1].items())
+        after = PAGE.fill(PAGE.words["page"]["chosen"], {"enough": ENOUGH, "chosen": by_task})
+    return PAGE.table("choices", (one._asdict() for one in rows), after=after)
+
+
+def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Truth, bounds and error of the mean of every training; nothing where each task has one."""
+    bounds, error = "{lower[value][value]:.1f%} to {upper[value][value]:.1f%}{no}", "{mean[error][value]:.1f%}"
+    for name, task in result["tasks"].items():
+        runs = trainings(result, name)
+        for key, first in task["sets"].items() if len(runs) > 1 else ():
+            sets = [run["sets"][key] for run in runs if key in run["sets"]]
+            row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", one) for one in sets)]
+            for some in (sets, [one["mixed"] for one in sets if "mixed" in one]):
+                marks = ["" if one["inside"] else " (**no**)" for one in some]
+                ends = [
+                    {m["method"]: m for m in one["methods"]} | {"no": m} for one, m in zip(some, marks, strict=True)
+                ]
+                row += ["; ".join(PAGE.fill(cell, one) for one in ends) or "-" for cell in (bounds, error)]
+            yield row
+
+
+def _later(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """How each procedure fared on trainings after the first; nothing where each task has one."""
+    for one in farings(result):
+        beside = ((key, one.beside.get(key)) for key in BASELINES)
+        cells = ("-" if b is None else f"{100 * b[0]:.1f}, {b[1]} of {one.away}, {b[2]:.3f}" for _, b in beside)
+        yield (PROCEDURES[one.procedure], one, *cells)

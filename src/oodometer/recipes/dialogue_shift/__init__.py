@@ -18,8 +18,10 @@ from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import load_answers, placed
 from ..kit.tables import mean_and_spread, rounded
-from .data import (
+from .findings import FIGURES, claims_of, markdown
+from .study import (
     ENCODER_FILES,
+    FORM,
     GROUPS,
     MODEL_FILES,
     PAPER_RATIOS,
@@ -31,12 +33,10 @@ from .data import (
     check,
     conditions_of,
     count,
+    study,
     train,
     write_sets,
 )
-from .findings import claims_of
-from .markdown import FIGURES, markdown
-from .study import FORM, study
 
 __all__ = ["RECIPE", "DialogueShift"]
 

@@ -1,173 +1,273 @@
-"""Findings: each claim of the paper, tested over conversations, and over trainings where these are compared."""
+"""Findings: each claim of the paper, tested over conversations and trainings; tables and figures, ours beside its."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from ..kit.claims import Claim, all_of, gap, on_all, positive, share
+from ...reports import drawings as plain
+from ...reports.drawings import Panel
+from ..kit.claims import Claim, Look, Row, all_of, claims_from, claims_table, gap, positive, share
+from ..kit.publish import Figures
+from ..kit.tables import Page, tables_page
+from .study import BINS, METHODS, METRICS
 
 FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
 _NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal or lower"
-_CONVERSATIONS = "bootstrap over conversations"
-_BOTH = "bootstrap over conversations and t test over trainings, both"
+_CONVERSATIONS, _TWO_SIDED = "bootstrap over conversations", "two one-sided tests over conversations"
 _FEWEST = 3
-Found = Mapping[str, Any]
+Cell = Mapping[str, Any]
 NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
-_GROUPS = {
-    "uw": "more unknown words",
-    "kw": "more known words",
-    "ic": "more deleted turns",
-    "importance": "more important words",
-}
+_SHIFTS = {"uw": "more unknown words", "ic": "more deleted turns", "importance": "more important words"}
 
 
-def claims_of(result: Mapping[str, Any]) -> list[Claim]:
+def _spread(cell: Cell | None) -> str:
+    return "-" if cell is None else f"{cell['mean']:.3f}" + ("" if cell["sd"] is None else f" ± {cell['sd']:.3f}")
+
+
+PAGE = Page.beside(
+    __file__, spread=_spread, counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}"
+)
+
+
+def claims_of(result: Cell) -> list[Claim]:
     """Every claim that the conditions of this run let one check, in the order of the protocol."""
     tests = _Tests(result)
-    out: list[Claim] = []
-    for group in ("uw", "ic"):
-        out += [*tests.falls(group), *tests.each_step(group)]
-    out += [*tests.ensemble(), *tests.temperature(), *tests.dropout(), *tests.known_words()]
-    return [*out, *tests.short_contexts(), *tests.falls("importance"), *tests.middle_fifth()]
+    rows = [row for group in ("uw", "ic") for row in (*tests.falls(group), tests.steps(group))]
+    rows += [*tests.between_methods(), *tests.falls("importance"), *tests.flat("importance_flat")]
+    return claims_from(PAGE, (row for row in rows if row.looks))
 
 
 class _Tests:
     """Claims from the differences that the study left."""
 
-    def __init__(self, result: Mapping[str, Any]) -> None:
-        self._of: Mapping[str, Found] = result["differences"]
+    def __init__(self, result: Cell) -> None:
+        self._of: Mapping[str, Cell] = result["differences"]
         self._replicates = int(result["replicates"])
         self._conditions = result["conditions"]
         self._rows = {(row["condition"], row["method"]): row for row in result["rows"]}
 
-    def _claim(self, name: str, claim: str, text: str, found: Sequence[Found], sign: float = 1.0) -> Iterator[Claim]:
+    def _above(self, name: str, differences: Sequence[Cell], sign: float = 1.0, words: str = "", **fields: Any) -> Row:
         """All of some differences, or their negatives, are above 0: over conversations, and over enough trainings."""
-        looks = []
-        for one in found:
+        looks: list[Look] = []
+        for one in differences:
             own = [share(one["above"] if sign > 0 else 1 - one["above"], self._replicates)]
-            trained = one["by_model"] if len(one["by_model"]) >= _FEWEST else []
-            looks.append(all_of([*own, *([positive([sign * each for each in trained])] if trained else [])]))
-        both = all(len(one["by_model"]) >= _FEWEST for one in found)
-        if found:
-            yield on_all(name, claim, text, _BOTH if both else _CONVERSATIONS, looks)
+            if len(one["by_model"]) >= _FEWEST:
+                own.append(positive([sign * value for value in one["by_model"]]))
+            looks.append(all_of(own))
+        both = all(len(one["by_model"]) >= _FEWEST for one in differences)
+        test = f"{_CONVERSATIONS} and t test over trainings, both" if both else _CONVERSATIONS
+        better = sum(sign * one["value"] > 0 for one in differences)
+        return Row(name, test, looks, {"better": better, "of": len(differences), **fields}, words=words)
 
-    def _keys(self, start: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Found]:
+    def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
         """Differences between two methods by condition, of some groups or of all."""
-        group_of = {one["condition"]: one["group"] for one in self._conditions}
-        split = [(*key.partition("/")[::2], found) for key, found in self._of.items()]
-        keys = [(*rest.rpartition("/")[::2], found) for first, rest, found in split if first == start]
-        return {
-            one: found for one, last, found in keys if last == metric and (not groups or group_of.get(one) in groups)
-        }
+        every = [(one, self._of.get(f"{methods}/{one['condition']}/{metric}")) for one in self._conditions]
+        return {one["condition"]: row for one, row in every if row and (not groups or one["group"] in groups)}
 
     def _named(self, group: str) -> list[str]:
         return [one["condition"] for one in self._conditions if one["group"] == group and one["kept"]]
+
+    def _ends(self, group: str, metric: str) -> dict[str, str]:
+        """The mildest and the strongest condition of a group, and what was seen there."""
+        first, *_, last = (*self._named(group), *self._named(group))
+        seen = {"before": self._seen(first, metric), "after": self._seen(last, metric)}
+        return {"first": first, "last": last, **seen}
 
     def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
         row = self._rows.get((condition, method))
         return "-" if row is None else f"{row[metric]['mean']:.3f}"
 
-    def falls(self, group: str) -> Iterator[Claim]:
+    def falls(self, group: str) -> Iterator[Row]:
         """From the mildest to the strongest severity R@1 falls, Brier score and ECE rise (1, 2, 8)."""
-        ends = self._named(group)
         for metric, verb, sign in (("accuracy", "falls", -1.0), ("brier", "rises", 1.0), ("ece", "rises", 1.0)):
-            found = self._of.get(f"change/{group}/{metric}")
-            if found is not None:
-                claim = f"{NAMES[metric]} {verb} with {_GROUPS[group]} ({ends[0]} to {ends[-1]})"
-                text = f"{found['value']:+.3f} on the same {found['rows'][0]} instances; "
-                text += f"{self._seen(ends[0], metric)} to {self._seen(ends[-1], metric)} on each condition's own"
-                yield from self._claim(f"{group}_{metric}", claim, text, [found], sign)
+            if change := self._of.get(f"change/{group}/{metric}"):
+                fields = {"metric": NAMES[metric], "verb": verb, "shift": _SHIFTS[group], **self._ends(group, metric)}
+                yield self._above(f"{group}_{metric}", [change], sign, "fall", **change, **fields)
 
-    def each_step(self, group: str) -> Iterator[Claim]:
+    def steps(self, group: str) -> Row:
         """R@1 falls from every severity to the next."""
-        found = {one: self._of[key] for one in self._named(group) if (key := f"step/{one}/accuracy") in self._of}
-        text = "; ".join(f"to {one}: {each['value']:+.3f}" for one, each in found.items())
-        claim = f"R@1 falls at every step to {_GROUPS[group]}"
-        yield from self._claim(f"{group}_steps", claim, text, list(found.values()), -1.0)
+        steps = {one: self._of[key] for one in self._named(group) if (key := f"step/{one}/accuracy") in self._of}
+        text = "; ".join(f"to {one}: {step['value']:+.3f}" for one, step in steps.items())
+        return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
 
-    def ensemble(self) -> Iterator[Claim]:
-        """The ensemble is best in accuracy and Brier score (3)."""
+    def between_methods(self) -> Iterator[Row]:
+        """The ensemble is best in accuracy and Brier score (3), temperature scaling and dropout in ECE (4, 5).
+
+        Known words cost less than unknown ones (6), really short contexts less than deleted turns (7).
+        """
         for metric, sign, others in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("vanilla", "temperature", "dropout")),
         ):
-            found = {(o, one): each for o in others for one, each in self._keys(f"ensemble-{o}", metric).items()}
-            good = sum(sign * each["value"] > 0 for each in found.values())
-            claim = f"the ensemble has the best {NAMES[metric]} of all methods on every condition"
-            text = f"better in {good} of {len(found)} comparisons with another method"
-            yield from self._claim(f"ensemble_{metric}", claim, text, list(found.values()), sign)
+            every = {(o, one): row for o in others for one, row in self._between(f"ensemble-{o}", metric).items()}
+            name, said = f"ensemble_{metric}", {"metric": NAMES[metric]}
+            yield self._above(name, list(every.values()), sign, "ensemble", **said)
             last = self._named("uw")[-1:]
-            there = {other: each for (other, one), each in found.items() if one in last}
-            claim = f"the ensemble has the best {NAMES[metric]} under the most unknown words"
-            told = [f"{method} {self._seen(one, metric, method)}" for one in last for method in ("ensemble", *there)]
-            yield from self._claim(f"ensemble_{metric}_strongest", claim, ", ".join(told), list(there.values()), sign)
-
-    def temperature(self) -> Iterator[Claim]:
-        """Temperature scaling has a lower ECE than vanilla and than ensembles, and its ECE rises, too (4)."""
-        everywhere, shifted = "on every condition", "on every condition of unknown words, deleted turns and importance"
-        for name, other, start, sign, groups, where in (
-            ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), everywhere),
+            strongest = {other: row for (other, one), row in every.items() if one in last}
+            text = ", ".join(f"{m} {self._seen(one, metric, m)}" for one in last for m in ("ensemble", *strongest))
+            rows = list(strongest.values())
+            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", **said, seen=text)
+        shifted = "on every condition of unknown words, deleted turns and importance"
+        for name, other, methods, sign, groups, where in (
+            ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), "on every condition"),
             ("ensemble", "the ensemble", "ensemble-temperature", 1.0, ("uw", "ic", "importance"), shifted),
         ):
-            found = list(self._keys(start, "ece", groups).values())
-            good = sum(sign * each["value"] > 0 for each in found)
-            text = f"lower on {good} of {len(found)}; mean of it less the other {_mean(found, -sign):+.3f}"
-            claim = f"temperature scaling has a lower ECE than {other} {where}"
-            yield from self._claim(f"temperature_{name}", claim, text, found, sign)
-        rises = self._of.get("change/uw/ece/temperature")
-        if rises is not None:
-            claim = "the ECE of temperature scaling rises with more unknown words, too: it does not hold"
-            text = f"{rises['value']:+.3f} on the same {rises['rows'][0]} instances"
-            yield from self._claim("temperature_rises", claim, text, [rises])
+            rows = list(self._between(methods, "ece", groups).values())
+            said = {"other": other, "where": where, "mean": _mean(rows, -sign)}
+            yield self._above(f"temperature_{name}", rows, sign, "temperature", **said)
+        if rises := self._of.get("change/uw/ece/temperature"):
+            yield self._above("temperature_rises", [rises], **rises)
+        rows = list(self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
+        yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
+        rows = [row for name, row in self._between("dropout-vanilla", "accuracy").items() if name != "sr-1"]
+        fields = {"better": sum(row["value"] <= 0 for row in rows), "of": len(rows), "mean": _mean(rows)}
+        looks = [gap(_NO_GAIN - row["value"], row["error"]) for row in rows]
+        yield Row("dropout_accuracy", _CONVERSATIONS, looks, {**fields, "margin": _NO_GAIN})
+        pairs = {key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")}
+        text = "; ".join(f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items())
+        yield self._above("known_words", list(pairs.values()), seen=text)
+        yield from self.flat("short_flat")
+        if control := self._of.get("control/accuracy"):
+            yield self._above("short_control", [control], **control)
 
-    def dropout(self) -> Iterator[Claim]:
-        """Dropout has a lower ECE than vanilla, and no higher accuracy, by the normal law (5)."""
-        found = list(self._keys("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
-        text = f"lower on {sum(one['value'] < 0 for one in found)} of {len(found)}; mean difference {_mean(found):+.3f}"
-        claim = "dropout has a lower ECE than vanilla on every condition of unknown and known words, deleted turns and "
-        yield from self._claim("dropout_ece", f"{claim}importance", text, found, -1.0)
-        found = [each for one, each in self._keys("dropout-vanilla", "accuracy").items() if one != "sr-1"]
-        text = f"equal or lower on {sum(one['value'] <= 0 for one in found)} of {len(found)}; mean difference "
-        claim = f"dropout has no higher R@1 than vanilla (by less than {_NO_GAIN:g}) on every condition but sr-1"
-        looks = [gap(_NO_GAIN - one["value"], one["error"]) for one in found]
-        if found:
-            yield on_all("dropout_accuracy", claim, f"{text}{_mean(found):+.3f}", _CONVERSATIONS, looks)
-
-    def known_words(self) -> Iterator[Claim]:
-        """Known words cost less accuracy than unknown ones (6)."""
-        found = {key.split("/")[1]: each for key, each in self._of.items() if key.startswith("kw-uw/")}
-        text = "; ".join(f"{ratio}: {each['value']:+.3f} ({each['rows'][0]})" for ratio, each in found.items())
-        claim = "R@1 under known words is above that under unknown words at every ratio"
-        text += ", on the instances that both kept (their number)"
-        yield from self._claim("known_words", claim, text, list(found.values()))
-
-    def short_contexts(self) -> Iterator[Claim]:
-        """R@1 is flat over real lengths, and falls less over them than over deleted turns (7)."""
-        found, ends = self._of.get("change/sr/accuracy"), self._named("sr")
-        if found is not None:
-            text = f"{self._seen(ends[0], 'accuracy')} at {ends[0]}, {self._seen(ends[-1], 'accuracy')} at {ends[-1]}"
-            yield _flat("short_flat", "R@1 is flat over contexts that really are short", text, found)
-        control = self._of.get("control/accuracy")
-        if control is not None:
-            claim = "R@1 falls more from deleting turns than from contexts that really are as short"
-            text = f"the one fall less the other: {control['value']:+.3f}"
-            yield from self._claim("short_control", claim, text, [control])
-
-    def middle_fifth(self) -> Iterator[Claim]:
-        """R@1 hardly falls from the least important words up to the middle (8)."""
-        found = self._of.get("flat/importance/accuracy")
-        if found is not None:
-            text = f"{found['value']:+.3f} on the same {found['rows'][0]} instances"
-            yield _flat("importance_flat", "up to the middle fifth by importance R@1 is flat", text, found)
+    def flat(self, name: str) -> Iterator[Row]:
+        """R@1 is flat over real lengths (7), and from the least important words up to the middle (8)."""
+        short = name == "short_flat"
+        if row := self._of.get("change/sr/accuracy" if short else "flat/importance/accuracy"):
+            look = all_of([gap(FLAT - sign * row["value"], row["error"]) for sign in (1, -1)])
+            fields = {**row, "margin": FLAT, **(self._ends("sr", "accuracy") if short else {})}
+            yield Row(name, _TWO_SIDED, [look], fields)
 
 
-def _flat(name: str, claim: str, text: str, found: Found) -> Claim:
-    """Two one-sided tests: the difference is below the margin, and above its negative."""
-    looks = [gap(FLAT - sign * found["value"], found["error"]) for sign in (1, -1)]
-    return Claim(name, f"{claim} (within {FLAT:g})", text, "two one-sided tests over conversations", all_of(looks))
+def _mean(rows: Sequence[Cell], sign: float = 1.0) -> float:
+    return sum(sign * row["value"] for row in rows) / len(rows) if rows else 0.0
 
 
-def _mean(found: Sequence[Found], sign: float = 1.0) -> float:
-    return sum(sign * one["value"] for one in found) / len(found) if found else 0.0
+def _chart(across: str) -> dict[str, Any]:
+    """A line with its band for each of ``what``, the severities in their order."""
+    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
+    up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
+    colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
+    colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
+    line = plain.lines(x, {"field": "value", **up}, "what")
+    line["encoding"]["color"] = colour
+    band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
+    return {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
+
+
+def _curves(result: Cell, group: str, across: str) -> list[Panel]:
+    """A panel for each metric; the unshifted test instances stand first where that is the mildest severity."""
+    first = ["test"] if group in ("uw", "kw", "importance") else []
+    labels = first + [one["condition"] for one in result["conditions"] if one["group"] == group]
+    shown = [row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels]
+    drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
+    return [
+        Panel(m, NAMES[m], _chart(across), [_point(row["label"], i, row["method"], row[m]) for row, i in drawn])
+        for m in METRICS
+    ]
+
+
+def _point(label: Any, order: int, what: str, cell: Cell) -> dict[str, Any]:
+    spread = cell["sd"] or 0.0
+    ends = {"lower": cell["mean"] - spread, "upper": cell["mean"] + spread}
+    return {"what": what, "severity": str(label), "order": order, "value": cell["mean"], **ends}
+
+
+_DRAWN = {
+    "figure-2-unknown-words": ("uw", "ratio of exchanged words"),
+    "figure-2-deleted-turns": ("ic", "share of deleted turns"),
+    "known-words": ("kw", "ratio of exchanged words"),
+    "short-contexts": ("sr", "turns"),
+    "figure-d1-importance": ("importance", "fifth by importance"),
+}
+
+
+def _estimates_drawn(result: Cell) -> list[Panel]:
+    """A panel for each kind of shift."""
+    panels = []
+    for name, (group, across) in _DRAWN.items():
+        rows = []
+        for i, one in enumerate(row for row in result["estimators"]["conditions"] if row["group"] == group):
+            rows.append(_point(one["label"], i, "truth", one["truth"]))
+            headline = _point(one["label"], i, "estimate", one["methods"]["headline"]["said"])
+            rows.append({**headline, "lower": one["lower"], "upper": one["upper"]})
+        panels.append(Panel(group, PAGE.words["figures"][name]["title"], _chart(across), rows))
+    return panels
+
+
+FIGURES = Figures(
+    PAGE,
+    {name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()}
+    | {"estimate-beside-truth": _estimates_drawn},
+)
+
+
+def markdown(result: Cell) -> str:
+    """All tables of a result, one after the other."""
+    counts, printed, every = result["counts"], PAGE.paper, result["rows"]
+    paper, ours = printed["counts"], counts["shifts"]
+    ratios = [(one, *({k: by.get(one) for k, by in some.items()} for some in (ours, paper))) for one in ours["uw"]]
+    fifths = [(one, count, paper["importance"].get(one)) for one, count in ours["importance"].items()]
+    turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
+    more = {**counts, "turns": turns, "most": max(map(int, counts["turns"]))}
+    out = [_run(result), PAGE.table("shifted", ratios, **counts), PAGE.table("importance", fifths, **more)]
+    for group, title in PAGE.words["titles"].items():
+        rows = [row for row in every if row["group"] == group]
+        theirs = [
+            printed["rows"].get(r["condition"], {}).get(r["method"]) if r["method"] in METHODS else None for r in rows
+        ]
+        out.append(PAGE.table("group", zip(rows, theirs, strict=True), title=title))
+    common = result["common"]
+    out.append(PAGE.table("common", common["conditions"].items(), rows=common["rows"]))
+    # With and without the conversations that also stand in training
+    by_type = {(row["condition"], row["type"]): row for row in result["types"]}
+    whole = {row["condition"]: row for row in every if row["method"] == "vanilla"}
+    types = [
+        (name, whole[name], *(by_type.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train")))
+        for name in dict.fromkeys(row["condition"] for row in result["types"])
+    ]
+    out += [PAGE.table("types", types), _estimates(result["estimators"])]
+    return tables_page([*out, claims_table(result["claims"], PAGE.words["page"]["over"])])
+
+
+def _run(result: Cell) -> str:
+    """How the rankers were trained and asked."""
+    sizes = result["sizes"]
+    accuracy = {(row["condition"], row["method"]): row["accuracy"]["by_model"] for row in result["rows"]}
+    apart = [
+        abs(a - b)
+        for (condition, method), values in accuracy.items()
+        if method == "vanilla"
+        for a, b in zip(values, accuracy[condition, "temperature"], strict=True)
+    ]
+    fields = {
+        "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
+        "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
+        "temperatures": ", ".join(f"{one:.2f}" for one in result["temperatures"]),
+        "apart": max(apart, default=0.0),
+        "bins": BINS,
+    }
+    text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
+    test = {one["condition"]: one for one in result["conditions"]}.get("test")
+    return text + (PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else "")
+
+
+def _estimates(estimators: Cell) -> str:
+    """What is said without labels beside the truth; the error of every estimator."""
+    conditions = estimators["conditions"]
+    if not conditions:
+        return ""
+    names = [name for name in conditions[0]["methods"] if all(name in one["methods"] for one in conditions)]
+    errors = {name: [float(one["methods"][name]["error"]["mean"]) for one in conditions] for name in names}
+    means = {name: sum(errors[name]) / len(conditions) for name in names}
+    order = sorted(names, key=means.__getitem__)
+    rows = [
+        ({**one, "width": one["upper"] - one["lower"]}, " | ".join(f"{errors[name][i]:.3f}" for name in order))
+        for i, one in enumerate(conditions)
+    ]
+    last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
+    lines, methods = [*PAGE.rows("estimates", rows), last], " | ".join(f"`{name}`" for name in order)
+    return PAGE.table("estimates", lines, methods=methods, level=estimators["level"])

@@ -11,10 +11,23 @@ from ..base import Recipe, Step
 from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
-from .data import METHODS, MODEL_FILES, RunData, ask, check, cut, cut_files, explain, is_cut, train
 from .findings import FIGURES, claims_of, markdown
 from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
-from .study import FORM, ranked_plans, study
+from .study import (
+    FORM,
+    METHODS,
+    MODEL_FILES,
+    RunData,
+    ask,
+    check,
+    cut,
+    cut_files,
+    explain,
+    is_cut,
+    ranked_plans,
+    study,
+    train,
+)
 
 __all__ = ["RECIPE", "FewShotRanking"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...intervals import normal_quantile
 from ...metrics.resampling import REPLICATES
-from .tables import cells, section
+from .tables import Page, cells, section
 
 MOST_FLIPS = 20
 
@@ -252,6 +252,38 @@ def on_all(name: str, claim: str, evidence: str, test: str, looks: Sequence[Look
     if not looks:
         return Claim(name, claim, evidence or "nothing to look at")
     return Claim(name, claim, evidence, test, all_of(looks), len(looks), len(looks))
+
+
+class Row(NamedTuple):
+    """A row of a recipe's table of claims, whose words stand in ``page.toml``.
+
+    name : of the claim. test : of what kind. looks : what the test says of each thing that was looked at. fields : of
+    the words. needed : of how many things the claim must be true: "all", "most" (more than half of at least three) or
+    "any"; or how many things the one look joins, and of how many of them. words : whose words it takes, by default
+    those of its name.
+    """
+
+    name: str
+    test: str
+    looks: Sequence[Look]
+    fields: Mapping[str, Any] = {}
+    needed: str | tuple[int, int] = "all"
+    words: str = ""
+
+
+def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
+    """The claims of a table; one on nothing, or on "most" of too few things, is undecided."""
+    claims = []
+    for row in rows:
+        claim, evidence = (page.fill(text, row.fields) for text in page.words["claims"][row.words or row.name])
+        if isinstance(row.needed, tuple):
+            claims.append(Claim(row.name, claim, evidence, row.test, row.looks[0], *row.needed))
+        elif row.needed == "any":
+            claims.append(Claim(row.name, claim, evidence, row.test, either(row.looks), len(row.looks)))
+        else:
+            join = on_all if row.needed == "all" else on_most
+            claims.append(join(row.name, claim, evidence, row.test, row.looks))
+    return claims
 
 
 def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:

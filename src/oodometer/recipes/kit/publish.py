@@ -16,11 +16,12 @@ from typing import Any
 
 from ...errors import InputError
 from ...kernels import cores
-from ...reports.drawings import Drawing, render_drawings
+from ...reports.drawings import Drawing, Panel, render_drawings
 from ...store import write_atomic
 from ...version import __version__
 from ..base import Progress, Recipe, Step, Workspace
 from ..reproduce import find_recipe
+from .tables import Page
 
 
 def can_draw() -> bool:
@@ -30,20 +31,25 @@ def can_draw() -> bool:
 
 @dataclass(frozen=True)
 class Figures:
-    """The drawings of a recipe.
+    """The drawings of a recipe: its ``page``, and for each drawing named there what makes its panels of a result.
 
-    title, lead : of their page. names : of the drawings. drawings : makes them of a result.
+    ``captions`` gives captions by name where those of a result are not those of the page.
     """
 
-    title: str
-    lead: str
-    names: tuple[str, ...]
-    drawings: Callable[[Mapping[str, Any]], list[Drawing]]
+    page: Page
+    panels: Mapping[str, Callable[[Any], list[Panel]]]
+    captions: Callable[[Any], Mapping[str, str]] = lambda result: {}
 
     def files(self, *pages: str) -> tuple[str, ...]:
         """Files that they leave: one a drawing, and where reports can draw ``figures.html`` and more pages."""
         drawn = ("figures.html", *pages) if can_draw() else ()
-        return (*(f"figures/{name}.vl.json" for name in self.names), *drawn)
+        return (*(f"figures/{name}.vl.json" for name in self.panels), *drawn)
+
+    def drawings(self, result: Mapping[str, Any]) -> list[Drawing]:
+        """All of them."""
+        words, captions = self.page.words["figures"], self.captions(result)
+        words = {name: {**words[name], "caption": captions.get(name, words[name]["caption"])} for name in self.panels}
+        return [Drawing(name, panels=make(result), **words[name]) for name, make in self.panels.items()]
 
     def draw(self, workspace: Workspace, progress: Progress) -> None:
         """Write each drawing as a Vega-Lite specification, and all of them on one page where reports can draw."""
@@ -52,7 +58,8 @@ class Figures:
             workspace.write_json(f"figures/{drawing.name}.vl.json", drawing.specification())
             progress(done, len(drawings) + 1)
         if can_draw():
-            write_atomic(workspace / "figures.html", render_drawings(self.title, drawings, lead=self.lead))
+            title, lead = (self.page.words["page"][key] for key in ("title", "lead"))
+            write_atomic(workspace / "figures.html", render_drawings(title, drawings, lead=lead))
 
 
 def last_steps(

@@ -1,8 +1,9 @@
-"""Tables: numbers as cells, rows and whole tables of Markdown, and the paper's own numbers from their file."""
+"""Tables: numbers as cells, rows and whole tables of Markdown; the words of a recipe's page and the paper's numbers."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -104,6 +105,46 @@ def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequenc
     return "\n\n".join(part for part in (words, table, after) if part)
 
 
+class Page:
+    """The words of a recipe's page; ``formats`` are its own formats of cells, ``paper`` the numbers of its paper.
+
+    ``tables`` has for each table its ``heads``, and where there are some ``words`` above it, a format of its rows (see
+    `cells`) and a line ``after`` it; ``claims`` for each claim its sentence and what is said of what was seen;
+    ``figures`` the title and caption of each drawing, and its size; ``page`` the title and lead of all of them. Where
+    words hold fields, these are filled as those of a row are.
+    """
+
+    def __init__(self, words: Mapping[str, Any], paper: Any = None, **formats: Callable[[Any], str]) -> None:
+        self.words, self.paper, self._format = words, paper, _Rows(formats)
+
+    @classmethod
+    def beside(cls, module: str, **formats: Callable[[Any], str]) -> Page:
+        """That of ``page.toml`` and ``paper_tables.json`` in the folder of a module, named by its file."""
+        words, paper = (Path(module).with_name(name).read_text("utf-8") for name in ("page.toml", "paper_tables.json"))
+        return cls(tomllib.loads(words), json.loads(paper), **formats)
+
+    def fill(self, text: str, fields: Mapping[str, Any]) -> str:
+        """Words with their fields filled."""
+        return self._format.vformat(text, (), fields)
+
+    def rows(self, table: str, of: Iterable[Any]) -> list[Any]:
+        """The rows of a table, each of a mapping or of a tuple of mappings; what is a text or cells already stays."""
+        row = self.words["tables"][table].get("row", "")
+        filled = []
+        for one in of:
+            if isinstance(one, str | list):
+                filled.append(one)
+            else:
+                filled.append(self._format.vformat(row, *((one, {}) if isinstance(one, tuple) else ((), one))))
+        return filled
+
+    def table(self, name: str, of: Iterable[Any], /, **fields: Any) -> str:
+        """A table of such rows, its words filled with ``fields``; empty where there are none."""
+        words, rows = self.words["tables"][name], self.rows(name, of)
+        heads, above, below = (self.fill(words.get(key, ""), fields) for key in ("heads", "words", "after"))
+        return section(above, heads, rows, below) if rows else ""
+
+
 def tables_page(sections: Iterable[str]) -> str:
     """All sections of a result, one after the other; empty ones are left out."""
     return "\n\n".join(one for one in sections if one) + "\n"
@@ -136,10 +177,6 @@ def rounded(value: Any) -> Any:
 
 
 def paper_tables(recipe: str) -> dict[str, Any]:
-    """The numbers that a paper prints, from ``paper_tables.json`` in the folder of its recipe.
-
-    >>> paper_tables("selective_answering")["imdb"]["BERT-BASE"][0]
-    0.69
-    """
+    """The numbers that a paper prints, from ``paper_tables.json`` in the folder of its recipe."""
     path = Path(__file__).parents[1] / recipe / "paper_tables.json"
     return dict(json.loads(path.read_text(encoding="utf-8")))

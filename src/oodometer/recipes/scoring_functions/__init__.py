@@ -22,21 +22,26 @@ from ..kit.claims import judged
 from ..kit.publish import finished, joined, last_steps, of_tasks
 from ..kit.sources import Place, load_answers
 from ..kit.tables import rounded
-from .data import MODEL_FILES, RUN_CONFIGS, RunConfig, RunData, ask_all, load_members, train_member
-from .findings import claims_of
-from .markdown import FIGURES, markdown
+from .findings import FIGURES, claims_of, markdown
 from .study import (
     FORM,
+    MODEL_FILES,
+    RUN_CONFIGS,
     TARGETS,
     VARIANTS,
+    RunConfig,
+    RunData,
+    ask_all,
     ask_dominoes,
     folder_of,
     groups_of,
+    load_members,
     mean_and_spread,
     record_of,
     study_condition,
     study_dominoes,
     train_dominoes,
+    train_member,
 )
 
 __all__ = ["RECIPE", "ScoringFunctions"]

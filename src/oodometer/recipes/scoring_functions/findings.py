@@ -1,4 +1,4 @@
-"""Findings: each claim of the paper, checked by code against a result and tested over trained models."""
+"""Findings: each claim of the paper, tested over trained models; tables and figures, ours beside the paper's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ..kit.claims import Claim, larger, on_all, positive
+from ...reports import drawings as plain
+from ...reports.drawings import Panel
+from ..kit.claims import Claim, Row, claims_from, claims_table, larger, positive
+from ..kit.publish import Figures
+from ..kit.tables import Page, dash, tables_page
+from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, WELCH = "paired t test over models", "Welch's t test over models"
+_SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
+
+
+def _spread(cell: Mapping[str, Any] | None) -> str:
+    """Mean and standard deviation over models."""
+    return "-" if cell is None else f"{cell['mean']:.4f} ± {cell['sd']:.4f}"
+
+
+PAGE = Page.beside(__file__, spread=_spread)
 
 
 def far_of(shifts: Shifts) -> str:
@@ -21,111 +35,236 @@ def far_of(shifts: Shifts) -> str:
 
 def near_of(shifts: Shifts) -> str:
     """The near shift: CIFAR-10.1 where it was at hand, else the mildest corruptions."""
-    return "cifar10.1" if "cifar10.1" in shifts else min(one for one in shifts if one.startswith("severity"))
+    return "cifar10.1" if "cifar10.1" in shifts else min(name for name in shifts if name.startswith("severity"))
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the tasks at hand let one check, in the paper's order."""
     tasks = result["tasks"]
-    out = [*_of_clean(tasks["clean"]), *_of_training_data(tasks)] if "clean" in tasks else []
-    return [*out, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else out
+    rows = [*_of_clean(tasks["clean"]), *_of_training_data(tasks)] if "clean" in tasks else []
+    return claims_from(PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows)
 
 
 def _errors(shift: Mapping[str, Any], score: str) -> list[float]:
-    found: list[float] = shift[score]["exact"]["by_model"]
-    return found
+    errors: list[float] = shift[score]["exact"]["by_model"]
+    return errors
 
 
 def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.4f}"
+    return f"{_average(values):.4f}"
 
 
-def _below(name: str, claim: str, small: str, large: str, shifts: Shifts) -> Claim:
+def _average(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
     """One score errs less than another on every shift, models that have both compared with themselves."""
     pairs = {shift: (_errors(one, small), _errors(one, large)) for shift, one in shifts.items()}
     # Smoothness is known of the first models
     looks = [positive([b - a for a, b in zip(first, second, strict=False)]) for first, second in pairs.values()]
-    told = "; ".join(f"{shift}: {_mean(first)} / {_mean(second)}" for shift, (first, second) in pairs.items())
-    return on_all(name, claim, f"{NAMES[small]} / {NAMES[large]}: {told}", PAIRED, looks)
+    seen = "; ".join(f"{shift}: {_mean(first)} / {_mean(second)}" for shift, (first, second) in pairs.items())
+    return Row(name, PAIRED, looks, {"seen": f"{NAMES[small]} / {NAMES[large]}: {seen}"})
 
 
-def _of_clean(clean: Mapping[str, Any]) -> Iterator[Claim]:
+def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     """The order of the scores, the error by severity, and by the size of the ensemble."""
     shifts = clean["ma"]["shifts"]
-    for small, large in (("ma", "conf"), ("conf", "lms")):
-        claim = f"{NAMES[small]} errs less than {NAMES[large]} on every shift"
-        yield _below(f"{small}_{large}", claim, small, large, shifts)
-    grades = sorted(one for one in shifts if one.startswith("severity"))
+    yield _below("ma_conf", "ma", "conf", shifts)
+    yield _below("conf_lms", "conf", "lms", shifts)
+    grades = sorted(name for name in shifts if name.startswith("severity"))
     for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
-        by_model = np.array([_errors(shifts[one], score) for one in grades])
+        by_model = np.array([_errors(shifts[grade], score) for grade in grades])
         steps = np.arange(len(grades)) - (len(grades) - 1) / 2
         slopes = (steps @ by_model / (steps @ steps)).tolist()
-        text = f"{' '.join(_mean(row) for row in by_model.tolist())}; slope {_mean(slopes)}"
-        claim = f"the error of {NAMES[score]} rises with the severity"
-        yield Claim(f"severity_{score}", claim, text, PAIRED, positive(slopes))
+        fields = {"score": NAMES[score], "errors": " ".join(map(_mean, by_model.tolist())), "slope": _mean(slopes)}
+        yield Row(f"severity_{score}", PAIRED, [positive(slopes)], fields, words="severity")
     rows = {one["models"]: one for one in clean["sizes_of_ensemble"]["all"]}
     most = max(rows)
     if most < 6:
         return
-    two, four, all_of_them = (np.array(rows[size]["by_model"]) for size in (2, 4, most))
-    gains = ((two - four) - (four - all_of_them)).tolist()
-    text = f"2, 4, {most} models: " + ", ".join(_mean(one.tolist()) for one in (two, four, all_of_them))
-    claim = "going from 2 to 4 models lowers the error of MA by more than going from 4 to all"
-    yield Claim("saturates", claim, text, PAIRED, positive(gains))
+    two, four, every = (np.array(rows[size]["by_model"]) for size in (2, 4, most))
+    gains = ((two - four) - (four - every)).tolist()
+    fields = {"most": most, "errors": ", ".join(_mean(one.tolist()) for one in (two, four, every))}
+    yield Row("saturates", PAIRED, [positive(gains)], fields)
     spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
-    text = "standard deviation, " + ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
-    claim = "the spread over ensembles falls beyond 4 models"
+    seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
     last = max((size for size in rows if rows[size].get("spread_by_model")), default=4)
     if last <= 4:
-        yield Claim("spread", claim, text)
+        yield Row("spread", "", [], {"seen": seen})
         return
     falls = np.array(rows[4]["spread_by_model"]) - np.array(rows[last]["spread_by_model"])
-    yield Claim("spread", claim, f"{text}; 4 against {last}", PAIRED, positive(falls.tolist()))
+    yield Row("spread", PAIRED, [positive(falls.tolist())], {"seen": f"{seen}; 4 against {last}"})
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     """Errors of MA by model, of plain ensembles with as many models as the diverse one has."""
-    plain, models = task["ma"], task["ma-diverse"]["models"]
-    if plain["models"] == models:
-        return _errors(plain["shifts"][shift], "ma")
-    found: list[float] = next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
-    return found
+    ensemble, models = task["ma"], task["ma-diverse"]["models"]
+    if ensemble["models"] == models:
+        return _errors(ensemble["shifts"][shift], "ma")
+    errors: list[float] = next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
+    return errors
 
 
-def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Claim]:
+def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
     """Labels learnt wrong: less error on far shifts, not on near ones? Compromised images: less error on far ones?"""
     for name, task in tasks.items():
         diverse = task.get("ma-diverse", {}).get("shifts", {})
-        places = [("far", "less", far_of), ("near", "more", near_of)] if name == "clean" else [("far", "less", far_of)]
-        for where, how, shift_of in places if diverse else ():
+        for where, how, shift_of in (("far", "less", far_of), ("near", "more", near_of)) if diverse else ():
+            if where == "near" and name != "clean":
+                continue
             shift = shift_of(diverse)
-            plain, other = agreement_of_as_many(task, shift), _errors(diverse[shift], "ma")
-            text = f"{shift}: MA_0.02 {_mean(other)}, MA {_mean(plain)}"
-            claim = f"MA_0.02 errs {how} than MA on the {where} shift ({name} training data)"
-            look = larger(plain, other) if where == "far" else larger(other, plain)
-            yield Claim(f"diverse_{where}_{name}", claim, text, WELCH, look)
+            ensemble, other = agreement_of_as_many(task, shift), _errors(diverse[shift], "ma")
+            fields = {"how": how, "where": where, "data": name, "shift": shift}
+            look = larger(ensemble, other) if where == "far" else larger(other, ensemble)
+            fields |= {"other": _mean(other), "plain": _mean(ensemble)}
+            yield Row(f"diverse_{where}_{name}", WELCH, [look], fields, words="diverse")
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
         shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
         for score in ("conf", "lms") if far in shifts else ():
             before, after = (_errors(one[far], score) for one in (clean, shifts))
-            claim = f"training on data with {name} lowers the far error of {NAMES[score]}"
-            text = f"{far}: {_mean(before)} clean, {_mean(after)} compromised"
-            yield Claim(f"{name}_{score}", claim, text, WELCH, larger(before, after))
+            fields = {"data": name, "score": NAMES[score], "far": far, "before": _mean(before), "after": _mean(after)}
+            yield Row(f"{name}_{score}", WELCH, [larger(before, after)], fields, words="compromised")
 
 
-def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Claim]:
+def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
     """Do errors on randomised dominoes rise with the correlation in training, and fall on correlated ones?"""
-    found = task["correlations"]
-    grades = sorted(found, key=float)
-    for target, say in (("randomized", "rises"), ("correlated", "falls")):
-        for score in ("conf", "lms", "ma"):
-            errors = [_errors(found[one][target], score) for one in grades]
-            text = ", ".join(f"{grade}: {_mean(one)}" for grade, one in zip(grades, errors, strict=True))
-            ends = f"from correlation {grades[0]} to {grades[-1]}"
-            claim = f"{ends} the error of {NAMES[score]} on {target} dominoes {say}"
-            look = larger(errors[-1], errors[0]) if say == "rises" else larger(errors[0], errors[-1])
-            yield Claim(f"dominoes_{target}_{score}", claim, text, WELCH, look)
-    claim = "MA errs less than Conf on randomized dominoes, too (the paper's text; its Table 3 says the opposite)"
-    yield _below("dominoes_best", claim, "ma", "conf", {grade: one["randomized"] for grade, one in found.items()})
+    by_grade = task["correlations"]
+    grades = sorted(by_grade, key=float)
+    for target, verb in (("randomized", "rises"), ("correlated", "falls")):
+        for score in _SCORES:
+            errors = [_errors(by_grade[grade][target], score) for grade in grades]
+            seen = ", ".join(f"{grade}: {_mean(one)}" for grade, one in zip(grades, errors, strict=True))
+            fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
+            look = larger(errors[-1], errors[0]) if verb == "rises" else larger(errors[0], errors[-1])
+            yield Row(f"dominoes_{target}_{score}", WELCH, [look], {**fields, "seen": seen}, words="dominoes")
+    yield _below("dominoes_best", "ma", "conf", {grade: one["randomized"] for grade, one in by_grade.items()})
+
+
+def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any) -> list[Panel]:
+    """One panel over whole numbers."""
+    marks = {"values": sorted({row[field] for row in rows}), "format": "d"}
+    across = plain.axis(field, title, {"nice": False, **scale}, axis=marks)
+    return [Panel("all", "", plain.lines(across, plain.axis("error", "mean absolute error"), by, few=True), rows)]
+
+
+def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    """A line for each score."""
+    rows = [
+        {"score": name, "severity": grade, "order": grade, "error": shift[score]["exact"]["mean"]}
+        for variant, scores in (("ma", _SCORES), ("ma-diverse", ("ma",)))
+        for group, shift in result["tasks"].get("clean", {}).get(variant, {"shifts": {}})["shifts"].items()
+        if group.startswith("severity")
+        for score in scores
+        for name, grade in [(NAMES[variant if variant == "ma-diverse" else score], int(group.rpartition(" ")[2]))]
+    ]
+    return _whole(rows, "severity", "severity", "score") if "clean" in result["tasks"] else []
+
+
+def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    """A line for each kind of shift."""
+    clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
+    rows = [
+        {"shift": group, "models": one["models"], "order": one["models"], "error": _average(one["by_model"])}
+        for group, sizes in clean["sizes_of_ensemble"].items()
+        for one in sizes
+        if one["by_model"]
+    ]
+    return _whole(rows, "models", "models of the ensemble", "shift", zero=False) if "clean" in result["tasks"] else []
+
+
+def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    """A panel for each score, a line for each target."""
+    panels, by_grade = [], result["tasks"].get("dominoes", {"correlations": {}})["correlations"]
+    across = {"field": "correlation", "type": "ordinal", "title": "correlation in training", "sort": None}
+    up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})
+    for score in _SCORES if by_grade else ():
+        cells = [(t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))]
+        rows = [
+            {"target": t, "correlation": grade, "order": i, "error": by_grade[grade][t][score]["exact"]["mean"]}
+            for t, i, grade in cells
+        ]
+        panels.append(Panel(score, NAMES[score], plain.lines(across, up, "target", few=True), rows))
+    return panels
+
+
+FIGURES = Figures(PAGE, {"severity": _severity_drawn, "figure-2-ensemble": _sizes_drawn, "dominoes": _dominoes_drawn})
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """All tables of a result, one after the other; those of tasks that are not finished are left out."""
+    tasks = result["tasks"]
+    if not tasks:
+        return "No task is finished yet.\n"
+    first, words = next(iter(tasks.values())), PAGE.words["page"]
+    sizes = first["sizes"]
+    fields = {"network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())}
+    fields |= {"which": "images, the same ones." if sizes["overlap"] else "other images.", "today": FORM}
+    fields |= {key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))}
+    more = [key for key in ("absent", "missing") if fields[key]] + (["older"] if result["form"] != FORM else [])
+    run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
+    clean = tasks.get("clean", {})
+    out = [run, *(_clean_tables(clean) if clean else ())]
+    out += _compromised_tables({name: one for name, one in tasks.items() if name != "dominoes"})
+    out += _dominoes_tables(tasks["dominoes"]) if "dominoes" in tasks else ()
+    # Every estimator that answered, the best first
+    if estimators := clean.get("estimators"):
+        groups, methods = list(estimators["intervals"]), estimators["methods"]
+        whole = [name for name in methods if set(methods[name]) == set(groups)]
+        order = sorted(whole, key=lambda name: sum(methods[name][group]["mean"] for group in groups))
+        rows = [[f"`{name}`", *(_spread(methods[name][group]) for group in groups)] for name in order]
+        shares = [f"{group}: {100 * one['coverage']:.0f} %" for group, one in estimators["intervals"].items()]
+        fields = {"level": estimators["level"], "held": ", ".join(shares), "shifts": " | ".join(groups)}
+        out.append(PAGE.table("estimators", rows, **fields))
+    return tables_page([*out, claims_table(result["claims"], words["over"])])
+
+
+def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
+    """Table 1, Figure 2 as a table, disjoint ensembles, and published models."""
+    paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
+    shifts = [(name, one, {s: paper[s].get(name) for s in _SCORES}) for name, one in clean["ma"]["shifts"].items()]
+    yield PAGE.table("scores", shifts)
+    rows = [
+        [str(one["models"]), *(_mean(by[i]["by_model"]) for by in sizes.values()), dash(one["spread"], ".4f")]
+        for i, one in enumerate(sizes["all"])
+    ]
+    yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
+    for name in ("disjoint", "published"):
+        if more := clean.get(name):
+            yield PAGE.table(name, more["shifts"].items(), models=more["models"])
+
+
+def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:
+    """Both sides of Table 2: errors by condition; accuracies of one model and of the mean of all."""
+    paper, errors, accuracies = PAGE.paper, list[Any](), list[Any]()
+    for name, task in tasks.items():
+        far, near = (shift_of(task["ma"]["shifts"]) for shift_of in (far_of, near_of))
+        for score in (*_SCORES, "ma-diverse"):
+            variant, key = ("ma-diverse", "ma") if score == "ma-diverse" else ("ma", score)
+            ours = (task[variant]["shifts"][shift].get(key, {}).get("exact") for shift in (far, near))
+            errors.append((name, NAMES[score], *ours, paper["table2"][name][score]))
+        if task["ma"]["models"] > (models := task["ma-diverse"]["models"]):
+            means = [_mean(agreement_of_as_many(task, shift)) for shift in (far, near)]
+            errors.insert(-1, f"{name} | MA of {models} models | {means[0]} | - | {means[1]} | -")
+        for variant in ("ma", "ma-diverse"):
+            ours, theirs = task[variant], paper["accuracy"][name]
+            ends = (ours["shifts"][shift_of(ours["shifts"])] for shift_of in (far_of, near_of))
+            printed = theirs["one"]["cifar10"] if variant == "ma" else None, theirs[variant]["cifar10"]
+            accuracies.append((name, NAMES[variant], ours, *ends, *printed))
+    return [PAGE.table("compromised", errors), PAGE.table("accuracies", accuracies)]
+
+
+def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
+    """Table 3, and what `estimate`, its diagnosis and ten labels say of the dominoes."""
+    paper, rows, alarms = PAGE.paper["table3"], list[Any](), []
+    for grade, by_target in task["correlations"].items():
+        accuracies = (f"{by_target[target]['accuracy']['mean']:.3f}" for target in _TARGETS)
+        rows.append(f"{grade} | (accuracy) | {' | - | '.join(accuracies)} | -")
+        for score in _SCORES:
+            ours = (by_target[target][score]["exact"] for target in _TARGETS)
+            rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
+        alarms += [(grade, t, given, one) for t in _TARGETS for given, one in by_target[t]["alarms"].items()]
+    labels = task["sizes"]["dominoes"]["labels"]
+    return [PAGE.table("dominoes", rows, far=task["far"]), PAGE.table("alarms", alarms, labels=labels)]

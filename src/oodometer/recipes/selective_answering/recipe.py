@@ -23,7 +23,8 @@ from ..kit.claims import judged
 from ..kit.publish import write_result
 from ..kit.sources import passing
 from . import tables
-from .findings import claims_of
+from .findings import FIGURES, claims_of, draw, markdown
+from .findings import FORM as FIGURES_FORM
 from .lineup import (
     RUN_CONFIGS,
     VECTORS,
@@ -36,8 +37,6 @@ from .lineup import (
     pretrained_of,
     vectors_source,
 )
-from .markdown import FIGURES, draw, markdown
-from .markdown import FORM as FIGURES_FORM
 
 SETS = ("imdb", "sst2")
 T = TypeVar("T")
