@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes.correctness_discriminators.findings import claims_of, fares, farings, left_out, pooled, sets_of
-from oodometer.recipes.correctness_discriminators.markdown import PAPER, markdown
+from oodometer.recipes.correctness_discriminators.findings import (
+    PAGE,
+    claims_of,
+    fares,
+    farings,
+    left_out,
+    markdown,
+    pooled,
+    sets_of,
+)
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.kit.claims import judged
-from oodometer.recipes.kit.tables import paper_tables
 
 
 def number(value: float, half: float = 0.02) -> dict[str, Any]:
@@ -254,7 +261,7 @@ def test_tables_show_ours_beside_the_papers() -> None:
 
 def test_the_papers_tables_are_as_printed() -> None:
     """Each number stands in the text; here: the relations between them that the paper's definitions imply."""
-    paper = paper_tables(PAPER)
+    paper = PAGE.paper
     rows, first = paper["tables_2_to_4"], paper["table_1"]
     assert set(rows) == set(first)
     assert len(rows) == 10
@@ -284,7 +291,7 @@ def test_the_papers_tables_are_as_printed() -> None:
 
 
 def test_every_task_of_the_paper_has_a_place() -> None:
-    paper = set(paper_tables(PAPER)["table_1"])
+    paper = set(PAGE.paper["table_1"])
     assert {test.paper for task in tasks_of("paper") for test in task.tests} == paper
     names = {name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)}
     assert names - {None} <= paper

@@ -18,7 +18,6 @@ from oodometer.metrics import Brier, ExpectedCalibrationError
 from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.base import Workspace
 from oodometer.recipes.kit.publish import publish
-from oodometer.recipes.kit.tables import paper_tables
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("rapidfuzz", reason="needs the extra text: pip install '.[text]'")
@@ -29,7 +28,7 @@ from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
 from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
-from oodometer.recipes.dialogue_shift.findings import claims_of  # noqa: E402
+from oodometer.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402
 from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
     BINS,
     METRICS,
@@ -291,7 +290,7 @@ def test_what_only_some_trainings_show_is_undecided() -> None:
 
 
 def test_the_papers_numbers_are_as_printed() -> None:
-    found = paper_tables("dialogue_shift")
+    found = PAGE.paper
     assert len(found["rows"]) == 2 + 10 + 10 + 5 + 6 + 6
     assert found["rows"]["uw-0.5"]["vanilla"] == [0.441, 0.796, 0.259]
     assert found["rows"]["uw-0.5"]["ensemble"] == [0.487, 0.699, 0.183]

@@ -12,8 +12,7 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
-from oodometer.recipes.kit.tables import paper_tables
-from oodometer.recipes.selective_answering.findings import PAPER, claims_of, kendall_tau
+from oodometer.recipes.selective_answering.findings import PAGE, claims_of
 from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 NAMES = [
@@ -172,7 +171,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 def test_the_papers_line_up() -> None:
     pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
-    paper = paper_tables(PAPER)
+    paper = PAGE.paper
     assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", RUN_CONFIGS["paper"])}
     small = lineup("small", RUN_CONFIGS["small"])
     assert [e.name for e in small] == NAMES
@@ -184,23 +183,12 @@ def test_the_papers_line_up() -> None:
 
 def test_the_papers_tables_are_as_printed() -> None:
     """Facts that the paper states in words about its Table 2."""
-    paper = paper_tables(PAPER)
+    paper = PAGE.paper
     order = sorted(paper["imdb"], key=lambda name: -paper["imdb"][name][-1])
     assert order[0] == "BERT-BASE"
     assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
     assert max(paper["sst2"], key=lambda name: paper["sst2"][name][0]) == "W2V-SUM"
     assert all(len(row) == len(paper["tolerances"]) == 9 for s in ("imdb", "sst2") for row in paper[s].values())
-
-
-def test_kendall_against_scipy() -> None:
-    from scipy.stats import kendalltau
-
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        order = rng.permutation(8)
-        names = list("abcdefgh")
-        expected = kendalltau(np.arange(8), np.argsort(order)).statistic
-        assert kendall_tau(names, [names[i] for i in order]) == pytest.approx(expected)
 
 
 def model(name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1) -> Any:

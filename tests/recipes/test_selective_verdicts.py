@@ -14,7 +14,7 @@ from oodometer import Predictions
 from oodometer.metrics import FailureCases
 from oodometer.recipes import find_recipe
 from oodometer.recipes.selective_answering import tables as search
-from oodometer.recipes.selective_answering.findings import case_claims, order_claims, partings, six_cases
+from oodometer.recipes.selective_answering.findings import case_claims, claims_of, partings
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def few(committed: Any) -> Any:
 
 
 def claims(result: Any) -> dict[str, Any]:
-    return {one.name: one for one in order_claims(result)}
+    return {one.name: one for one in claims_of(result)}
 
 
 def sided(result: Any, share: float) -> Any:
@@ -106,7 +106,7 @@ def test_existence_is_corrected_for_every_pair(committed: Any, few: Any) -> None
 
 
 def test_a_case_is_beyond_chance_only_among_all_models_and_sets(committed: Any) -> None:
-    assert six_cases(committed).verdict == "undecided"
+    assert claims(committed)["six_cases"].verdict == "undecided"
     told = {}
     for p in (0.002, 0.004):
         committed["search"]["observed"][3]["start"]["p"] = p
@@ -115,7 +115,7 @@ def test_a_case_is_beyond_chance_only_among_all_models_and_sets(committed: Any) 
 
 
 def test_power_is_told_of_what_is_not_seen(committed: Any) -> None:
-    evidence = six_cases(committed).evidence
+    evidence = claims(committed)["six_cases"].evidence
     first, second = (power(committed, "start", name) for name in ("imdb", "sst2"))
     assert f"2 (start) {100 * first['power']:.0f} % / {100 * second['power']:.0f} %" in evidence
     assert second["power"] == pytest.approx(np.mean(second["by_model"]))

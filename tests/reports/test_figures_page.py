@@ -76,7 +76,7 @@ def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, wi
     results = find_recipe("selective-answering").home / "results"
     result = json.loads((results / "small.json").read_text(encoding="utf-8"))
     path = tmp_path / "figures.html"
-    page = render_drawings(FIGURES.title, FIGURES.drawings(result), lead=FIGURES.lead)
+    page = render_drawings("Figures", FIGURES.drawings(result), lead="Of a recipe.")
     path.write_text(page, encoding="utf-8")
     with module.Browser(chromium) as browser:
         browser.open(path, width=width)

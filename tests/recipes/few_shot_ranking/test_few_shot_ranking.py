@@ -17,7 +17,6 @@ from oodometer.errors import WorkError
 from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.base import Workspace
 from oodometer.recipes.kit.publish import publish
-from oodometer.recipes.kit.tables import paper_tables
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
@@ -31,7 +30,7 @@ from oodometer.models import Encoder, load_model  # noqa: E402
 from oodometer.models.tokens import learn_wordpiece  # noqa: E402
 from oodometer.recipes.few_shot_ranking import RECIPE  # noqa: E402
 from oodometer.recipes.few_shot_ranking import study as work  # noqa: E402
-from oodometer.recipes.few_shot_ranking.findings import claims_of  # noqa: E402
+from oodometer.recipes.few_shot_ranking.findings import PAGE, claims_of  # noqa: E402
 from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
 from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData, ranked_plans  # noqa: E402
 from oodometer.recipes.kit import sources  # noqa: E402
@@ -306,7 +305,7 @@ def test_one_seed_decides_nothing() -> None:
 
 
 def test_the_papers_numbers_are_as_printed() -> None:
-    found = paper_tables("few_shot_ranking")
+    found = PAGE.paper
     assert found["table_1"]["ADJECT"]["lime/adj"] == 93.5
     assert found["table_2"]["PAWS"]["CONF"] == 9.2
     assert found["factors"]["shap"]["CON"]["const"] == 87.1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from oodometer.recipes import RECIPES
-from oodometer.recipes.kit.tables import bare, number, paper_tables, percent, section, tables_page
+from oodometer.recipes.kit.tables import bare, number, percent, section, tables_page
 
 
 def test_sections_stand_one_after_the_other() -> None:
@@ -15,8 +12,3 @@ def test_sections_stand_one_after_the_other() -> None:
 
 def test_what_is_missing_is_a_dash() -> None:
     assert (percent(None), bare(None), number(None)) == ("-", "-", "-")
-
-
-@pytest.mark.parametrize("folder", RECIPES.values())
-def test_every_paper_has_its_numbers(folder: str) -> None:
-    assert paper_tables(folder)

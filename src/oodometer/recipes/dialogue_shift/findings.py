@@ -103,21 +103,21 @@ class _Tests:
             ("brier", -1.0, ("vanilla", "temperature", "dropout")),
         ):
             every = {(o, one): row for o in others for one, row in self._between(f"ensemble-{o}", metric).items()}
-            name, said = f"ensemble_{metric}", {"metric": NAMES[metric]}
-            yield self._above(name, list(every.values()), sign, "ensemble", **said)
+            name, title = f"ensemble_{metric}", NAMES[metric]
+            yield self._above(name, list(every.values()), sign, "ensemble", metric=title)
             last = self._named("uw")[-1:]
             strongest = {other: row for (other, one), row in every.items() if one in last}
             text = ", ".join(f"{m} {self._seen(one, metric, m)}" for one in last for m in ("ensemble", *strongest))
             rows = list(strongest.values())
-            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", **said, seen=text)
+            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", metric=title, seen=text)
         shifted = "on every condition of unknown words, deleted turns and importance"
         for name, other, methods, sign, groups, where in (
             ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), "on every condition"),
             ("ensemble", "the ensemble", "ensemble-temperature", 1.0, ("uw", "ic", "importance"), shifted),
         ):
             rows = list(self._between(methods, "ece", groups).values())
-            said = {"other": other, "where": where, "mean": _mean(rows, -sign)}
-            yield self._above(f"temperature_{name}", rows, sign, "temperature", **said)
+            mean = _mean(rows, -sign)
+            yield self._above(f"temperature_{name}", rows, sign, "temperature", other=other, where=where, mean=mean)
         if rises := self._of.get("change/uw/ece/temperature"):
             yield self._above("temperature_rises", [rises], **rises)
         rows = list(self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())

@@ -153,8 +153,8 @@ def _across_architectures(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
         plain = [p for row in rows for p in row[acc]]
         if factors and plain:
             shares.append([sum(not _EXTREME < p < 1 - _EXTREME for p in some) / len(some) for some in (factors, plain)])
-    seen = {key: percent([pair[i] for pair in shares]) for i, key in enumerate(("factors", "plain"))}
-    yield _tested("architectures_extreme", [[a - b for a, b in shares]] if shares else [], **seen)
+    ends = {key: percent([pair[i] for pair in shares]) for i, key in enumerate(("factors", "plain"))}
+    yield _tested("architectures_extreme", [[a - b for a, b in shares]] if shares else [], **ends)
 
 
 def _of_near_pairs(table: FewShotAccuracies, acc: str) -> Row:

@@ -174,9 +174,3 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [rounded(v) for v in value]
     return value
-
-
-def paper_tables(recipe: str) -> dict[str, Any]:
-    """The numbers that a paper prints, from ``paper_tables.json`` in the folder of its recipe."""
-    path = Path(__file__).parents[1] / recipe / "paper_tables.json"
-    return dict(json.loads(path.read_text(encoding="utf-8")))

@@ -200,7 +200,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         return "No task is finished yet.\n"
     first, words = next(iter(tasks.values())), PAGE.words["page"]
     sizes = first["sizes"]
-    fields = {"network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())}
+    fields: dict[str, Any] = {"network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())}
     fields |= {"which": "images, the same ones." if sizes["overlap"] else "other images.", "today": FORM}
     fields |= {key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))}
     more = [key for key in ("absent", "missing") if fields[key]] + (["older"] if result["form"] != FORM else [])

@@ -9,16 +9,34 @@ import numpy as np
 
 from oodometer.metrics.votes import paired_gap, share
 from oodometer.recipes.base import Progress, Recipe, Step, Workspace
-from oodometer.recipes.kit.claims import Claim, above, claims_table, either, judged, on_most
+from oodometer.recipes.kit.claims import Row, above, claims_from, claims_table, judged
 from oodometer.recipes.kit.publish import Figures, write_result
-from oodometer.recipes.kit.tables import percent, section, tables_page
+from oodometer.recipes.kit.tables import Page, percent, tables_page
 from oodometer.reports import drawings as plain
-from oodometer.reports.drawings import Drawing, Panel
+from oodometer.reports.drawings import Panel
 
 __all__ = ["RECIPE"]
 
 NOISE = (0.0, 4.0, 8.0)
 ROWS = {"SMALL": 60, "LARGE": 600}
+PAGE = Page(  # of a real recipe it stands in page.toml beside the module: Page.beside(__file__)
+    {
+        "page": {"title": "Digits", "lead": "A toy"},
+        "claims": {
+            "more_helps": ["more rows help on most sets", "{seen}"],
+            "saves": ["somewhere more rows turn failure into success", "{seen}"],
+            "cheap": ["few rows are enough for children", "no children took part"],
+        },
+        "tables": {
+            "accuracy": {
+                "words": "**Accuracy, %**",
+                "heads": "noise | SMALL | LARGE | gain",
+                "row": "{name} | {SMALL:percent} | {LARGE:percent} | {gain:percent}",
+            }
+        },
+        "figures": {"accuracy": {"title": "Accuracy by noise", "caption": "A line for each model."}},
+    }
+)
 
 
 @final
@@ -47,20 +65,16 @@ class Toy(Recipe):
         looks = [above(one["gain"], 0) for one in result["sets"]]
         worse = [above(one["gain"], 0.9) for one in result["sets"]]
         seen = "; ".join(f"noise {one['name']}: {percent(one['gain'])}" for one in result["sets"])
-        return judged(
-            [
-                on_most("more_helps", "more rows help on most sets", seen, "paired, on the rows", looks),
-                Claim("saves", "somewhere more rows turn failure into success", seen, "paired", either(worse), 3),
-                Claim("cheap", "few rows are enough for children", "no children took part"),
-            ]
-        )
+        rows = [
+            Row("more_helps", "paired, on the rows", looks, {"seen": seen}, "most"),
+            Row("saves", "paired", worse, {"seen": seen}, "any"),
+            Row("cheap", "", []),
+        ]
+        return judged(claims_from(PAGE, rows))
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Accuracies and claims."""
-        keys = ("SMALL", "LARGE", "gain")
-        rows = [[one["name"], *(percent(one[key]) for key in keys)] for one in result["sets"]]
-        table = section("**Accuracy, %**", ["noise", *keys], rows)
-        return tables_page([table, claims_table(result["claims"])])
+        return tables_page([PAGE.table("accuracy", result["sets"]), claims_table(result["claims"])])
 
 
 def study() -> list[dict[str, Any]]:
@@ -87,7 +101,7 @@ def study() -> list[dict[str, Any]]:
     return out
 
 
-def drawings(result: Mapping[str, Any]) -> list[Drawing]:
+def by_noise(result: Mapping[str, Any]) -> list[Panel]:
     """Accuracy by noise."""
     rows = [
         {"model": name, "noise": float(one["name"]), "order": i, "accuracy": one[name]["value"]}
@@ -95,8 +109,8 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
         for i, one in enumerate(result["sets"])
     ]
     chart = plain.lines(plain.axis("noise", "noise"), plain.axis("accuracy", "accuracy"), "model")
-    return [Drawing("accuracy", "Accuracy by noise", "A line for each model.", [Panel("all", "", chart, rows)])]
+    return [Panel("all", "", chart, rows)]
 
 
-FIGURES = Figures("Digits", "A toy", ("accuracy",), drawings)
+FIGURES = Figures(PAGE, {"accuracy": by_noise})
 RECIPE = Toy()
