@@ -16,7 +16,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.shift.texts import Rows
+from oodometer.verbs.shift.text import Rows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
 from test_wordnet import write_wordnet

@@ -27,6 +27,7 @@ COMMANDS = (
     "estimate", "fit", "diagnose", "backtest", "audit", "predict", "evaluate", "compare", "rank", "discriminate",
     "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
 )  # fmt: skip
+_FILES = dict.fromkeys(("predict", "rank", "shift", "stress"), "models")  # several commands of one file
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
 
@@ -57,8 +58,9 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for name in COMMANDS:  # each registers itself; `oodometer -h` lists them in this order
-    import_module(f".{name}", __package__)
+for name in COMMANDS:  # each file registers its own
+    import_module(f".{_FILES.get(name, name)}", __package__)
+app.registered_commands.sort(key=lambda one: COMMANDS.index(str(one.name)))  # as `oodometer -h` lists them
 
 
 @cache

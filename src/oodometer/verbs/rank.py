@@ -38,10 +38,9 @@ from ..store import Axes, Source, write_result
 from ..store.cells import key_array, key_cells
 from ..store.memory import decided
 from ..store.source import RawTable, open_table
-from .model_names import named_models, said_model, sent_models
 from .model_options import RankOptions as Asked
 from .opening import Opener, decided_class, positive_column, renamings
-from .predict import as_names
+from .predict import as_names, named_models, said_model, sent_models
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 EPOCH = "epoch"  # as `predict` names it where a log holds several

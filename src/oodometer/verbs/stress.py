@@ -40,13 +40,11 @@ from ..store.write import guarded, write_part
 from ..version import __version__
 from .estimate import estimate
 from .evaluate import evaluate
-from .model_names import named_models, said_model, sent_models
 from .model_options import StressOptions
-from .predict import predict, read_all
+from .predict import named_models, predict, read_all, said_model, sent_models
 from .shift.job import deviations
 from .shift.run import refuse_others
-from .shift.text import ShiftInputs
-from .shift.texts import Rows, Texts, filters_of
+from .shift.text import Rows, ShiftInputs, Texts, filters_of
 
 Parts = Mapping[int, tuple[Any, ...]]
 """Number of an example -> its turns; of an image what `_pixels` makes it of."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, final
 
 import numpy as np
 
-from ...errors import MissingExtraError, UsageError
-from .base import WordShift
+from ...arrays import Array
+from ...errors import InputError, MissingExtraError, UsageError
+from ...registry import register
+from .base import Dropped, ShiftedText, WordShift, parsed
 from .wordnet import find_wordnet
-from .words import Vocabulary, Word, in_the_case_of, is_piece
+from .words import Vocabulary, Word, in_the_case_of, is_piece, words_of
 
 
 class SynonymShift(WordShift):
@@ -35,7 +37,7 @@ class SynonymShift(WordShift):
         pieces: bool = False,
     ) -> None:
         self._training, self._synonyms, self._pieces = training, synonyms, pieces
-        self._found: dict[str, str | None] = {}
+        self._synonym_of: dict[str, str | None] = {}
 
     @property
     def training(self) -> Vocabulary:
@@ -49,18 +51,18 @@ class SynonymShift(WordShift):
     def synonym(self, word: str) -> str | None:
         """The synonym that stands for a word, in small letters unless it is a name, or None."""
         small = word.lower()
-        if small not in self._found:
+        if small not in self._synonym_of:
             left: list[str] = []
             if small.isalpha():
                 if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet().synonyms
                 left = sorted(one for one in self._synonyms(small) if one.isalpha() and self._fits(one))
-            self._found[small] = max(left, key=lambda one: _distance(small, one.lower()), default=None)
-        return self._found[small]
+            self._synonym_of[small] = max(left, key=lambda one: _distance(small, one.lower()), default=None)
+        return self._synonym_of[small]
 
-    @abstractmethod
     def _fits(self, synonym: str) -> bool:
-        """Whether the training texts allow a synonym."""
+        """Whether the training texts allow a synonym: those that they do not hold."""
+        return not self.training.count(synonym)
 
     def can_exchange(self, words: Sequence[Word], place: int) -> bool:
         """Whether the word at a place has a synonym that fits."""
@@ -69,8 +71,8 @@ class SynonymShift(WordShift):
         return self.synonym(words[place].text) is not None
 
     def _new(self, words: Sequence[Word], place: int, rng: np.random.Generator) -> str | None:
-        found = self.synonym(words[place].text) if self.can_exchange(words, place) else None
-        return None if found is None else in_the_case_of(words[place].text, found)
+        synonym = self.synonym(words[place].text) if self.can_exchange(words, place) else None
+        return None if synonym is None else in_the_case_of(words[place].text, synonym)
 
 
 def _distance(first: str, second: str) -> int:
@@ -78,5 +80,140 @@ def _distance(first: str, second: str) -> int:
         from rapidfuzz.distance import Levenshtein
     except ImportError as error:
         raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text") from error
-    found: int = Levenshtein.distance(first, second)
-    return found
+    return int(Levenshtein.distance(first, second))
+
+
+@final
+@register("shift")
+class UnknownWords(SynonymShift):
+    """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
+
+    Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
+    that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
+    punctuation marks that are exchanged. Texts that have too few words with such a synonym are dropped.
+
+    Source: Lee et al. (2021).
+
+    >>> from oodometer.shifts.text.words import Vocabulary
+    >>> meanings = {"house": ["dwelling", "family", "home"]}
+    >>> training = Vocabulary.of(["a big house", "my family"])
+    >>> shift = UnknownWords(training, synonyms=lambda word: meanings.get(word, []))
+    >>> shift.apply(["A big house."], 0.3)
+    ShiftedText(turns=('A big dwelling.',), words=4, targets=1)
+    """
+
+    name = "unknown-words"
+    about = "words become synonyms that never occur in training"
+    citation = "lee2021"
+
+
+@final
+@register("shift")
+class KnownWords(SynonymShift):
+    """A share of the words exchanged by synonyms that occur in the training texts at least ``least`` times (KW).
+
+    The control of `UnknownWords`: the same rules, but the synonym is known, so that only the meaning suffers. The paper
+    asks for more than 5,000 occurrences; in its own data so few words have them that its counts can only come from
+    synonyms that occur at all, and so ``least`` is 1 by default. Source: Lee et al. (2021).
+
+    >>> from oodometer.shifts.text.words import Vocabulary
+    >>> meanings = {"house": ["dwelling", "family"]}
+    >>> training = Vocabulary.of(["a big house", "my family"])
+    >>> shift = KnownWords(training, synonyms=lambda word: meanings.get(word, []))
+    >>> shift.apply(["A big house."], 0.3).turns
+    ('A big family.',)
+    """
+
+    name = "known-words"
+    about = "words become synonyms that occur in training"
+    citation = "lee2021"
+    deviation = "a known word occurs in training at all; the paper's more than 5,000 times cannot give its own counts"
+
+    def __init__(
+        self,
+        training: Vocabulary | None = None,
+        *,
+        synonyms: Callable[[str], Iterable[str]] | None = None,
+        pieces: bool = False,
+        least: int = 1,
+    ) -> None:
+        super().__init__(training, synonyms=synonyms, pieces=pieces)
+        if least < 1:
+            raise UsageError(f"expected least to be a number of occurrences from 1 on, got {least!r}")
+        self._least = least
+
+    def _fits(self, synonym: str) -> bool:
+        return self.training.count(synonym) >= self._least
+
+
+Importance = Callable[[Sequence[str]], Array]
+"""The turns of a text -> one number for each of its words and punctuation marks, in order."""
+
+
+@final
+@register("shift")
+class ImportantWords(SynonymShift):
+    """One fifth of the words that can be exchanged, by importance, becomes unknown words (UW by word importance).
+
+    Of the R words that have an unknown synonym, sorted by importance, severity s exchanges those from floor((s - 1) R /
+    5) up to floor(s R / 5): 1 the least important fifth, 5 the most important one. Texts with fewer than five such
+    words are dropped, so that every severity has the same texts. ``importance`` gives a number for each word and
+    punctuation mark, such as `AttentionImportance` or any attribution.
+
+    Source: Lee et al. (2021), who fix the share of replaced words at 20 %; their counts fit a fifth of these words.
+
+    >>> from oodometer.shifts.text.words import Vocabulary
+    >>> shift = ImportantWords(
+    ...     Vocabulary.of(["a b c d e"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: np.arange(5.0)
+    ... )
+    >>> shift.apply(["a b c d e"], 5).turns, shift.apply(["a b c d e"], 1).turns
+    (('a b c d ex',), ('ax b c d e',))
+    """
+
+    name = "important-words"
+    about = "a fifth of the words, by importance, becomes synonyms that never occur in training"
+    citation = "lee2021"
+    severities = (1, 2, 3, 4, 5)
+    usual = ("1", "2", "3", "4", "5")
+
+    def __init__(
+        self,
+        training: Vocabulary | None = None,
+        *,
+        synonyms: Callable[[str], Iterable[str]] | None = None,
+        pieces: bool = False,
+        importance: Importance | None = None,
+    ) -> None:
+        super().__init__(training, synonyms=synonyms, pieces=pieces)
+        self._importance = importance
+
+    def check_severity(self, severity: Any) -> int:  # type: ignore[override]
+        """The fifth, a whole number from 1 to 5."""
+        fifth = parsed(int, severity)
+        if fifth is None or fifth not in self.severities:
+            raise UsageError(
+                f"expected a severity of {self.name} from 1 to 5, the fifth by importance, got {severity!r}"
+            )
+        return fifth
+
+    def _shifted(  # type: ignore[override]
+        self, turns: tuple[str, ...], severity: int, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
+        if self._importance is None:
+            raise UsageError(f"{self.name} needs the importance of words; give importance=, a model or a function")
+        words = [words_of(turn) for turn in turns]
+        places = [(turn, place) for turn, some in enumerate(words) for place in range(len(some))]
+        weights = np.asarray(self._importance(turns), dtype=np.float64)
+        if weights.shape != (len(places),) or not np.isfinite(weights).all():
+            raise InputError(
+                f"an importance for each of {len(places)} words and punctuation marks",
+                got=f"shape {weights.shape}" if weights.shape != (len(places),) else "numbers that are not finite",
+                remedy="mend the function that gives them",
+            )
+        able = [i for i, (turn, place) in enumerate(places) if self.can_exchange(words[turn], place)]
+        fifths = len(self.severities)
+        if len(able) < fifths:
+            return Dropped("fewer than five words that can be exchanged")
+        order = sorted(able, key=lambda i: (weights[i], i))
+        chosen = order[(severity - 1) * len(order) // fifths : severity * len(order) // fifths]
+        return self._exchange(turns, words, [places[i] for i in chosen], "all", rng)

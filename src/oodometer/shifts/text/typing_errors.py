@@ -15,17 +15,11 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 
 
-def _neighbours() -> dict[str, str]:
-    """Keys beside and diagonally below or above each letter of an English keyboard."""
-    out = {}
-    for y, row in enumerate(_ROWS):
-        for x, letter in enumerate(row):
-            near = [(y, x - 1), (y, x + 1), (y - 1, x), (y - 1, x + 1), (y + 1, x - 1), (y + 1, x)]
-            out[letter] = "".join(_ROWS[b][a] for b, a in near if 0 <= b < len(_ROWS) and 0 <= a < len(_ROWS[b]))
-    return out
-
-
-_NEAR = _neighbours()
+_NEAR: dict[str, str] = {}  # the keys beside, and diagonally below or above, each letter of an English keyboard
+for _y, _row in enumerate(_ROWS):
+    for _x, _letter in enumerate(_row):
+        _keys = [(_y, _x - 1), (_y, _x + 1), (_y - 1, _x), (_y - 1, _x + 1), (_y + 1, _x - 1), (_y + 1, _x)]
+        _NEAR[_letter] = "".join(_ROWS[b][a] for b, a in _keys if 0 <= b < len(_ROWS) and 0 <= a < len(_ROWS[b]))
 
 
 @final
@@ -50,31 +44,14 @@ class TypingErrors(WordShift):
         word = words[place].text
         if not words[place].is_plain or len(word) < _SHORTEST:
             return None
-        how, at, key = (int(rng.integers(n)) for n in (len(_ERRORS), len(word) - 1, 1 << 16))
-        return _ERRORS[how](word, at + 1, key)
-
-
-def _doubled(word: str, at: int, key: int) -> str:
-    return word[: at + 1] + word[at:]
-
-
-def _left_out(word: str, at: int, key: int) -> str:
-    return word[:at] + word[at + 1 :]
-
-
-def _swapped(word: str, at: int, key: int) -> str:
-    """With the letter before, or behind where that one is the first; letters that are alike are doubled instead."""
-    low = at - 1 if at > 1 else at
-    if word[low] == word[low + 1]:
-        return _doubled(word, at, key)
-    return word[:low] + word[low + 1] + word[low] + word[low + 2 :]
-
-
-def _mistyped(word: str, at: int, key: int) -> str:
-    near = _NEAR.get(word[at].lower())
-    if near is None:  # not on an English keyboard
-        return _doubled(word, at, key)
-    return word[:at] + in_the_case_of(word[at], near[key % len(near)]) + word[at + 1 :]
-
-
-_ERRORS = (_swapped, _left_out, _doubled, _mistyped)
+        error, at, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
+        at += 1
+        low = at - 1 if at > 1 else at  # a letter is swapped with that before, or behind where that one is the first
+        if error == 0 and word[low] != word[low + 1]:
+            return word[:low] + word[low + 1] + word[low] + word[low + 2 :]
+        if error == 1:  # left out
+            return word[:at] + word[at + 1 :]
+        near = _NEAR.get(word[at].lower())
+        if error == 3 and near is not None:  # mistyped, as far as it is on an English keyboard
+            return word[:at] + in_the_case_of(word[at], near[key % len(near)]) + word[at + 1 :]
+        return word[: at + 1] + word[at:]  # doubled

@@ -12,8 +12,7 @@ from ...results.shifting import Shifting
 from ...shifts import ImageShift, TextShift
 from ..model_options import ShiftOptions
 from .image import ALL, shift_images
-from .text import shift_texts
-from .texts import LINES, TEXT, Rows
+from .text import LINES, TEXT, Rows, shift_texts
 
 
 @verb(ShiftOptions)
