@@ -19,7 +19,7 @@ import oodometer
 from oodometer.passes.plan import EstimationPlan
 from oodometer.passes.run_folder import pack_state
 from oodometer.store import as_source
-from oodometer.verbs.estimate.run import PART_ROWS
+from oodometer.verbs.estimate import PART_ROWS
 
 
 def main(fitted: str, target: str, folder: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 from .errors import NotApplicable, OodometerError, UsageError, WorkError
@@ -267,6 +268,48 @@ def reason(name: str, foreign: bool, error: BaseException | str) -> str:
     text = " ".join(f"{'plugin ' if foreign else ''}{name} failed: {said}".split())
     text = text if len(text) <= 300 else text[:297] + "..."
     return text if foreign else f"{text}; report it"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Stands for the state of a method that failed on a batch; whatever it is merged with has failed, too."""
+
+    why: str
+
+    def __add__(self, other: Any) -> Failed:
+        return self
+
+    def __radd__(self, other: Any) -> Failed:
+        return self
+
+
+def guarded(name: str, method: Any, work: Callable[[], Any], kind: type = object) -> Any:
+    """What ``work`` gives, a `Failed` where it raises or gives something that is not of the kind.
+
+    >>> guarded("odd", Failed("a method"), lambda: 1 / 0).why
+    'odd failed: ZeroDivisionError: division by zero; report it'
+    """
+    try:
+        found = work()
+        if not isinstance(found, kind):
+            raise TypeError(f"expected a {kind.__name__}, got {type(found).__name__}")
+    except FAILURES as error:
+        return Failed(why_failed(name, method, error))
+    return found
+
+
+def merged(name: str, method: Any, merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Two states as one."""
+    if isinstance(a, Failed) or isinstance(b, Failed):
+        return a if isinstance(a, Failed) else b
+    return guarded(name, method, lambda: merge(a, b))
+
+
+def unless_failed(state: Any) -> Any:
+    """The state; `PluginError` with the reason where the method has failed before."""
+    if isinstance(state, Failed):
+        raise PluginError(state.why)
+    return state
 
 
 @contextmanager

@@ -104,7 +104,7 @@ def test_looking_before_the_work_leaves_nothing(store: Store, night: Night) -> N
 def test_a_store_that_fails_is_told_before_the_work(place: str, night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
     night({"2026-01": 0.9})
     _set_version(open_store(place), 7)
-    monkeypatch.setattr("oodometer.verbs.estimate.run.estimated", lambda *given: pytest.fail("it went to work"))
+    monkeypatch.setattr("oodometer.verbs.estimate.estimated", lambda *given: pytest.fail("it went to work"))
     with pytest.raises(InputError, match=r"expected a store of schema 1, .* got schema 7; install the newer oodometer"):
         night({"2026-01": 0.9})
     with pytest.raises(InputError, match="got schema 7"):

@@ -29,7 +29,7 @@ UNLABELLED = TARGET.without_labels()
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a hundred rows, so that several of them are merged in every test."""
-    monkeypatch.setattr("oodometer.verbs.estimate.run.PART_ROWS", 100)
+    monkeypatch.setattr("oodometer.verbs.estimate.PART_ROWS", 100)
 
 
 def fields_of(record: Predictions, *names: str, **more: Any) -> Predictions:
@@ -246,7 +246,7 @@ def test_no_method_applies() -> None:
 
 
 def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.verbs.estimate.run._SLOW", {"threshold-distance": 399})
+    monkeypatch.setattr("oodometer.verbs.estimate._SLOW", {"threshold-distance": 399})
     found = estimate(REFERENCE, UNLABELLED)
     assert {s.method: s.why for s in found.skipped}["threshold-distance"] == (
         "takes long on more than 399 target rows; ask for it with --method threshold-distance"
@@ -319,7 +319,7 @@ def test_slices_by_class_and_by_group() -> None:
 @pytest.mark.parametrize("parts", [50, 1000])
 def test_a_column_of_identifiers_is_refused(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a target of one part as in one of many."""
-    monkeypatch.setattr("oodometer.verbs.estimate.run.PART_ROWS", parts)
+    monkeypatch.setattr("oodometer.verbs.estimate.PART_ROWS", parts)
     target = fields_of(TARGET, "probabilities", columns={"id": np.arange(400)})
     with pytest.raises(UsageError, match=r"the column 'id' has more than 200 distinct values"):
         estimate(slim(REFERENCE), target, by="id", methods=["ac"])
@@ -555,7 +555,7 @@ def test_warnings_about_the_reference() -> None:
 
 
 def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import oodometer.verbs.estimate.learning as module
+    import oodometer.verbs.estimate as module
     from oodometer.passes.reference import gather_reference
 
     monkeypatch.setattr(module, "gather_reference", lambda source, **more: gather_reference(source, most_rows=250))

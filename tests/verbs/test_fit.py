@@ -22,7 +22,7 @@ from oodometer.persistence import FORMAT
 from oodometer.store import write_predictions
 from oodometer.testing.methods import example_record
 from oodometer.verbs import fitted
-from oodometer.verbs.estimate.learning import FITTED
+from oodometer.verbs.fitted import FITTED
 from oodometer.verbs.options import Running, TargetOptions
 
 REFERENCE = example_record(300, seed=1)

@@ -24,10 +24,10 @@ from ..inference.row_sample import seeded_sample
 from ..intervals import check_level
 from ..kernels import cores, limited_to, one_thread, side_by_side
 from ..passes.folding import Execution, Progress
-from ..passes.plan import EstimationPlan, default_methods, fit_plan
-from ..passes.slicing import WHOLE, Failed, checked_estimate, guarded, unless_failed
+from ..passes.plan import EstimationPlan, checked_estimate, default_methods, fit_plan
+from ..passes.slicing import WHOLE
 from ..predictions import Predictions
-from ..registry import FAILURES, broken, create, find, known, names, why_failed
+from ..registry import FAILURES, Failed, broken, create, find, guarded, known, names, unless_failed, why_failed
 from ..results import Skipped
 from ..results.backtest import Backtest, Key, Trial, Triple
 from ..simulations import Simulation

@@ -23,24 +23,14 @@ from ..metrics import Accuracy, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
-from ..registry import FAILURES, create, is_foreign, why_failed
+from ..registry import FAILURES, Failed, create, guarded, is_foreign, merged, unless_failed, why_failed
 from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .folding import Execution
-from .plan import Pass, State, batch_rows, decided_warning, rounding, rows_decided
+from .plan import Pass, State, batch_rows, checked_metric, decided_warning, rounding, rows_decided
 from .reference import FIELDS_NEEDED, check_numbers, label_warnings
-from .slicing import (
-    WHOLE,
-    Failed,
-    checked_metric,
-    column_of,
-    guarded,
-    in_natural_order,
-    merged,
-    rows_by_value,
-    unless_failed,
-)
+from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 
 _TABLES = ("confusion", "per_class")  # others prove things that hold of independent rows alone
 N = TypeVar("N", bound=Interval)

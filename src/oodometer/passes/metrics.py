@@ -26,9 +26,8 @@ from ..estimators.expected_classes import (
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
-from ..registry import FAILURES, create, those, why_failed
+from ..registry import FAILURES, Failed, create, guarded, those, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
-from .slicing import Failed, guarded, unless_failed
 
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,13 +22,26 @@ from ..estimators.base import NOT_ARGMAX
 from ..fields import FIELDS
 from ..kernels import equal_bin, side_by_side, tally
 from ..predictions import Predictions
-from ..registry import FAILURES, answer, create, find, is_foreign, known, names, those, why_failed
-from ..results import Skipped, percent
+from ..registry import (
+    FAILURES,
+    Failed,
+    answer,
+    create,
+    find,
+    guarded,
+    is_foreign,
+    known,
+    merged,
+    names,
+    those,
+    why_failed,
+)
+from ..results import Estimate, Interval, Skipped, percent, plain
 from ..scores import Score, natural_confidence
 from .folding import Execution
 from .metrics import MetricPlan, MetricsAsked, fit_metrics
 from .reference import can_be_judged
-from .slicing import WHOLE, Chunks, Earliest, Failed, Key, check_slices, column_of, guarded, merged, rows_by_value
+from .slicing import WHOLE, Chunks, Earliest, Key, check_slices, column_of, rows_by_value
 
 # What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
 # made of, and is always read.
@@ -132,6 +147,38 @@ from `prediction`; a threshold of 0.55 to 0.8 on the probability of class 1 expl
         else:
             text += f"; no threshold on the probability of class {name} explains it"
     return [text]
+
+
+def checked_estimate(method: Any, found: Any) -> Estimate:
+    """An estimate that may be shown: numbers in [0, 1], in order, texts that are texts; `ValueError` otherwise."""
+    if not isinstance(found, Estimate):
+        raise TypeError(f"expected an Estimate, got {type(found).__name__}")
+    _check_order(found, (0.0, 1.0))
+    if is_foreign(method):
+        texts: list[Any] = [found.assumes, found.citation, found.method]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
+        json.dumps(found.to_dict(), allow_nan=False)
+    return found
+
+
+def checked_metric(method: Any, found: Any) -> Any:
+    """What a metric of someone else gives, once it is known to be a number in bounds, a curve or a table."""
+    if is_foreign(method):
+        if method.gives == "number":
+            if not isinstance(found, Interval):
+                raise TypeError(f"expected an Interval, got {type(found).__name__}")
+            _check_order(found, method.bounds)
+        json.dumps(plain(found), allow_nan=False)
+    return found
+
+
+def _check_order(found: Estimate | Interval, bounds: tuple[float, float]) -> None:
+    low, value, high = (float(one) for one in (found.lower, found.value, found.upper))
+    if not all(map(math.isfinite, (low, value, high))):
+        raise ValueError(f"gave {found.value} in [{found.lower}, {found.upper}]")
+    if not bounds[0] <= low <= value <= high <= bounds[1]:
+        raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
 
 
 State = dict[Key, dict[str, Any]]

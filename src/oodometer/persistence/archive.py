@@ -416,6 +416,7 @@ FLOORS = (
     "passes.plan",
     "passes.slicing",
     "predictions",
+    "registry",
     "results",
     "scores",
     "store.base",

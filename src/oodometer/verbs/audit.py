@@ -28,8 +28,7 @@ from ..predictions import Predictions
 from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
-from .estimate import estimated
-from .estimate.learning import EstimateJob
+from .estimate import EstimateJob, estimated
 from .features import with_features
 from .opening import executing, opener_for, renamings, with_classes_of_all
 from .options import AuditOptions
@@ -145,8 +144,8 @@ def _audit(options: AuditJob) -> Audit:
     sampled = collect(parts, score, seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])
-    how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "execution")}
-    estimation = estimated(EstimateJob(homes, away, **how))
+    how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed")}
+    estimation = estimated(EstimateJob(homes, away, **how), options.execution)
     headline = estimation.headline
     warnings = [w for w in estimation.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]

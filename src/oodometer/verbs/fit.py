@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -11,15 +11,14 @@ from typing import Any, Self
 
 from ..errors import OodometerError, UsageError
 from ..options import declared, reword, takes, verb
-from ..passes.folding import enter_phase
+from ..passes.folding import Execution, enter_phase
 from ..results import percent
 from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from .clusters import cluster_column
-from .estimate import estimate
-from .estimate.learning import EstimateJob, learn, reference_figures, told_of_fit
+from .estimate import EstimateJob, estimate, learn, reference_figures
 from .features import with_features
-from .fitted import Fitted, FittedSource, check_ending
+from .fitted import FITTED, Fitted, FittedSource, check_ending
 from .opening import executing, opener_for
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
@@ -66,7 +65,7 @@ class Oodometer:
         try:
             job = EstimateJob.of(Learnt(**self.get_params()), reference=asked.reference, target=None)
             with executing("fit", asked, reference=asked.reference) as execution:
-                self.fitted_ = _fitted(replace(job, execution=execution), asked.where)
+                self.fitted_ = _fitted(job, asked.where, execution)
         except OodometerError as error:
             reword(error, _USUAL)
             raise
@@ -169,9 +168,9 @@ def fit(options: FitOptions) -> Oodometer:
     return made
 
 
-def _fitted(options: EstimateJob, where: str | Sequence[str] | None) -> Fitted:
+def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: Execution) -> Fitted:
     """What is learnt from a reference."""
-    enter_phase(options.execution.progress, "reading")
+    enter_phase(execution.progress, "reading")
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes, where)
     if isinstance(sources[0], FittedSource):
@@ -181,8 +180,11 @@ def _fitted(options: EstimateJob, where: str | Sequence[str] | None) -> Fitted:
         cluster_column(source, options.cluster, 0)
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
-    fitted = learn(sources, options)
+    fitted = learn(sources, options, execution)
     fitted.warnings.extend(opener.notes)
-    how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": told_of_fit(options)}
+    values = {name: getattr(options, name) for name in FITTED}  # as plain ones, which a file can hold
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    plain |= {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
+    how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": plain}
     how |= {"mapping": opener.mapping or None, "threshold": options.threshold, "encoding": sources[0].encoding}
     return replace(fitted, axes=opener.axes, prior=shifts, **how)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arrays import Ragged
 from ..calibrators import Choice
 from ..diagnoses import Diagnostician, ShiftStatistics
-from ..errors import InputError, OodometerError, UsageError
+from ..errors import UsageError
 from ..estimators import Estimator, RiskCoverage
+from ..estimators.expected_classes import metric_name
 from ..fields import FIELDS
 from ..headline.natural_shifts import NaturalShifts
 from ..inference.row_sample import seeded_sample
-from ..passes.plan import EstimationPlan
+from ..options import declared, placed
+from ..passes.plan import EstimationPlan, quick_methods
 from ..passes.reference import Reference, ReferenceSource, width
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
 from ..predictions import Predictions
@@ -30,7 +31,15 @@ from ..store import RecordSource
 from ..store.base import Axes
 from ..store.encoding import FeatureEncoding
 from .clusters import Side
+from .options import EstimateOptions, Learnt
 
+FITTED = tuple(placed(Learnt, "fit", "read"))
+"""Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
+LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
+
+_OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
+_DEFAULTS: dict[str, Any] = {name: field.default for name, field, _ in declared(Learnt)}
+Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
 _KINDS: dict[str, tuple[type, ...]] = {  # of what stands in a file beside the record; `counts` are those of `reference`
     "plan": (EstimationPlan,),
@@ -95,6 +104,82 @@ class Fitted:
     def where(self) -> str:
         """What messages call it."""
         return self.file or "this Oodometer"
+
+    def options_with(self, options: Asked) -> Asked:
+        """The options with those of the fit; `UsageError` for one that was given and is another.
+
+        Fewer methods may be asked than were fitted, and the diagnosis and the backtest may be left out.
+        """
+        changes: dict[str, Any] = {}
+        for name in FITTED:
+            if name in _OPENED or name not in self.options:
+                continue
+            before, now, usual = self.options[name], getattr(options, name), _DEFAULTS[name]
+            now, usual = (list(value) if isinstance(value, tuple) else value for value in (now, usual))
+            if now == before:
+                continue
+            if now == usual:
+                changes[name] = before
+            elif name == "diagnosis" or (name == "cluster" and before is None and now not in self.clusters.columns):
+                continue
+            elif name == "methods":
+                known = {*self.plan.methods, *(skip.method for skip in self.skipped)}
+                for unknown in (method for method in now if method not in known):
+                    raise UsageError(
+                        f"{self.where} holds no method {unknown!r}, only {', '.join(self.plan.methods)}; fit the "
+                        f"reference again with --method {unknown}"
+                    )
+            elif name == "metrics":
+                fitted = [] if self.plan.metrics is None else [metric.name for metric in self.plan.metrics.metrics]
+                for unknown in (metric for metric in now if metric_name(metric) not in (*fitted, "accuracy")):
+                    had = ", ".join(fitted) or "no metric but the accuracy"
+                    raise UsageError(
+                        f"{self.where} was fitted with {had}; fit the reference again with --metric {unknown}"
+                    )
+            else:
+                was, got = (", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (before, now))
+                raise UsageError(
+                    f"{self.where} was fitted with {name} {was}, got {got}; leave {name} out, or fit the reference "
+                    "again with it"
+                )
+        if options.payoff is not None:
+            raise UsageError(
+                f"{self.where} holds what was fitted with its pay-off; give another one to `oodometer fit`"
+            )
+        if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
+            raise UsageError(f"{self.where} holds its backtest; a folder for backtests is of use to `oodometer fit`")
+        if options.prior is None and self.prior is not None:
+            changes["prior"] = self.prior
+        try:
+            return replace(options, **changes)
+        except UsageError as error:
+            raise ValueError(str(error)) from error  # nobody typed it: `faults_of_fitted` names the file
+
+    def cut_to(self, options: EstimateOptions) -> Fitted:
+        """What was learnt, cut to the methods that are asked for."""
+        plan, trials, skipped, warnings = self.plan, self.trials, list(self.skipped), list(self.warnings)
+        wanted = options.methods
+        if wanted is not None and wanted != self.options.get("methods"):
+            plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
+            skipped = [skip for skip in skipped if skip.method in wanted]
+            names = quick_methods(wanted)
+            if trials is not None:  # as if only these methods had been tried; of too few there is nothing to weigh
+                cut = ({name: e for name, e in trial.estimates.items() if name in names} for trial in trials.trials)
+                tried = tuple(replace(trial, estimates=some) for trial, some in zip(trials.trials, cut, strict=True))
+                trials = replace(trials, trials=tried) if len(names) >= LEAST_CANDIDATES else None
+            if plan.metrics is not None:
+                plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
+                if plan.metrics is None:
+                    warnings.append(
+                        "none of the methods asked for can estimate the metrics of the fit: they are left out"
+                    )
+        if plan.metrics is not None and options.metrics:
+            plan = replace(plan, metrics=plan.metrics.only(options.metrics))
+        if not options.diagnosis:
+            plan, trials = replace(plan, shift_statistics=None, diagnostician=None), None
+        if options.backtest is None or isinstance(options.backtest, Backtest):
+            trials = options.backtest
+        return replace(self, plan=plan, trials=trials, skipped=skipped, warnings=warnings)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the file; of a large reference's rows it holds a seeded sample, without texts.
@@ -202,40 +287,6 @@ def _check_record(record: Any) -> None:
             most = 2 if about.cell == "truth" else None if record.classes is None else sizes["class"]
             if value.min() < -1 or (most is not None and value.max() >= most):
                 raise Damaged(f"{name} holds numbers of no class")
-
-
-def is_fitted(data: Any) -> bool:
-    """Whether something is a fitted file (told by its ending), or a fitted object in memory.
-
-    >>> is_fitted("model.oodo"), is_fitted("reference.csv")
-    (True, False)
-    """
-    if isinstance(data, (str, PathLike)):
-        return Path(data).suffix.lower() == ENDING
-    return isinstance(data, FittedSource) or hasattr(data, "__fitted_reference__")
-
-
-@contextmanager
-def faults_of_fitted(reference: Any) -> Iterator[None]:
-    """Inside, an error that nobody foresaw is one of a fitted file, where one is the reference.
-
-    Its checksum says that it is whole, not that we wrote it: pieces of other kinds show where they are used.
-    """
-    try:
-        yield
-    except OodometerError:
-        raise
-    except Exception as error:
-        given = reference if isinstance(reference, (list, tuple)) else [reference]
-        file = next((str(one) for one in given if isinstance(one, (str, PathLike)) and is_fitted(one)), None)
-        if file is None:
-            raise
-        raise InputError(
-            "a fitted file as `oodometer fit` writes it",
-            got=f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})",
-            remedy="fit it again; if that changes nothing, run with --debug and report it",
-            file=file,
-        ) from error
 
 
 class FittedSource(ReferenceSource):

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,13 +20,14 @@ from ..fields import FIELDS
 from ..kernels import limited_to
 from ..passes.folding import Execution
 from ..passes.run_folder import run_folder as in_run_folder
+from ..persistence import ENDING
 from ..runs import places_of_run
 from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order
 from ..store.cells import dictionary, plain
 from ..store.columns import class_names, likely_columns, looks_like_probability
 from ..store.encoding import raw_numbers
-from .fitted import FittedSource, faults_of_fitted, is_fitted
+from .fitted import FittedSource
 from .options import Reading, Running
 
 Result = TypeVar("Result")
@@ -273,6 +276,40 @@ class Opener:
 def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
     return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive)
+
+
+def is_fitted(data: Any) -> bool:
+    """Whether something is a fitted file (told by its ending), or a fitted object in memory.
+
+    >>> is_fitted("model.oodo"), is_fitted("reference.csv")
+    (True, False)
+    """
+    if isinstance(data, (str, PathLike)):
+        return Path(data).suffix.lower() == ENDING
+    return isinstance(data, FittedSource) or hasattr(data, "__fitted_reference__")
+
+
+@contextmanager
+def faults_of_fitted(reference: Any) -> Iterator[None]:
+    """Inside, an error that nobody foresaw is one of a fitted file, where one is the reference.
+
+    Its checksum says that it is whole, not that we wrote it: pieces of other kinds show where they are used.
+    """
+    try:
+        yield
+    except OodometerError:
+        raise
+    except Exception as error:
+        given = reference if isinstance(reference, (list, tuple)) else [reference]
+        file = next((str(one) for one in given if isinstance(one, (str, PathLike)) and is_fitted(one)), None)
+        if file is None:
+            raise
+        raise InputError(
+            "a fitted file as `oodometer fit` writes it",
+            got=f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})",
+            remedy="fit it again; if that changes nothing, run with --debug and report it",
+            file=file,
+        ) from error
 
 
 @contextmanager

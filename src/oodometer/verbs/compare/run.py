@@ -392,13 +392,12 @@ def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict
     decide in the place of the estimate, else None. curve, answers, auc_coverage : of the
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
-    from ..estimate import estimated  # which no other part needs
-    from ..estimate.learning import EstimateJob
+    from ..estimate import EstimateJob, estimated  # which no other part needs
 
-    how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
-    asked = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
+    how: dict[str, Any] = {"level": options.level, "seed": options.seed}
+    job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
     try:
-        found = estimated(asked)
+        found = estimated(job, options.execution)
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
     head, curve = found.headline, found.risk_coverage

@@ -1,0 +1,812 @@
+"""The verb `estimate`: a labelled reference and an unlabelled target in, an honest accuracy out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..audits.joining import joined_truth, mostly_new, target_key
+from ..audits.labels import of_state, open_labels
+from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
+from ..calibrators.binned_map import count_verdicts
+from ..classes import ClassNames, said_of_classes
+from ..diagnoses import Diagnosis, Diagnostician
+from ..errors import InputError, UsageError, visible
+from ..estimators import Estimator, SourceAccuracy
+from ..estimators.expected_classes import class_metrics_asked, metric_name
+from ..headline.alarms import Watched, alarm_rules, check_when, judge_alarms
+from ..headline.headline import Evidence, TrialWeighting, make_headline
+from ..headline.natural_headline import (
+    MetricEvidence,
+    doubt_of,
+    headline_under,
+    judges_alone,
+    metric_answers,
+    natural_headline,
+    signs_of,
+    under_assumptions,
+)
+from ..headline.natural_shifts import (
+    NaturalShifts,
+    ShiftSigns,
+    chance_by_labels,
+    chance_of_fall,
+    check_margin,
+    judged,
+    packaged_prior,
+)
+from ..inference.domain_classifier import compared_once
+from ..intervals import clopper_pearson
+from ..kernels import later, one_thread, side_by_side
+from ..options import declared, verb
+from ..passes.folding import Execution, enter_phase, hearing_phases
+from ..passes.metrics import COUNTS, MetricsAsked, metric_methods, predicted_of
+from ..passes.plan import (
+    CONFIDENCE_BINS,
+    EstimationPlan,
+    State,
+    batch_rows,
+    bins_of_confidence,
+    check_rule,
+    checked_estimate,
+    decisions_said,
+    fit_plan,
+    needed_fields,
+    quick_methods,
+    rounding,
+)
+from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, check_classes, gather_reference, label_warnings
+from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
+from ..predictions import FIELDS, Predictions
+from ..registry import FAILURES, broken, find, unless_failed, why_failed
+from ..results import Estimate, Interval, Skipped
+from ..results.alarms import ASKED, AlarmRule, Alarms, FailWhen
+from ..results.backtest import Backtest
+from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part
+from ..results.fall import Fall
+from ..store import Part as SourcePart
+from ..store import Source
+from ..store.base import rows_of
+from ..store.where import parse_where
+from .clusters import Design, cluster_column, side_of
+from .features import about_features, with_features
+from .fitted import LEAST_CANDIDATES, Fitted, FittedSource
+from .opening import executing, opener_for, positive_class, renamings, with_classes_of_all
+from .options import EstimateOptions
+
+if TYPE_CHECKING:
+    from ..histories import Recorder
+
+PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
+_MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
+_SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
+_REPEATS = 8  # trials of each family and severity behind a headline
+_HISTOGRAM_BINS = 20
+_RELIABILITY_BINS = 15
+
+Chance = Callable[[float], float | None]  # how likely the accuracy lies below a bound
+_ByMetric = Mapping[str, Sequence[Estimate]]
+
+
+class EstimateJob(EstimateOptions):
+    """What `estimate` was asked; `UsageError` for options that make no sense together."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        bounds = (*named_bounds(self.fail_below), *named_bounds(self.fail_drop))
+        metrics = dict.fromkeys((*self.metrics, *(name for name in bounds if name != "accuracy")))
+        object.__setattr__(self, "metrics", list(metrics))
+        if self.assume not in ASSUMPTIONS:
+            raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
+        check_margin(self.margin)
+        if self.by is not None and self.every is not None:
+            raise UsageError("give --by or --every, not both")
+        if isinstance(self.backtest, (str, Path)) and self.backtest != "auto":
+            path = Path(self.backtest)
+            if path.is_file() or (path.suffix and not path.is_dir()):
+                what = "a file" if path.is_file() else "there is no such file or folder"
+                raise UsageError(
+                    f"--backtest: expected auto, none or a folder that keeps backtests, got {path} ({what}); name a "
+                    "folder, which is made where its name has no ending, or leave it out"
+                )
+        # refused before the work
+        _ = self.chunks, self.alarm_rules, self.when, self.recorder, parse_where(self.where)
+        for name in self.methods or ():
+            find("estimator", name)
+        if self.payoff is not None:
+            from ..metrics.payoff import Payoff
+
+            Payoff.of(self.payoff)
+        for name in self.metrics:
+            class_metrics_asked([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
+        for accuracy in self.target_accuracies:
+            if not 0 < accuracy <= 1:
+                raise UsageError(
+                    f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
+                )
+
+    @cached_property
+    def natural_shifts(self) -> NaturalShifts:
+        """The prior of natural shifts: the packaged one, or that of a file."""
+        if isinstance(self.prior, NaturalShifts):
+            return self.prior  # of a fitted file
+        return packaged_prior() if self.prior is None else NaturalShifts.read(self.prior)
+
+    @cached_property
+    def chunks(self) -> Chunks | None:
+        """How the target is cut into chunks; `UsageError` for what is no way to."""
+        return None if self.every is None else parse_chunks(self.every)
+
+    @cached_property
+    def alarm_rules(self) -> tuple[AlarmRule, ...]:
+        """What must not be undercut."""
+        below, drop = named_bounds(self.fail_below), named_bounds(self.fail_drop)
+        return alarm_rules(below, drop, ("accuracy", *map(metric_name, self.metrics))) if below or drop else ()
+
+    @property
+    def when(self) -> FailWhen:
+        """What an alarm is judged by."""
+        return "value" if self.fail_when == "value" else check_when(self.fail_when)
+
+    @cached_property
+    def recorder(self) -> Recorder | None:
+        """What takes the run to its store; `UsageError` for words that ask for a store where none is given."""
+        if self.alarms not in ASKED:
+            raise UsageError(f"--alarms: expected one of {', '.join(ASKED)}, got {self.alarms!r}")
+        if self.store is None:
+            for given, why in ((self.job is not None, "--job"), (self.alarms != "all", f"--alarms {self.alarms}")):
+                if given:
+                    raise UsageError(f"{why} needs a store of past runs; give --store FILE or --store postgresql://...")
+            return None
+        if self.job is not None and not self.job.strip():
+            raise UsageError("--job: expected a name, got an empty one")
+        from ..histories import Recorder, open_store
+
+        job = None if self.job is None else visible(self.job.strip())
+        values = {name: getattr(self, name) for name, _, about in declared(type(self)) if about.noted}
+        noted = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return Recorder(open_store(self.store), job, self.alarms, noted)
+
+    @property
+    def extra_columns(self) -> list[str]:
+        """Columns of the target that are no field and are read all the same."""
+        return [self.by] if self.by is not None and self.by not in FIELDS else []
+
+
+def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy.
+
+    >>> named_bounds(0.93), named_bounds({"auc": 0.8}), named_bounds(None)
+    ({'accuracy': 0.93}, {'roc_auc': 0.8}, {})
+    """
+    if isinstance(given, Mapping):
+        return {metric_name(name): bound for name, bound in given.items()}
+    return {} if given is None else {"accuracy": given}
+
+
+@verb(EstimateJob)
+def estimate(options: EstimateJob) -> Estimation:
+    """Estimate the accuracy of a model on unlabelled data, by every method that the data can feed.
+
+    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense, and
+    `oodometer.errors.NotStoredError`, which holds the answer, where the store did not take it; a method that does not
+    apply is skipped with its reason.
+
+    >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
+    >>> found = estimate(reference, {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}, methods=["source", "atc"])
+    >>> round(found["source"].value, 3), found["atc"].value, found["atc"].kind
+    (0.667, 0.5, 'conditional')
+    """
+    recorder = options.recorder
+    if recorder is not None:
+        recorder.store.check()
+    with executing("estimate", options, reference=options.reference, target=options.target) as execution:
+        estimation = estimated(options, execution)
+    return estimation if recorder is None else recorder.record(estimation, options.reference)
+
+
+def estimated(options: EstimateJob, execution: Execution) -> Estimation:
+    """The estimate, with options that are checked already; of files or opened sources."""
+    return with_classes_of_all(
+        lambda classes: _estimated(options, classes, execution),
+        [options.reference, options.target],
+        opener_for(options),
+        options.classes,
+    )
+
+
+def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution) -> Estimation:
+    enter_phase(execution.progress, "reading")
+    opener = opener_for(options)
+    sources = opener.references(options.reference, classes)
+    target: Any = opener.target(options.target, options.extra_columns, options.where)
+    labels = None if options.labels is None else open_labels(options.labels, opener.target)
+    opener.check()
+    fitted = sources[0].fitted if isinstance(sources[0], FittedSource) else None
+    if fitted is not None:
+        options = fitted.options_with(options)
+    cluster_column(target, options.cluster, 0, None if fitted is None else fitted.options.get("cluster"))
+    if options.features is not None or sources[0].encoding is not None:  # those of a fitted file are known
+        asked = options.features if fitted is None else None
+        sources, target = with_features(sources, target, asked, [target_key(options.key, target)])
+    prior = options.natural_shifts  # a file that is no prior is refused before the work
+    truth, notes = (None, ()) if labels is None else joined_truth(labels, target, options.key)
+    if options.methods is None:
+        later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
+    learnt = learn(sources, options, execution, target) if fitted is None else fitted.cut_to(options)
+    learnt.warnings.extend([*opener.notes, *notes])
+    parts = target.parts(PART_ROWS, execution.each)
+    learnt = _for_target(learnt, target, parts, truth, options)
+    drawn = partial(reference_figures, learnt, options.level)
+    figures = later(drawn) if fitted is None else lambda: fitted.figures if learnt.plan.confidence is not None else None
+    enter_phase(execution.progress, "estimating")
+    state = learnt.plan.read(parts, execution, target.name)
+    whole = state[WHOLE]
+    rows, known, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
+    learnt.plan.check_labels(rows)
+    noted = whole.get("noted", {})
+    if whole["truth"]["new"] > known / 2:
+        raise mostly_new(noted, target.classes, target.path)
+    learnt.warnings.extend(said_of_classes(noted, "the target"))
+    if known:  # its rows are read again only where few are right
+        batches = target.batches(fields=FIELDS_NEEDED)
+        labelled = batches if truth is None else map(learnt.plan.with_labels, batches)
+        learnt.warnings.extend(label_warnings("the labelled target", labelled, correct / known))
+    enter_phase(execution.progress, "weighing")
+    away = side_of([target], options.cluster, rows, options.level, learnt.plan.shift_statistics, labelled=False)
+    reference = learnt.reference
+    design = Design(learnt.clusters, away, reference.correct / reference.rows, reference.rows)
+    if options.cluster not in (None, *learnt.clusters.columns) and not learnt.clusters.count:
+        learnt.warnings.append(f"{learnt.name} has no column {options.cluster}: its rows are taken as independent")
+    return _Answers(learnt, options, design, prior).finish(state, figures, target)
+
+
+def _for_target(
+    fitted: Fitted, target: Source, parts: Sequence[SourcePart], truth: Predictions | None, options: EstimateJob
+) -> Fitted:
+    """The plan as this target can feed it, and what was left out."""
+    rows = batch_rows(fitted.reference.record.num_classes)
+    beginning = next((batch for part in parts for batch in part.batches(rows=fitted.plan.rows)), None)
+    if beginning is None:
+        raise InputError("at least one row", got="none", remedy="check what wrote it", file=target.name)
+    in_all = rows_of(parts) or target.rows
+    many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
+    plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, rows_in_all=many)
+    plan = replace(plan, first_row=beginning.first_row)
+    check_rule(beginning, bool(plan.argmax))
+    plan, unfed = plan.restricted_to(beginning)
+    # what would take minutes, unless it was asked for by name
+    slow = [
+        Skipped(name, f"takes long on more than {most} target rows; ask for it with --method {name}")
+        for name, most in _SLOW.items()
+        if name in plan.methods and options.methods is None and (target.rows is None or target.rows > most)
+    ]
+    left_out = {s.method for s in slow}
+    plan = replace(plan, methods={n: m for n, m in plan.methods.items() if n not in left_out})
+    skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
+    if not plan.methods:
+        raise none_applies(skipped, target)
+    plan = replace(plan, fields=needed_fields(plan, beginning))
+    rounded = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
+    return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *rounded])
+
+
+def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
+    """The error where no method can say anything of the target, with each one's reason."""
+    reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+    remedy = "`oodometer methods` says what each one needs"
+    expected = "data that at least one method can use"
+    return InputError(expected, got=f"none applies ({reasons})", file=target.name, remedy=remedy)
+
+
+# ------------------------------------------------------------------------------------------ from the reference
+
+
+def learn(
+    sources: Sequence[Source], options: EstimateJob, execution: Execution, target: Source | None = None
+) -> Fitted:
+    """Everything learnt from the reference; ``target`` is what will be asked about, where that is known."""
+    reading = execution
+    if target is not None:  # then plain functions hear of the target's parts alone
+        reading = reading.heard_by(hearing_phases(reading.progress))
+    gathered = [gather_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
+    read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+    record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+    rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
+    reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
+    check_classes(record, sources[0].name)
+    warnings = _reference_warnings(reference, target, sources)
+    enter_phase(execution.progress, "fitting")
+    plan, skipped = fit_plan(
+        record,
+        options.methods,
+        level=options.level,
+        seed=options.seed,
+        target_accuracies=options.target_accuracies,
+        calibrator=options.calibrator,
+        diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
+        metrics=_asked_metrics(record, sources[0], options) if options.metrics else None,
+    )
+    trials = options.backtest if options.diagnosis else None
+    if trials is not None and not isinstance(trials, Backtest):
+        cache, trials = trials, None
+        candidates = quick_methods(options.methods)
+        if len(candidates) >= LEAST_CANDIDATES and len(record) >= LEAST_REFERENCE:
+            how = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
+            # a second at most, which no engine is worth that must be started or sent the rows
+            here = Execution(progress=enter_phase(execution.progress, "backtest"))
+            trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **how), here)
+    # the source accuracy from all reference rows, also where methods were fitted on a sample of them
+    methods = {
+        name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
+        for name, method in plan.methods.items()
+    }
+    plan = replace(plan, methods=methods, argmax=record.is_argmax)
+    unmade = [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
+    own = options.cluster if all(source.holds(str(options.cluster)) for source in sources) else None
+    clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
+    return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, len(record), unmade, clusters)
+
+
+def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) -> MetricsAsked | None:
+    """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
+    from ..metrics import place_of_class
+    from ..metrics.payoff import Payoff
+
+    classes: ClassNames = record.classes or ()
+    payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
+    metrics = class_metrics_asked(options.metrics, classes, payoff)
+    if not metrics:
+        return None
+    if record.label is None or not record.has_classes or not record.num_classes:
+        raise InputError(
+            f"reference rows with a `label`, which {metrics[0].name} asks for",
+            got="`correct` alone" if record.has("correct") else "none",
+            remedy="add the true class of each row, or leave --metric out",
+            file=source.name,
+        )
+    methods = metric_methods(options.methods)
+    if not methods:
+        able = ", ".join(metric_methods(None))
+        raise UsageError(f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}")
+    positive = positive_class(source, options.positive)
+    return MetricsAsked(metrics, place_of_class(classes, positive) if len(classes) == 2 else 0, methods)
+
+
+def _reference_warnings(reference: Reference, target: Source | None, sources: Sequence[Source]) -> list[str]:
+    record, verdicts = reference.record, reference.record.verdicts
+    warnings: list[str] = []
+    if reference.unlabelled:
+        warnings.append(f"{reference.unlabelled} reference rows have no known truth and were left out")
+    warnings += said_of_classes(record.noted, "the reference")
+    if reference.sampled:
+        warnings.append(
+            f"the reference has {reference.rows} labelled rows; methods were fitted on a seeded sample of "
+            f"{len(record)} of them"
+        )
+    if record.rounded is not None:
+        warnings.append(rounding(record.rounded, "the reference's"))
+    if len(record) < FEW_ROWS:
+        warnings.append(
+            f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"
+        )
+    if verdicts.all() or not verdicts.any():
+        kind = "errors" if verdicts.all() else "correct answers"
+        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
+    warnings += decisions_said(record, "reference")
+    warnings += label_warnings("the reference", [record], record.accuracy)
+    if target is not None and target.path is not None:
+        paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
+        present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
+        if target.path in paths or any(os.path.samefile(path, target.path) for path in present):
+            warnings.append("reference and target are the same file")
+    if record.label is not None and len(record) and (record.label == record.label[0]).all():
+        warnings.append("all reference labels are of one class")
+    return warnings
+
+
+def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
+    """What the page draws of the reference; None where there is no confidence.
+
+    `reliability` is its diagram (15 bins of calibrated confidence, exact intervals), `shares` are those of rows in 20
+    bins of confidence.
+    """
+    plan, record = fitted.plan, fitted.reference.record
+    if plan.confidence is None:
+        return None
+    calibrated = plan.choice.apply(record)
+    values, cell = bins_of_confidence(plan.confidence, calibrated)
+    counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_BINS)
+    total = np.bincount(cell, weights=values, minlength=CONFIDENCE_BINS)
+    rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
+    full = np.flatnonzero(rows)
+    ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
+    reliability = {
+        "confidence": sums[full] / rows[full],
+        "accuracy": hits[full] / rows[full],
+        "lower": ends[:, 0],
+        "upper": ends[:, 1],
+        "rows": rows[full],
+    }
+    return {"reliability": reliability, "shares": _shares(counts), "score": plan.confidence.name}
+
+
+def _shares(counts: Array) -> Array:
+    """Shares of rows in 20 bins of confidence, from counts in 60."""
+    wide = counts.reshape(_HISTOGRAM_BINS, -1).sum(axis=1)
+    return np.asarray(wide / wide.sum())
+
+
+# ------------------------------------------------------------------------------------------ from states to the result
+
+
+def _estimates(
+    methods: Mapping[str, Estimator], states: Mapping[str, Any], lighter: bool = False
+) -> tuple[list[Estimate], list[Skipped]]:
+    """What each method says of the states, and which cannot say anything of them."""
+    out, skipped = [], []
+    for name, method in methods.items():
+        if name not in states:
+            continue  # left out of parts
+        try:
+            made = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
+            out.append(checked_estimate(method, made))
+        except FAILURES as error:
+            skipped.append(Skipped(name, why_failed(name, method, error)))
+    return out, skipped
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is said of the target or a part of it.
+
+    headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
+    how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
+    below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
+    (correct, rows, labelled rows), or None; the first two as of independent rows.
+    """
+
+    headline: Headline
+    assumptions: Mapping[str, Assumed]
+    signs: Mapping[str, float]
+    fell: float | None
+    changed: float | None
+    chance: Chance
+    metrics: Mapping[str, MetricEstimation]
+    known: tuple[float, float, int] | None
+
+
+class _Answers:
+    """From estimates and states to what is said; alike for the whole target and its parts.
+
+    ``design``: clusters of both sides, by which intervals and chances are widened; labelled rows count as fewer ones.
+    """
+
+    def __init__(self, fitted: Fitted, options: EstimateJob, design: Design, prior: NaturalShifts) -> None:
+        self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
+        self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
+        self.accuracy, trials = self.correct / self.rows, fitted.trials
+        weighting = None
+        if trials is not None:
+            weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
+        self.evidence = Evidence(
+            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=design.effects
+        )
+
+    def finish(self, state: State, figures: Callable[[], Mapping[str, Any] | None], target: Source) -> Estimation:
+        """The result from the states of the whole target, its slices and its chunks."""
+        fitted, plan, options, design, level = self.fitted, self.plan, self.options, self.design, self.options.level
+        whole = state[WHOLE]
+        rows, known = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
+        estimates, late, diagnosis, by_metric = self._of_methods(whole)
+        if diagnosis is not None:
+            diagnosis = replace(diagnosis, features=about_features(target))
+        self.evidence = replace(self.evidence, diagnosis=diagnosis)
+        skipped = [*fitted.skipped, *late]
+        if not estimates:
+            raise none_applies(skipped, target)
+        drawn = figures()
+        answer = self.of(estimates, whole, by_metric, diagnosis)
+        warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
+        headline, truth = answer.headline, self.truth(whole)
+        parts = self.parts(state) if plan.by is not None or plan.every is not None else []
+        ((fell, without),) = self.falls([answer])
+        alarms = None
+        if options.alarm_rules:
+            own = Part({"value": "target"}, rows, headline, (), truth, fell, {}, answer.metrics, without)
+            alarms = _alarms((own, answer), parts, options, self.accuracy)
+        if headline.trust == "none" and len(estimates) > 1:
+            warnings.append(headline.why)
+        if truth is not None and plan.labels is None:
+            warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
+        selected = None if "labelled" not in whole else of_state(whole["labelled"])
+        if selected is not None and known < rows:
+            warnings.append(
+                f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
+            )
+        reference, calibrator, trials = fitted.reference, plan.choice.calibrator, fitted.trials
+        low, high = clopper_pearson(reference.correct, reference.rows, level)
+        about = {"name": fitted.name, "rows": reference.rows, "accuracy": self.accuracy, "lower": low, "upper": high}
+        about |= {"level": level, "kind": "exact", "classes": reference.record.num_classes}
+        confidence = None
+        if drawn is not None:
+            edges, there = np.linspace(0, 1, _HISTOGRAM_BINS + 1), _shares(whole["confidence"]["counts"])
+            confidence = {"edges": edges, "reference": drawn["shares"], "target": there, "score": drawn["score"]}
+        return Estimation(
+            reference=design.about(about),
+            target={
+                "name": target.name,
+                "rows": rows,
+                "labelled": known,
+                "accuracy": None if truth is None else truth.to_dict(),
+            },
+            headline=headline,
+            estimates=tuple(design.wide(e, rows) for e in estimates),
+            skipped=tuple(skipped),
+            warnings=(*warnings, *design.said()),
+            level=level,
+            seed=options.seed,
+            calibration={
+                "name": None if calibrator is None else calibrator.name,
+                "why": plan.choice.why,
+                "scores": plan.choice.scores,
+                "temperature": getattr(calibrator, "temperature", None),
+            },
+            risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
+            reliability=None if drawn is None else drawn["reliability"],
+            confidence=confidence,
+            slices=tuple(part for part, _ in parts) if plan.every is None else (),
+            chunks=tuple(part for part, _ in parts) if plan.every is not None else (),
+            diagnosis=diagnosis,
+            backtest=None
+            if trials is None
+            else {
+                "trials": len(trials.trials),
+                "rows": trials.reference.get("rows"),  # that the trials read, which may be a sample
+                "families": trials.families,
+                "methods": trials.methods,
+            },
+            assumptions=answer.assumptions,
+            assume=options.assume,
+            fell=fell,
+            metrics=answer.metrics,
+            alarms=alarms,
+            fell_without_labels=without,
+        )
+
+    def _of_methods(
+        self, whole: Mapping[str, Any]
+    ) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, _ByMetric]:
+        """What the methods and the diagnostician say of the whole target, the heavy methods side by side; and of
+        metrics besides the accuracy what the methods say of these.
+        """
+        plan = self.plan
+        light = {name: method for name, method in plan.methods.items() if not method.traits.heavy}
+        alone = [{name: method} for name, method in plan.methods.items() if method.traits.heavy]
+        jobs: list[Callable[[], Any]] = [partial(_estimates, methods, whole) for methods in (*alone, light)]
+        if plan.diagnostician is not None:
+            jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
+        by_metric: _ByMetric = {}
+        more: list[Skipped] = []
+        # set once for all jobs: who asks inside pays nothing
+        with compared_once(), one_thread():
+            results = side_by_side([partial(copy_context().run, job) for job in jobs])
+            if plan.metrics is not None:
+                by_metric, more = plan.metrics.estimates(whole)
+        diagnosis: Diagnosis | None = None if plan.diagnostician is None else results.pop(0)
+        order = {method.name: i for i, method in enumerate(plan.methods.values())}
+        estimates = sorted((e for some, _ in results for e in some), key=lambda e: order.get(e.method, len(order)))
+        late = sorted((s for _, some in results for s in some), key=lambda s: list(plan.methods).index(s.method))
+        late += [s for s in more if s.method not in {skipped.method for skipped in late}]
+        return estimates, late, diagnosis, by_metric
+
+    def of(
+        self,
+        estimates: Sequence[Estimate],
+        states: Mapping[str, Any],
+        by_metric: _ByMetric,
+        diagnosis: Diagnosis | None = None,
+    ) -> _Answer:
+        """What is said where the methods say this; a ``diagnosis`` is of the whole target."""
+        options, design, prior = self.options, self.design, self.prior
+        statistics, outputs = self.plan.shift_statistics, (design.reference.outputs, design.target.outputs)
+        moves = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
+        # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
+        kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
+        here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
+        still = make_headline(estimates, here)
+        assert still is not None  # there is at least one estimate
+        natural = natural_headline(still, estimates, here, prior)
+        assumptions = under_assumptions(natural, still, estimates, diagnosis)
+        rows = int(states["truth"]["rows"])
+        headline = headline_under(options.assume, natural, assumptions)
+        signs = signs_of(still, {e.method: e for e in estimates}, here)
+        error = here.error_of_clusters(headline.value, rows)
+        assumed = headline.interval if judges_alone(still) or options.assume != "natural" else None
+
+        def chance(bound: float) -> float | None:
+            if still.method == "votes":  # nobody knows how these judges err
+                return None
+            return chance_of_fall(prior, signs, self.accuracy - bound, assumed, here.source, error)
+
+        changed = None
+        if statistics is not None:
+            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs)
+        doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
+        headline = replace(headline, trust="low", why=doubt) if doubt else headline
+        metrics = self._metrics(by_metric, states, here, signs)
+        headline = design.headline(headline, rows)
+        assumptions = {
+            name: answer if answer.interval is None else replace(answer, interval=design.wide(answer.interval, rows))
+            for name, answer in assumptions.items()
+        }
+        # all labelled rows decide, or those that make it narrower where nothing shows that they are no random sample
+        truth, known, below = self.truth(states), None, chance
+        if truth is not None:
+            narrower = truth.upper - truth.lower <= headline.upper - headline.lower
+            correct, labelled = int(states["truth"]["correct"]), int(states["truth"]["known"])
+            if labelled == rows or (narrower and of_state(states.get("labelled")) is None):
+                known = (correct / design.effects[1], labelled / design.effects[1], labelled)
+                below = partial(chance_by_labels, *known[:2])
+        fell = chance(self.accuracy - options.margin)
+        return _Answer(headline, assumptions, moves, fell, changed, below, metrics, known)
+
+    def _metrics(
+        self, by_metric: _ByMetric, states: Mapping[str, Any], evidence: Evidence, signs: ShiftSigns | None
+    ) -> dict[str, MetricEstimation]:
+        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
+        plan, out = self.plan.metrics, {}
+        if plan is None or COUNTS not in states:
+            return {}
+        # rows of a class that the model does not know are missing from the counts of classes
+        truth = {} if states["truth"]["new"] else plan.truth(states)
+        for metric in plan.metrics:
+            estimates, reference = tuple(by_metric.get(metric.name, ())), plan.reference.get(metric.name)
+            settled = plan.settled(metric, predicted_of(states)) if estimates else None
+            if settled is not None:  # by the predicted classes: all methods then agree on the value
+                value, why = settled
+                lower, upper = median(e.lower for e in estimates), median(e.upper for e in estimates)
+                interval = Interval(value, min(lower, value), max(upper, value), estimates[0].level, "exact")
+                trust, assumes = "high" if upper - lower < 1 else "none", "nothing: the predicted classes settle it"
+                headline = Headline(interval, "predicted classes", assumes, trust, why)
+                made = MetricEstimation(headline, estimates, reference)
+            else:
+                base = metric.base
+                if len(plan.support) == 2 and metric.at not in (None, plan.positive):
+                    # of two classes, the recall of one is the specificity of the other
+                    base = {"recall": "specificity", "specificity": "recall"}.get(base, base)
+                rests = MetricEvidence(evidence, signs, reference, metric.bounds, plan.errors.get(metric.name))
+                answers = metric_answers(base, estimates, rests, self.prior, self.options.assume)
+                if answers is None:
+                    continue
+                made = MetricEstimation(answers[0], estimates, reference, assumptions=answers[1])
+            headline = self.design.headline(made.headline, int(states["truth"]["rows"]))
+            out[metric.name] = replace(made, headline=headline, truth=truth.get(metric.name))
+        return out
+
+    def truth(self, states: Mapping[str, Any]) -> Interval | None:
+        """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
+        known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
+        if not known:
+            return None
+        level, effect = self.options.level, self.design.effects[1]
+        ends = clopper_pearson(correct / effect, known / effect, level)
+        return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
+
+    def falls(self, answers: Sequence[_Answer]) -> list[tuple[Fall, Fall | None]]:
+        """Whether the accuracy fell, of parts looked at together; where labels decide, by them, and without."""
+        prior, margin, assume = self.prior, self.options.margin, self.options.assume
+        chances, changes = [a.fell for a in answers], [a.changed for a in answers]
+        if assume == "natural" and any(judges_alone(a.headline) for a in answers):
+            assume = "judges"
+        without = judged(prior, margin, chances, changes, assume)
+        if not any(a.known for a in answers):
+            return [(fall, None) for fall in without]
+        reference = (self.correct / self.design.effects[0], self.rows / self.design.effects[0])
+        for i, a in enumerate(answers):
+            if a.known is not None:
+                below = chance_by_labels(*a.known[:2], 0.0, reference)
+                chances[i], changes[i] = chance_by_labels(*a.known[:2], -margin, reference), 2 * min(below, 1 - below)
+        rows = [None if a.known is None else a.known[2] for a in answers]
+        fell = judged(prior, margin, chances, changes, assume, rows)
+        return [(own, None if a.known is None else other) for own, other, a in zip(fell, without, answers, strict=True)]
+
+    def parts(self, state: State) -> list[tuple[Part, _Answer]]:
+        """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
+        plan, design = self.plan, self.design
+        keys = sorted(k for k in state if k[0] == "every") or in_natural_order([k for k in state if k[0] == "by"])
+        rows = [int(state[key]["truth"]["rows"]) for key in keys]
+        usual = float(np.median(rows[:-1])) if len(rows) > 1 else 0.0
+        metrics = None if plan.metrics is None else plan.metrics.lighter()
+        places: list[Mapping[str, Any]] = []
+        by_part, answers = [], []
+        for (_, value), states, many in zip(keys, (state[key] for key in keys), rows, strict=True):
+            if plan.every is None:
+                place: Mapping[str, Any] = {"by": plan.by, "value": value}
+            else:  # one of few rows at the end is not finished; what was finished keeps its number
+                first, last = states["first"].time if "first" in states else None, len(places) + 1 == len(keys)
+                place = plan.every.place(value, many, first, last and many < usual / 2)
+            estimates, skipped = _estimates(plan.methods, states, lighter=True)
+            if not estimates:
+                raise InputError(
+                    "rows that at least one method can use",
+                    got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
+                    column=", ".join(f"{key} {value}" for key, value in place.items()),
+                    remedy="cut the target into larger parts, or ask for more methods",
+                )
+            places.append(place)
+            by_part.append(estimates)
+            answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
+        out = []
+        for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
+            signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
+            wide, truth = tuple(design.wide(e, rows[i]) for e in by_part[i]), self.truth(state[keys[i]])
+            part = Part(places[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
+            out.append((part, answer))
+        return out
+
+
+def _metric_warnings(
+    estimation: EstimationPlan,
+    answers: Mapping[str, MetricEstimation],
+    skipped: Sequence[Skipped],
+    options: EstimateJob,
+    target: str | None,
+) -> list[str]:
+    """Warnings about metrics that nothing can be said of, with the reasons that ``skipped`` holds; `InputError` where
+    an alarm is to be judged by one of them, or where all of them want something else than reference rows of a class.
+    """
+    plan = estimation.metrics
+    if plan is None:
+        return []
+    why = {skip.method: skip.why for skip in skipped}
+    missing = [metric.name for metric in plan.metrics if metric.name not in answers]
+    for rule in options.alarm_rules:
+        if rule.metric in missing and rule.metric in why:
+            raise InputError(
+                f"a reference that tells {rule.metric}, which an alarm asks for", got="none", remedy=why[rule.metric]
+            )
+    if missing and not answers and not any(name in why for name in missing):
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
+        raise InputError(
+            f"a target of which {', '.join(missing)} can be estimated",
+            got=f"none ({reasons})",
+            remedy="`roc_auc` and `average_precision` need probabilities, the others predicted classes",
+            file=target,
+        )
+    undefined = "it is undefined, or needs `probabilities`"
+    return [f"{name} cannot be estimated here: {why.get(name, undefined)}" for name in missing]
+
+
+def _alarms(
+    whole: tuple[Part, _Answer], parts: Sequence[tuple[Part, _Answer]], options: EstimateJob, accuracy: float
+) -> Alarms:
+    """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's."""
+    kind = "target" if not parts else "slice" if options.by is not None else "chunk"
+    references = {"accuracy": accuracy}
+    references |= {name: m.reference.value for name, m in whole[0].metrics.items() if m.reference is not None}
+    watched = []
+    for part, answer in parts or [whole]:
+        place: dict[str, Any] = {"name": part.name}
+        if "by" in part.place:
+            place |= {"by": part.place["by"], "slice": part.place["value"]}
+        place |= {key: part.place[key] for key in ("start", "end") if key in part.place}
+        numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
+        truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
+        known = {name: truth for name, truth in truths.items() if truth is not None}
+        if part.by_labels:
+            numbers |= known
+        changed = None if part.fell is None else part.fell.changed
+        watched.append(Watched(place, part.rows, numbers, {"accuracy": answer.chance}, changed, known))
+    return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=options.when)
