@@ -85,7 +85,7 @@ class Ragged:
         parts = []
         for row in rows:
             cells: Any = row
-            if _is_masked(cells):  # a masked end is padding; another masked entry is null
+            if isinstance(cells, _masked_array()):  # a masked end is padding; another masked entry is null
                 real = np.flatnonzero(~np.ma.getmaskarray(cells))
                 cells = _unmasked(cells[: real[-1] + 1 if len(real) else 0])
             parts.append(np.asarray(cells, dtype=np.float64))
@@ -164,9 +164,11 @@ def as_numpy(value: Any) -> Array:
             value = _of_tensor(value)
         elif hasattr(value, "to_numpy"):
             value = value.to_numpy()
-        elif isinstance(value, (list, tuple)):
-            value = _with_masks(value)
-    if _is_masked(value):
+        elif isinstance(value, (list, tuple)) and any(issubclass(t, _masked_array()) for t in {*map(type, value)}):
+            # numpy would drop their masks
+            bare = [_unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value]
+            value = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
+    if isinstance(value, _masked_array()):
         value = _unmasked(value)
     array = np.asarray(value)
     if not array.dtype.isnative:
@@ -176,17 +178,9 @@ def as_numpy(value: Any) -> Array:
     return array
 
 
-def _with_masks(cells: Sequence[Any]) -> Any:
-    """Lists of masked arrays, or with masked entries, so that numpy does not drop the masks."""
-    if "numpy.ma" not in sys.modules or not any(issubclass(t, np.ma.MaskedArray) for t in {*map(type, cells)}):
-        return cells
-    bare = [_unmasked(cell) if _is_masked(cell) else cell for cell in cells]
-    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
-
-
-def _is_masked(value: Any) -> bool:
-    """Whether a value is a masked array; nobody has one before numpy's module for them is loaded, which takes 10 ms."""
-    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+def _masked_array() -> Any:
+    """The class of masked arrays; nobody has one before numpy's module for them is loaded, which takes 10 ms."""
+    return np.ma.MaskedArray if "numpy.ma" in sys.modules else ()
 
 
 def _unmasked(array: Any) -> Array:

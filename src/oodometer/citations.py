@@ -6,15 +6,9 @@ from importlib.resources import files
 
 from .errors import UsageError
 
-
-def _read() -> dict[str, str]:
-    """The entries of ``citations.bib`` by key; an entry starts with @ at the start of a line."""
-    text = (files(__package__) / "citations.bib").read_text(encoding="utf-8")
-    entries = ["@" + part.strip() for part in text.split("\n@")[1:]]
-    return {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in entries}
-
-
-BIBTEX: dict[str, str] = _read()
+BIBTEX: dict[str, str] = {}  # entry by key; an entry starts with @ at the start of a line
+for _entry in (files(__package__) / "citations.bib").read_text(encoding="utf-8").split("\n@")[1:]:
+    BIBTEX[_entry[_entry.index("{") + 1 : _entry.index(",")]] = f"@{_entry.strip()}"
 
 
 def bibtex(key: str) -> str:

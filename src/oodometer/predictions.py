@@ -138,7 +138,16 @@ class Predictions:
             index_of(given)  # whose rows belong together
             known = None if classes is None else named_classes(classes)
             rows, named, fields, learnt = check_fields(given, known, positions)
-            axes = axis_names(names or {}, fields)
+            axes = {axis: tuple(map(str, own)) for axis, own in (names or {}).items()}
+            for axis, own in axes.items():  # each once and as many as there are entries
+                if len(set(own)) < len(own):
+                    twice = next(name for i, name in enumerate(own) if name in own[:i])
+                    raise InputError(f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one")
+                for name, value in fields.items():
+                    order = FIELDS[name].axes
+                    if axis in order and (size := value.shape[order.index(axis)]) != len(own):
+                        expected, remedy = f"{size} names, one for each {axis}", "name every entry once, in their order"
+                        raise InputError(expected, got=f"{len(own)}", remedy=remedy, column=name)
             if "logits" in given and first_row == 0:
                 check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
@@ -402,7 +411,22 @@ class Predictions:
                 got = f"{shown(part.classes)} against {shown(first.classes)}"
                 remedy = "read them with the same class names, classes=[...]"
                 raise InputError(expected, got=got, remedy=remedy, file=part.source)
-            check_same_axes(first, part)
+            # as many entries along every axis, and the same names where both have names
+            for column, known in FIELDS.items():
+                mine, theirs = getattr(first, column), getattr(part, column)
+                for place, axis in enumerate(known.axes):
+                    if axis in ("sample", "class") or mine is None or theirs is None:
+                        continue
+                    own, wanted = part.names.get(axis), first.names.get(axis)
+                    if mine.shape[place] != theirs.shape[place]:
+                        expected = f"{mine.shape[place]} {column}, as in {first.source or 'the first record'}"
+                        got, remedy = f"{theirs.shape[place]}", f"join records with the same {column}"
+                    elif own is not None and wanted is not None and own != wanted:
+                        expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
+                        remedy = "read them as one list of files, which puts them in order by name"
+                    else:
+                        continue
+                    raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
         joined: dict[str, Any] = {}
         for name, known in FIELDS.items():
             values = [getattr(p, name) for p in parts]
@@ -451,8 +475,19 @@ def check_fields(
                 raise InputError(f"axes {known.axes}", got=f"shape {array.shape}", column=name)
             if not known.unknown:
                 refuse(array < 0, name, "a verdict from every judge", "null", "drop the row", known.sample)
-    if ordered is None and not positions:
-        classes = _settle_classes(given, out, classes)
+    if ordered is None and not positions:  # the class names: as given, else 0..K-1 of a class axis, else what occurs
+        widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
+        wrong = next((name for name, width in widths.items() if classes is not None and width != len(classes)), None)
+        if wrong is not None:
+            remedy = "name every class once, in column order"
+            raise InputError(f"{len(classes or ())} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong)
+        if classes is None and len(set(widths.values())) > 1:
+            got = ", ".join(f"{k}: {v}" for k, v in widths.items())
+            raise InputError("one number of classes", got=got, remedy="align them")
+        if classes is None and widths:
+            classes = tuple(range(next(iter(widths.values()))))
+        coded = {name: given[name] for name, known in present.items() if known.cell == "class"}
+        classes = find_classes(coded) if classes is None and coded else classes
     for name, known in present.items():
         if known.cell == "class":
             entries = None if ordered is None else out[ordered]
@@ -477,24 +512,6 @@ def check_fields(
     return rows, classes, out, learnt
 
 
-def _settle_classes(given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None) -> ClassNames | None:
-    """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
-    widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
-    if classes is not None:
-        wrong = next((name for name, width in widths.items() if width != len(classes)), None)
-        if wrong is not None:
-            remedy = "name every class once, in column order"
-            raise InputError(f"{len(classes)} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong)
-        return classes
-    if widths:
-        if len(set(widths.values())) > 1:
-            got = ", ".join(f"{k}: {v}" for k, v in widths.items())
-            raise InputError("one number of classes", got=got, remedy="align them")
-        return tuple(range(next(iter(widths.values()))))
-    coded = {name: given[name] for name, known in FIELDS.items() if known.cell == "class" and name in given}
-    return find_classes(coded) if coded else None
-
-
 def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
     """Positions among the classes, or among candidates where there are none."""
     codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
@@ -514,40 +531,6 @@ def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entr
         check_length(len(entries), codes.shape[known.sample], name)
         check_within(codes, entries, name)
     return codes
-
-
-def axis_names(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The names of the axes, each once and as many as there are entries."""
-    out = {axis: tuple(map(str, given)) for axis, given in names.items()}
-    for axis, own in out.items():
-        if len(set(own)) < len(own):
-            twice = next(name for i, name in enumerate(own) if name in own[:i])
-            raise InputError(f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one")
-        for name, value in fields.items():
-            axes = FIELDS[name].axes
-            if axis in axes and (size := value.shape[axes.index(axis)]) != len(own):
-                remedy = "name every entry once, in their order"
-                raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", remedy=remedy, column=name)
-    return out
-
-
-def check_same_axes(first: Predictions, part: Predictions) -> None:
-    """What two records both hold has as many entries along every axis, and the same names where both have names."""
-    for column, known in FIELDS.items():
-        one, other = getattr(first, column), getattr(part, column)
-        for place, axis in enumerate(known.axes):
-            if axis in ("sample", "class") or one is None or other is None:
-                continue
-            own, wanted = part.names.get(axis), first.names.get(axis)
-            if one.shape[place] != other.shape[place]:
-                expected = f"{one.shape[place]} {column}, as in {first.source or 'the first record'}"
-                got, remedy = f"{other.shape[place]}", f"join records with the same {column}"
-            elif own is not None and wanted is not None and own != wanted:
-                expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
-                remedy = "read them as one list of files, which puts them in order by name"
-            else:
-                continue
-            raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
 
 
 def shown(names: Sequence[int | str] | None) -> str:

@@ -92,7 +92,7 @@ class _Decoder:
             "tuple": lambda told: tuple(self._entries(told)),
             "set": lambda told: set(self._entries(told)),
             "frozenset": lambda told: frozenset(self._entries(told)),
-            "float": _odd,
+            "float": lambda told: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[told["v"]],
             "map": lambda told: {self.of(key): self.of(one) for key, one in told["v"]},
             "scalar": lambda told: self._array(told)[()],
             "named": self._named,
@@ -149,7 +149,7 @@ class _Decoder:
         cls: Any = class_named(told["c"])
         if issubclass(cls, tuple):
             raise Damaged(f"{told['c']} is a tuple")
-        made: Any = dict.__new__(cls) if issubclass(cls, dict) else blank(cls)
+        made: Any = (dict if issubclass(cls, dict) else object).__new__(cls)  # nothing of the class is run
         self._seen.append(made)
         state = told["v"]
         own = attributes_of(cls)
@@ -164,10 +164,6 @@ class _Decoder:
         if isinstance(made, dict):
             made.update((self.of(key), self.of(one)) for key, one in told["d"])
         return made
-
-
-def _odd(told: dict[str, Any]) -> float:
-    return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[told["v"]]
 
 
 def _place(value: Any) -> int:
@@ -229,10 +225,8 @@ class Archive:
 
     def __init__(self, name: str, content: bytes) -> None:
         """``content`` of the file ``name``; `InputError` where it is none, damaged, or of another version."""
-        self.name = name
-        self._content = content
+        self.name, self._content = name, content
         self._entries: dict[str, tuple[int, int]] = {}
-        content = self._content
         if not content.startswith(b"PK\x03\x04"):
             raise InputError("a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name)
         body, said = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
@@ -253,8 +247,17 @@ class Archive:
                     self._entries[one.filename] = start, start + one.file_size
         except (zipfile.BadZipFile, ValueError, LookupError, NotImplementedError, EOFError, OSError) as error:
             raise self.damaged(error) from None
-        header = self._header()
-        self.arrays = [self._entry(_array_name(i)) for i in range(int(header["arrays"]))]
+        header = self.section(_HEADER.removesuffix(".json"))
+        if not isinstance(header, dict) or type(header.get("arrays")) is not int:
+            raise self.damaged(Damaged("its header"))
+        if header.get("format") != FORMAT or header.get("oodometer") != __version__:
+            raise InputError(
+                f"a file that oodometer {__version__} fitted (format {FORMAT})",
+                got=f"one of oodometer {header.get('oodometer')} (format {header.get('format')})",
+                remedy="what was learnt may mean something else there: fit it again with this version",
+                file=self.name,
+            )
+        self.arrays = [self._entry(_array_name(i)) for i in range(header["arrays"])]
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
@@ -285,19 +288,6 @@ class Archive:
             raise self.damaged(Damaged(f"no {name}"))
         start, end = self._entries[name]
         return self._content[start:end]
-
-    def _header(self) -> dict[str, Any]:
-        header = self.section(_HEADER.removesuffix(".json"))
-        if not isinstance(header, dict) or type(header.get("arrays")) is not int:
-            raise self.damaged(Damaged("its header"))
-        if header.get("format") != FORMAT or header.get("oodometer") != __version__:
-            raise InputError(
-                f"a file that oodometer {__version__} fitted (format {FORMAT})",
-                got=f"one of oodometer {header.get('oodometer')} (format {header.get('format')})",
-                remedy="what was learnt may mean something else there: fit it again with this version",
-                file=self.name,
-            )
-        return header
 
 
 TAG = "~"  # of a JSON object that stands for something else than a mapping of texts
@@ -369,7 +359,7 @@ class Encoder:
         if own is None:
             if not isinstance(getattr(value, "__dict__", None), dict):
                 raise NotKept(f"a {cls.__qualname__} without attributes of its own")
-            own = tuple(name for name in value.__dict__ if not is_worked_out(cls, name))
+            own = tuple(n for n in value.__dict__ if not isinstance(getattr(cls, n, None), cached_property))
         out["v"] = {name: self._under(name, getattr(value, name)) for name in own}
         if isinstance(value, dict):
             out["d"] = [[self._of(key), self._under(str(key), one)] for key, one in value.items()]
@@ -491,16 +481,6 @@ def attributes_of(cls: Any) -> tuple[str, ...] | None:
     return tuple(f.name for f in fields(cls) if f.name != "_cache") if is_dataclass(cls) else None
 
 
-def is_worked_out(cls: type, name: str) -> bool:
-    """Whether an attribute is a `cached_property`: it is worked out again, not kept."""
-    return isinstance(getattr(cls, name, None), cached_property)
-
-
 def is_named_tuple(cls: type) -> bool:
     """Whether a class is a `NamedTuple`."""
     return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
-
-
-def blank(cls: type) -> Any:
-    """An instance whose attributes are yet to be set; nothing of the class is run."""
-    return object.__new__(cls)
