@@ -47,11 +47,9 @@ def intervals(hits: np.ndarray, sizes: np.ndarray) -> dict[str, tuple[float, flo
     spread = (hits - value * sizes) / rows
     half = student_quantile(LEVEL, count - 1) * float(np.sqrt(count / (count - 1) * np.square(spread).sum()))
     clusters = Clusters(np.arange(count, dtype=np.uint64), np.stack([sizes, hits, hits]).astype(float))
-    return {
-        "rows": clopper_pearson(int(hits.sum()), rows, LEVEL),
+    return {"rows": clopper_pearson(int(hits.sum()), rows, LEVEL),
         "clusters, t": (max(value - half, 0.0), min(value + half, 1.0)),
-        "ours": clustered_share(clusters, rows, float(value), LEVEL),
-    }
+        "ours": clustered_share(clusters, rows, float(value), LEVEL)}  # fmt: skip
 
 
 def cells(draws: int) -> Iterator[dict[str, object]]:

@@ -35,21 +35,13 @@ def frame(rows: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     days = np.datetime64("2026-01-01") + rng.integers(0, 40, rows).astype("timedelta64[D]")
     times = np.datetime64("2026-01-01T00:00:00", "us") + rng.integers(0, 60 * 24, rows) * np.timedelta64(1, "h")
-    out = pd.DataFrame(
-        {
-            "row": np.arange(rows),
-            "confidence": rng.uniform(0, 1, rows).round(2),
-            "label": rng.integers(0, 3, rows),
-            "n": pd.array(rng.integers(-2, 4, rows), "Int64"),
-            "x": rng.choice([-1.5, -0.5, 0.0, 0.1, 0.5, 0.7, 1e-5, 3.0], rows),
-            "word": rng.choice(_WORDS, rows).astype(object),
-            "flag": pd.array(rng.random(rows) < 0.5, "boolean"),
-            "day": days.astype("datetime64[us]"),
-            "moment": times,
-            "site": rng.choice(["north", "south", "a b"], rows).astype(object),
-            "hour": rng.integers(0, 4, rows),
-        }
-    )
+    out = pd.DataFrame({"row": np.arange(rows), "confidence": rng.uniform(0, 1, rows).round(2),
+        "label": rng.integers(0, 3, rows), "n": pd.array(rng.integers(-2, 4, rows), "Int64"),
+        "x": rng.choice([-1.5, -0.5, 0.0, 0.1, 0.5, 0.7, 1e-5, 3.0], rows),
+        "word": rng.choice(_WORDS, rows).astype(object), "flag": pd.array(rng.random(rows) < 0.5, "boolean"),
+        "day": days.astype("datetime64[us]"), "moment": times,
+        "site": rng.choice(["north", "south", "a b"], rows).astype(object),
+        "hour": rng.integers(0, 4, rows)})  # fmt: skip
     for name in ("n", "x", "word", "flag", "day", "moment"):
         out.loc[rng.random(rows) < 0.1, name] = None
     return out

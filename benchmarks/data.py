@@ -47,14 +47,9 @@ class Size:
     csv: bool = False  # prob_<class> and label as CSV
 
 
-SIZES = {
-    "2k-10": Size(2_000, 2_000, 10, csv=True),
-    "10k-10": Size(10_000, 10_000, 10, wide=True),
-    "100k-10": Size(100_000, 100_000, 10, wide=True),
-    "1m-10": Size(1_000_000, 1_000_000, 10, wide=True),
-    "10m-10": Size(1_000_000, 10_000_000, 10, arrays=False),
-    "50k-1000": Size(50_000, 50_000, 1000),
-}
+SIZES = {"2k-10": Size(2_000, 2_000, 10, csv=True), "10k-10": Size(10_000, 10_000, 10, wide=True),
+    "100k-10": Size(100_000, 100_000, 10, wide=True), "1m-10": Size(1_000_000, 1_000_000, 10, wide=True),
+    "10m-10": Size(1_000_000, 10_000_000, 10, arrays=False), "50k-1000": Size(50_000, 50_000, 1000)}  # fmt: skip
 
 
 def bench_dir() -> Path:

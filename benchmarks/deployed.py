@@ -167,13 +167,11 @@ class Bench:
         timed([*fit, str(bare)])
         ask = [sys.executable, "-m", "oodometer", "estimate"]
         said = [str(target), "--json", str(self.folder / "said.json")]
-        commands = {
-            "ours, six metrics": self.run,
+        commands = {"ours, six metrics": self.run,
             "ours, accuracy alone": asked(reference, target, [], self.folder / "alone.json", *self.every),
             "ours, from a fitted file: six metrics, no chunks": [*ask, str(model), *said],
             "ours, from a fitted file: accuracy, no chunks": [*ask, str(bare), *said],
-            "NannyML, CBPE alone, six metrics": self.other,
-        }
+            "NannyML, CBPE alone, six metrics": self.other}  # fmt: skip
         times: dict[str, list[float]] = {}
         for _ in range(rounds):
             for told, command in commands.items():
@@ -215,13 +213,11 @@ def large_times(
     def inside(python: str, file: Path, reference: Path, metrics: Sequence[str]) -> list[str]:
         return [python, str(file), str(reference), str(target), json.dumps(metrics), str(LARGE // 10), str(found)]
 
-    commands = {
-        "ours, CBPE, six metrics": asked(reference, target, METRICS, out, *method),
+    commands = {"ours, CBPE, six metrics": asked(reference, target, METRICS, out, *method),
         "ours, CBPE, accuracy alone": asked(reference, target, [], out, *method),
         "ours, everything, six metrics": asked(reference, target, METRICS, out),
         "ours, everything, accuracy alone": asked(reference, target, [], out),
-        "NannyML, CBPE, six metrics": inside(peer, script, reference, METRICS),
-    }
+        "NannyML, CBPE, six metrics": inside(peer, script, reference, METRICS)}  # fmt: skip
     works = {}
     for rows, file in references.items():
         works[f"ours, CBPE, six metrics | {rows}"] = inside(sys.executable, memory, file, METRICS)

@@ -31,15 +31,10 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-SIZES = {
-    "cpu": {
-        "rows": 4_000,
-        "batch": 128,
-        "precision": "float32",
-        "network": {"depth": 8, "width": 16, "stem_stride": 2},
-    },
-    "cuda": {"rows": 50_000, "batch": 256, "precision": "bfloat16", "network": {"depth": 18, "stages": 4, "width": 64}},
-}
+SIZES = {"cpu": {"rows": 4_000, "batch": 128, "precision": "float32",
+    "network": {"depth": 8, "width": 16, "stem_stride": 2}},
+    "cuda": {"rows": 50_000, "batch": 256, "precision": "bfloat16",
+    "network": {"depth": 18, "stages": 4, "width": 64}}}  # fmt: skip
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)  # of CIFAR-10, as tutorials have them
 LIMITS = {"train": 0.9, "ask": 0.9}  # times the plain loop
 
@@ -116,16 +111,8 @@ def measure(device: str, rounds: int) -> dict[str, Any]:
     size = SIZES[device]
     torch.set_num_threads(1)
     pixels, labels = images(size["rows"])
-    training = TrainingConfig(
-        epochs=1,
-        batch_size=size["batch"],
-        learning_rate=0.1,
-        weight_decay=5e-4,
-        clip=None,
-        optimizer="sgd",
-        schedule="cosine",
-        precision=size["precision"],
-    )
+    training = TrainingConfig(epochs=1, batch_size=size["batch"], learning_rate=0.1, weight_decay=5e-4, clip=None,
+        optimizer="sgd", schedule="cosine", precision=size["precision"])  # fmt: skip
 
     def now() -> float:
         if device == "cpu":
@@ -183,15 +170,8 @@ def table(result: dict[str, Any]) -> str:
             speed, ratio = case["images_per_second"], case["times_the_plain_loop"]
             where = f"{run['on']}, {run['date']}, torch {run['torch']}"
             times = f"{ratio['median']:.2f} ({ratio['min']:.2f}-{ratio['max']:.2f})"
-            cells = [
-                where,
-                network,
-                size["precision"],
-                case["what"],
-                f"{speed['ours']:,}",
-                f"{speed['plain']:,}",
-                times,
-            ]
+            cells = [where, network, size["precision"], case["what"], f"{speed['ours']:,}", f"{speed['plain']:,}",
+                times]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "## Promises", "", "| promise | measured | holds |", "|---|---|---|"]
     for one in result["limits"]:

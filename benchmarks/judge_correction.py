@@ -23,12 +23,8 @@ from oodometer.estimators import CorrectedVotes, VotingBounds
 
 LEVEL = 0.9
 HOME = Path(__file__).parent / "results"
-JUDGES = {
-    "one, 0.90 and 0.30": (1, 0.9, 0.3),
-    "one, 0.80 and 0.20": (1, 0.8, 0.2),
-    "one, 0.60 and 0.55": (1, 0.6, 0.55),
-    "three, 0.90 and 0.30": (3, 0.9, 0.3),
-}
+JUDGES = {"one, 0.90 and 0.30": (1, 0.9, 0.3), "one, 0.80 and 0.20": (1, 0.8, 0.2),
+    "one, 0.60 and 0.55": (1, 0.6, 0.55), "three, 0.90 and 0.30": (3, 0.9, 0.3)}  # fmt: skip
 SIDES = ("votes", "corrected")
 
 

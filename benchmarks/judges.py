@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from oodometer.discriminators import ClassifierDiscriminator, Discriminator, Panel
+from oodometer.discriminators import ClassifierDiscriminator, Panel
 from oodometer.models import FrozenEncoder
 from oodometer.recipes.base import Workspace
 from oodometer.recipes.correctness_discriminators.study import (
@@ -41,14 +41,9 @@ RESULTS = Path(__file__).parent / "results"
 ORIGINS = {"early": "examples", "unseen": "unseen"}
 DOMAINS = {"out": "out of distribution", "in": "in distribution"}
 FEW = 8_000  # pairs that the sentence encoder learns from
-TITLES = {
-    "early": "judges, early mistakes",
-    "unseen": "judges, unseen sentences",
-    "both": "judges, both (the recipe's)",
-    "minilm": "MiniLM, both",
-    "parsers": "parser of a half",
-    "confidence": "confidence",
-}
+TITLES = {"early": "judges, early mistakes", "unseen": "judges, unseen sentences",
+    "both": "judges, both (the recipe's)", "minilm": "MiniLM, both", "parsers": "parser of a half",
+    "confidence": "confidence"}  # fmt: skip
 
 
 class Trial:
@@ -79,15 +74,12 @@ class Trial:
                 if origin == "minilm":
                     judge = ClassifierDiscriminator(model=FrozenEncoder(packaged_minilm()))
                 judge.fit(*seen, pairs.correct[rows].tolist(), dev=held)
-                self._ask(judge, origin, seed)
-
-    def _ask(self, judge: Discriminator, origin: str, seed: int) -> None:
-        for test in self.task.tests:
-            record = read_judged(self.run, test.name)
-            given, found = record.input.tolist(), record.output.tolist()
-            inputs, outputs = self.data.seen(given, found)
-            outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
-            np.save(self._place(origin, seed, test.name), Panel([judge]).probabilities(inputs, outputs)[0])
+                for test in self.task.tests:
+                    record = read_judged(self.run, test.name)
+                    given, found = record.input.tolist(), record.output.tolist()
+                    inputs, outputs = self.data.seen(given, found)
+                    outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
+                    np.save(self._place(origin, seed, test.name), Panel([judge]).probabilities(inputs, outputs)[0])
 
     def areas(self) -> Iterator[dict[str, Any]]:
         """The area under the ROC curve of each voter on each set, by kind."""

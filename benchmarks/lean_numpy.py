@@ -56,17 +56,10 @@ def estimate(reference: np.ndarray, label: np.ndarray, target: np.ndarray) -> di
     threshold = np.sort(sure)[errors]
     cell, target_cell = bin_of(sure), bin_of(target_sure)
     ac = float(target_sure.mean(dtype=np.float64))
-    return {
-        "source": float(right.mean()),
-        "ac": ac,
-        "doc": float(right.mean() + ac - sure.mean(dtype=np.float64)),
+    return {"source": float(right.mean()), "ac": ac, "doc": float(right.mean() + ac - sure.mean(dtype=np.float64)),
         "atc": float((target_sure >= threshold).mean()),
-        **summary(
-            np.bincount(cell, minlength=BINS),
-            np.bincount(cell[right], minlength=BINS),
-            np.bincount(target_cell, minlength=BINS),
-        ),
-    }
+        **summary(np.bincount(cell, minlength=BINS), np.bincount(cell[right], minlength=BINS),
+        np.bincount(target_cell, minlength=BINS))}  # fmt: skip
 
 
 def stream(folder: Path) -> dict[str, float]:
@@ -96,13 +89,9 @@ def stream(folder: Path) -> dict[str, float]:
     coarse = np.minimum(np.arange(fine + 1) * BINS // fine, BINS - 1)
     kept = (counts["reference"], hits, counts["target"])
     ten = [np.bincount(coarse, weights=one).astype(np.int64) for one in kept]
-    return {
-        "source": float(hits.sum() / n),
-        "ac": sums["target"] / m,
+    return {"source": float(hits.sum() / n), "ac": sums["target"] / m,
         "doc": float(hits.sum() / n + sums["target"] / m - sums["reference"] / n),
-        "atc": float(counts["target"][threshold:].sum() / m),
-        **summary(*ten),
-    }
+        "atc": float(counts["target"][threshold:].sum() / m), **summary(*ten)}  # fmt: skip
 
 
 def ece(probabilities: np.ndarray, label: np.ndarray, bins: int = 15) -> float:

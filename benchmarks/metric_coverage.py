@@ -30,13 +30,10 @@ LEVEL, NOMINAL, DRAWS, ROWS = 0.9, (0.86, 0.98), 200, (500, 5000)
 TRIED = 20  # draws with all methods and their trials, which the default of the accuracy alone asks for
 REFERENCE = (-0.7, 2.0)
 # the logits of a target, or its share of the positive class, and the assumptions that hold
-SHIFTS: dict[str, tuple[tuple[float, float] | float, tuple[str, ...]]] = {
-    "no shift": (REFERENCE, ("none", "covariate", "label")),
-    "covariate, down": ((-1.6, 1.6), ("covariate",)),
-    "covariate, up": ((0.2, 2.4), ("covariate",)),
-    "label, down": (0.2, ("label",)),
-    "label, up": (0.65, ("label",)),
-}
+SHIFTS: dict[str,
+    tuple[tuple[float, float] | float, tuple[str, ...]]] = {"no shift": (REFERENCE, ("none", "covariate", "label")),
+    "covariate, down": ((-1.6, 1.6), ("covariate",)), "covariate, up": ((0.2, 2.4), ("covariate",)),
+    "label, down": (0.2, ("label",)), "label, up": (0.65, ("label",))}  # fmt: skip
 METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
            "cohen_kappa", "macro_precision", "macro_recall", "macro_f1", "expected_value")  # fmt: skip
 PAYOFF = {"0": {"0": 1, "1": -2}, "1": {"0": -5, "1": 3}}
@@ -67,8 +64,7 @@ def measured(shift: str, rows: int, draw: int) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         found = oodometer.estimate(
             reference, target, metrics=METRICS, payoff=PAYOFF, level=LEVEL,
-            **({} if tried else {"backtest": None, "methods": [*METHODS, "leap"]}),
-        )  # fmt: skip
+            **({} if tried else {"backtest": None, "methods": [*METHODS, "leap"]}))  # fmt: skip
     truth = float(np.mean(target["probabilities"].argmax(axis=1) == target["label"]))
     made = {"accuracy": (truth, found.assumptions, found.estimates)}
     made |= {
@@ -126,25 +122,17 @@ def page(plain: dict[str, Any]) -> str:
             kinds = ", ".join(f"{kind} {n}" for kind, n in plain["kinds"][f"{shift}, {rows}"].items())
             table = []
             for metric in metrics:
-                best = _best(by, shift, rows, metric)
+                able = [f for m in METHODS if (f := by.get((shift, rows, metric, m))) and f["coverage"] >= NOMINAL[0]]
+                best = min(able, key=lambda f: f["width"], default=None)
                 cells = [by[shift, rows, metric, one] for one in (*holds, "natural")]
-                table.append([metric, *(x for c in cells for x in _cells(c, best)),
-                              *_named(best)])  # fmt: skip
+                least = ["", ""] if best is None else [best["answer"], f"{100 * best['width']:.1f}"]
+                table.append([metric, *(x for c in cells for x in _cells(c, best)), *least])
             header = ["metric"]
             for one in (*holds, "natural"):
                 header += [f"`--assume {one}`" if one != "natural" else "default", "width", "of the best"]
             lines += [f"## {shift}, {rows:,} rows on either side (diagnosis: {kinds})", "",
                       *markdown([*header, "best method", "width"], table)]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _best(by: dict[Any, dict[str, Any]], shift: str, rows: int, metric: str) -> dict[str, Any] | None:
-    able = [f for m in METHODS if (f := by.get((shift, rows, metric, m))) and f["coverage"] >= NOMINAL[0]]
-    return min(able, key=lambda f: f["width"], default=None)
-
-
-def _named(best: dict[str, Any] | None) -> list[str]:
-    return ["", ""] if best is None else [best["answer"], f"{100 * best['width']:.1f}"]
 
 
 def _cells(cell: dict[str, Any], best: dict[str, Any] | None) -> list[str]:
@@ -156,8 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Draw, estimate, write."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.metric_coverage", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
-    )  # fmt: skip
+        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--draws", type=int, default=DRAWS, help="of each shift and number of rows")
     parser.add_argument("--rows", type=int, nargs="*", default=ROWS, help="of reference and target")
     parser.add_argument("--tables", action="store_true", help="measure nothing: the page again")

@@ -19,8 +19,7 @@ from benchmarks.data import load
 Job = Callable[[], Any]
 # Every estimator of the first wave that probabilities alone can feed: the job that the peers are measured on.
 FIRST_WAVE = (
-    "source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im", "cbpe",
-)  # fmt: skip
+    "source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im", "cbpe")  # fmt: skip
 PACKAGES = ("oodometer", "numpy", "scipy", "pyarrow")
 
 
@@ -94,8 +93,7 @@ def metric(args: argparse.Namespace, module: str, name: str) -> Job:
 
 SELECTIVE = (
     "auc_coverage", "aurc", "e_aurc", "augrc", "disca", "coverage_at_risk", "risk_at_coverage", "accuracy_coverage",
-    "risk_coverage",
-)  # fmt: skip
+    "risk_coverage")  # fmt: skip
 
 
 def selective(args: argparse.Namespace) -> Job:

@@ -195,10 +195,8 @@ def in_turns(home: Path, rounds: int) -> list[dict[str, Any]]:
         cases.append(measure(title, count, sides, home, rounds))
     data, count = images(home / "cifar.npz")
     network = str(resnet(home / "resnet", data))
-    sides = {
-        "oodometer": [*ours, network, str(data), *out],
-        "torch loop": [str(home / "image_loop.py"), network, str(data), str(home / "torch_loop.npy")],
-    }
+    sides = {"oodometer": [*ours, network, str(data), *out],
+        "torch loop": [str(home / "image_loop.py"), network, str(data), str(home / "torch_loop.npy")]}  # fmt: skip
     cases.append(measure("ResNet-8 on images (CIFAR-10)", count, sides, home, rounds))
     return cases
 
@@ -221,22 +219,10 @@ def judge(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for side, least in LIMITS.items():
             if side in case["sides"]:
                 found = case["sides"][side]
-                out.append(
-                    {
-                        "case": case["case"],
-                        "what": f"{least:g} times {side}",
-                        "value": found["ratio"],
-                        "holds": found["ratio"] >= least,
-                    }
-                )
-                out.append(
-                    {
-                        "case": case["case"],
-                        "what": f"values as {side}",
-                        "value": found["difference"],
-                        "holds": found["difference"] <= SAME,
-                    }
-                )
+                out.append({"case": case["case"], "what": f"{least:g} times {side}", "value": found["ratio"],
+                    "holds": found["ratio"] >= least})  # fmt: skip
+                out.append({"case": case["case"], "what": f"values as {side}", "value": found["difference"],
+                    "holds": found["difference"] <= SAME})  # fmt: skip
     return out
 
 

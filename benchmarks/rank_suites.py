@@ -136,14 +136,8 @@ def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
         right = (labelled == truth).mean(axis=1)
         before, found = posterior(labelled, truth, pool, prior=2.0, draws=2000), ranked(labelled, truth, pool)
         agreement = agreement_values(pool)[0].mean(axis=1)
-        scores = (
-            right,
-            before.p_best,
-            places(found.order),
-            right + agreement / (2 * LABELS),
-            right + suite.reference / (2 * LABELS),
-            right + agreement + suite.reference,
-        )
+        scores = (right, before.p_best, places(found.order), right + agreement / (2 * LABELS),
+            right + suite.reference / (2 * LABELS), right + agreement + suite.reference)  # fmt: skip
         for name, score in zip(ORDERS, scores, strict=True):
             orders[name].append([pairs_right(score, accuracy), regret(score, accuracy)])
         for name, value in said(found, accuracy).items():
@@ -210,11 +204,9 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         orders[group] = {"suites": len(some)}
         for name in ORDERS:
             own = np.array([one["orders"][name] for one in some])
-            orders[group][name] = {
-                "pairs": round(100 * float(own[:, 0].mean()), 2),
+            orders[group][name] = {"pairs": round(100 * float(own[:, 0].mean()), 2),
                 "regret": round(float(own[:, 1].mean()), 2),
-                "beside counting": mean_interval(100 * (own - plain)[:, 0]),
-            }
+                "beside counting": mean_interval(100 * (own - plain)[:, 0])}  # fmt: skip
         if all(one["further"] for one in some):
             gaps = [one["further"][0] - one["further"][1] for one in some]
             further[group] = {"suites": len(some), "suggested less random": mean_interval(gaps)}

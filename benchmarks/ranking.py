@@ -141,10 +141,6 @@ def in_turns(home: Path, layers: int, rounds: int) -> dict[str, Any]:
                 raise RuntimeError(f"{side}: {done.stderr[-800:]}")
             if side in asking:
                 asking[side].append(float(done.stdout.split()[-1]))
-    return _compared(home, whole, asking, tokens)
-
-
-def _compared(home: Path, whole: dict[str, list[float]], asking: dict[str, list[float]], tokens: int) -> dict[str, Any]:
     ours = np.load(home / "ask_oodometer.npy")
     typed = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
     files = {side: home / f"ask_{side.replace(' ', '_')}.npy" for side in asking}

@@ -120,10 +120,8 @@ def typed_sides(form: str) -> dict[str, Side]:
     }
 
 
-TYPED_LIMITS = (
-    Limit("process_seconds", "five methods", "<=", 3, "plain"),
-    Limit("process_seconds", "default", "<=", 2),
-)
+TYPED_LIMITS = (Limit("process_seconds", "five methods", "<=", 3, "plain"),
+    Limit("process_seconds", "default", "<=", 2))  # fmt: skip
 
 SPEED = (
     Case(
@@ -279,31 +277,21 @@ SPEED = (
 
 
 def cbpe_sides() -> dict[str, Side]:
-    return {
-        "nannyml, 10 chunks (default)": nannyml(),
-        "nannyml, 1 chunk": nannyml("chunks=1"),
+    return {"nannyml, 10 chunks (default)": nannyml(), "nannyml, 1 chunk": nannyml("chunks=1"),
         "nannyml, accuracy + f1 + auc": nannyml("metrics=accuracy,f1,roc_auc"),
-        "plain": plain("estimate"),
-    }
+        "plain": plain("estimate")}  # fmt: skip
 
 
-METRIC_SIDES = {
-    "netcal ece": netcal(),
-    "torchmetrics ece": torchmetrics(1),
-    "torchmetrics ece, 2 threads": torchmetrics(2),
-    "plain ece": plain("ece"),
-    "torch-uncertainty aurc": torch_uncertainty(1),
-    "torch-uncertainty aurc, 2 threads": torch_uncertainty(2),
-    "plain aurc": plain("aurc"),
-}
+METRIC_SIDES = {"netcal ece": netcal(), "torchmetrics ece": torchmetrics(1),
+    "torchmetrics ece, 2 threads": torchmetrics(2), "plain ece": plain("ece"),
+    "torch-uncertainty aurc": torch_uncertainty(1), "torch-uncertainty aurc, 2 threads": torch_uncertainty(2),
+    "plain aurc": plain("aurc")}  # fmt: skip
 
-PEERS = (
-    Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "100k-10", cbpe_sides(), rounds=3),
+PEERS = (Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "100k-10", cbpe_sides(), rounds=3),
     Case("cbpe-1m-10", "CBPE, fit on 1,000,000 rows, estimate 1,000,000", "1m-10", cbpe_sides(), rounds=3),
     Case("metrics-100k-10", "calibration error and risk-coverage, 100,000 rows", "100k-10", METRIC_SIDES),
     Case("metrics-1m-10", "calibration error and risk-coverage, 1,000,000 rows", "1m-10", METRIC_SIDES),
-    Case("metrics-50k-1000", "the same, 50,000 rows, 1,000 classes", "50k-1000", METRIC_SIDES, rounds=3),
-)
+    Case("metrics-50k-1000", "the same, 50,000 rows, 1,000 classes", "50k-1000", METRIC_SIDES, rounds=3))  # fmt: skip
 
 SUITES = {"speed": ("Speed and memory beside the peers", SPEED), "peers": ("The peers alone", PEERS)}
 
@@ -333,13 +321,9 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
     fresh = {"OODOMETER_CACHE": ""}  # no backtest of a round before
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
-        child = subprocess.Popen(
-            [interpreter(side), *words],
-            cwd=ROOT,
-            env={**environment, **threads, **fresh, "NML_DISABLE_USAGE_LOGGING": "1"},
-            stdout=out,
-            stderr=err,
-        )
+        child = subprocess.Popen([interpreter(side), *words], cwd=ROOT,
+            env={**environment, **threads, **fresh, "NML_DISABLE_USAGE_LOGGING": "1"}, stdout=out,
+            stderr=err)  # fmt: skip
         killer = threading.Timer(timeout, child.kill)
         killer.start()
         _, status, usage = os.wait4(child.pid, 0)
@@ -440,13 +424,8 @@ def machine() -> dict[str, Any]:
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
     except OSError:
         pass
-    return {
-        "cpu": model or platform.processor(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "load_at_start": os.getloadavg()[0],
-    }
+    return {"cpu": model or platform.processor(), "cores": os.cpu_count(), "system": platform.system(),
+        "python": platform.python_version(), "load_at_start": os.getloadavg()[0]}  # fmt: skip
 
 
 def figure(cell: dict[str, float] | None, digits: int) -> str:
@@ -507,13 +486,8 @@ def main() -> int:
     """Run one suite; with --check the exit status tells whether every measured limit holds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="CASE",
-        help="this case only, the others as they were measured before; repeatable",
-    )
+    parser.add_argument("--only", action="append", default=[], metavar="CASE",
+        help="this case only, the others as they were measured before; repeatable")  # fmt: skip
     parser.add_argument("--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable")
     parser.add_argument("--rounds", type=int, default=0, help="processes a side, instead of the case's own number")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds after which a process is ended")

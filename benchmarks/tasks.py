@@ -91,10 +91,8 @@ def shift(home: Path, out: Path, workers: int | None) -> list[str]:
     return [sys.executable, "-m", "oodometer", *words, *([] if workers is None else ["--workers", str(workers)])]
 
 
-JOBS: dict[str, Callable[[Path, Path, int | None], list[str]]] = {
-    f"train {MEMBERS} members": train,
-    f"shift {IMAGES:,} images": shift,
-}
+JOBS: dict[str, Callable[[Path, Path, int | None], list[str]]] = {f"train {MEMBERS} members": train,
+    f"shift {IMAGES:,} images": shift}  # fmt: skip
 
 
 def digest(out: Path) -> str:

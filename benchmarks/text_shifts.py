@@ -104,14 +104,8 @@ def tables() -> tuple[dict[str, Any], int]:
         shifts = {pieces: cls(training, pieces=pieces, **more) for pieces in (False, True)}
         for severity, (paper_rows, paper_targets) in PAPER[cls.name].items():
             whole, pieces = (counts(shifts[one], held, severity) for one in (False, True))
-            rows.append(
-                {
-                    "severity": severity,
-                    "paper": {"rows": paper_rows, "targets": paper_targets},
-                    "ours": whole,
-                    "ours_with_pieces": pieces,
-                }
-            )
+            rows.append({"severity": severity, "paper": {"rows": paper_rows, "targets": paper_targets}, "ours": whole,
+                "ours_with_pieces": pieces})  # fmt: skip
             print(cls.name, severity, whole, pieces, flush=True)
         out[cls.name] = rows
     often = KnownWords(training, pieces=True, least=5_001)

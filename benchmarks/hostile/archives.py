@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import REFUSED, SAME, WARNED, Call, Kit, arrays, trial
+from .base import REFUSED, SAME, WARNED, arrays, trial
 from .binaries import NPZ
 from .material import CLASSES, npz_with
 
@@ -17,9 +17,9 @@ from .material import CLASSES, npz_with
 def _npz(name: str, came: str, must: Any, words: Any, make: Any, close: float = 1e-9) -> None:
     """A class made from the arrays of the reference, judged by `evaluate`."""
 
-    @trial(NPZ, name, came, must, words, ("npz",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.evaluate(make(kit.path("r.npz"), arrays(kit.reference())), close=close)
+    trial(NPZ, name, came, must, words, ("npz",))(
+        lambda kit, form: kit.evaluate(make(kit.path("r.npz"), arrays(kit.reference())), close=close)
+    )
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> Path:

@@ -14,14 +14,8 @@ from .material import Columns, as_lists, columns_of, select, write
 REFUSED, SAME, WARNED, STOPPED, DONE = "refused", "same answer", "warned", "stopped", "done"
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 # What may come instead, none of which is ever right.
-DIFFERENT, SILENT, TRACEBACK, HANG, FAILED, UNCLEAR = (
-    "ANOTHER ANSWER",
-    "NO WARNING",
-    "TRACEBACK",
-    "HANG",
-    "FAILED",
-    "UNCLEAR MESSAGE",
-)
+DIFFERENT, SILENT, TRACEBACK, HANG, FAILED, UNCLEAR = ("ANOTHER ANSWER", "NO WARNING", "TRACEBACK", "HANG", "FAILED",
+    "UNCLEAR MESSAGE")  # fmt: skip
 
 METHODS = ("source", "ac", "atc", "bbse", "sld")
 QUICK_METRICS = ("accuracy", "brier")
@@ -141,7 +135,11 @@ class Kit:
     def clean(self, which: str, columns: Columns | None = None) -> Path:
         """The clean file of some columns as Parquet, written once for all cases."""
         columns = columns if columns is not None else getattr(self, which)()
-        mark = f"{which}-{_mark(columns)}.parquet"
+        import hashlib
+
+        mark = (
+            f"{which}-{hashlib.blake2b(json.dumps(columns, default=str).encode(), digest_size=8).hexdigest()}.parquet"
+        )
         path = self.shared / mark
         return path if path.exists() else write(path, columns)
 
@@ -214,9 +212,3 @@ def arrays(columns: Columns) -> dict[str, Any]:
 def _few(columns: Columns, wanted: Sequence[str], rows: int | None) -> Columns:
     found = select(columns, *(wanted or ("prob_*", "label")))
     return {k: list(v[:rows]) for k, v in found.items()}
-
-
-def _mark(columns: Columns) -> str:
-    import hashlib
-
-    return hashlib.blake2b(json.dumps(columns, default=str).encode(), digest_size=8).hexdigest()

@@ -77,31 +77,23 @@ def _flip_array(content: bytes) -> bytes:
     return bytes(out)
 
 
-@trial(
+trial(
     PARQUET,
     "packed in every way that there is",
     "snappy, gzip, brotli, zstd, lz4, none",
     SAME,
     (),
     ("snappy", "gzip", "brotli", "zstd", "lz4", "none"),
+)(lambda kit, form: kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), compression=form)))
+trial(PARQUET, "one row a group", "240 row groups", SAME, (), ("parquet",))(
+    lambda kit, form: kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), row_group_size=1))
 )
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), compression=form))
-
-
-@trial(PARQUET, "one row a group", "240 row groups", SAME, (), ("parquet",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), row_group_size=1))
-
-
-@trial(PARQUET, "Feather by its other endings", "`t.feather`, `t.ipc`", SAME, (), ("feather", "ipc"))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(target=_put(kit.path(f"t.{form}"), _table(kit.target())))
-
-
-@trial(PARQUET, "Feather of version 1", "an old file", (SAME, REFUSED), (), ("feather",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(target=_put(kit.path("t.feather"), _table(kit.target()), version=1))
+trial(PARQUET, "Feather by its other endings", "`t.feather`, `t.ipc`", SAME, (), ("feather", "ipc"))(
+    lambda kit, form: kit.estimate(target=_put(kit.path(f"t.{form}"), _table(kit.target())))
+)
+trial(PARQUET, "Feather of version 1", "an old file", (SAME, REFUSED), (), ("feather",))(
+    lambda kit, form: kit.estimate(target=_put(kit.path("t.feather"), _table(kit.target()), version=1))
+)
 
 
 @trial(PARQUET, "an Arrow stream", "the stream format in `t.arrow`", (SAME, REFUSED), (), ("arrow",))
@@ -117,27 +109,22 @@ def _(kit: Kit, form: str) -> Call:
 def _typed(name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), close: float = 1e-9) -> None:
     """A class in which the table's columns have other types."""
 
-    @trial(PARQUET, name, came, must, words, BOTH)
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(
+    trial(PARQUET, name, came, must, words, BOTH)(
+        lambda kit, form: kit.estimate(
             target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))),
             methods=METHODS if close < 1e-8 else ("source", "ac", "atc", "bbse"),
             close=close,
         )
+    )
 
 
 def _cast(column: str, to: str) -> Any:
     def change(table: Any) -> Any:
         import pyarrow as pa
 
-        types: dict[str, Any] = {
-            "dictionary": pa.dictionary(pa.int8(), pa.string()),
-            "large": pa.large_string(),
-            "half": pa.float16(),
-            "decimal": pa.decimal128(12, 9),
-            "binary": pa.binary(),
-            "view": pa.string_view(),
-        }
+        types: dict[str, Any] = {"dictionary": pa.dictionary(pa.int8(), pa.string()), "large": pa.large_string(),
+            "half": pa.float16(), "decimal": pa.decimal128(12, 9), "binary": pa.binary(),
+            "view": pa.string_view()}  # fmt: skip
         at = table.column_names.index(column)
         cells = table.column(column)
         if to == "half":
@@ -154,14 +141,8 @@ def _cast(column: str, to: str) -> Any:
 _typed("labels as a dictionary", "`dictionary<int8, string>`", _cast("label", "dictionary"))
 _typed("labels as large strings", "`large_string`", _cast("label", "large"))
 _typed("labels as bytes", "`binary`", _cast("label", "binary"), (SAME, REFUSED))
-_typed(
-    "half precision",
-    "`halffloat` probabilities in one column",
-    _cast("prob_cat", "half"),
-    (SAME, REFUSED, WARNED),
-    (),
-    1e-2,
-)
+_typed("half precision", "`halffloat` probabilities in one column", _cast("prob_cat", "half"), (SAME, REFUSED, WARNED),
+    (), 1e-2)  # fmt: skip
 _typed("decimals", "`decimal128(12, 9)`", _cast("prob_cat", "decimal"), (SAME, REFUSED), (), 1e-7)
 _typed(
     "many chunks",

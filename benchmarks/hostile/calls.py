@@ -14,9 +14,7 @@ CALLS, OUTPUTS, JOINS = ("Options of the command line", "Places for outputs", "L
 
 
 def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
-    @trial(CALLS, name, came, must, words, ("estimate",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, None, *more)
+    trial(CALLS, name, came, must, words, ("estimate",))(lambda kit, form: kit.estimate(None, None, *more))
 
 
 _call("an unknown method", "`--method act`", "atc", "--method", "act")
@@ -49,24 +47,14 @@ _call("an accuracy in percent", "`--target-accuracy 95`", "95", "--target-accura
 _call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
 _call("a huge seed", "`--seed 1000000000000000000000000`", "seed", "--seed", "1" + "0" * 24, must=(REFUSED, DONE))
 _call("an unknown option", "`--fast`", "--fast", "--fast")
-_call(
-    "a method that the data cannot feed",
-    "`--method gde` alone, without members",
-    "members",
-    "--method",
-    "gde",
-    must=(SAME, REFUSED, WARNED),
+_call("a method that the data cannot feed", "`--method gde` alone, without members", "members", "--method", "gde",
+    must=(SAME, REFUSED, WARNED))  # fmt: skip
+trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",))(
+    lambda kit, form: kit.estimate(kit.clean("target", kit.target("prob_*")), kit.clean("reference"))
 )
-
-
-@trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(kit.clean("target", kit.target("prob_*")), kit.clean("reference"))
-
-
-@trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "same", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None)
+trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "same", ("estimate",))(
+    lambda kit, form: kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None)
+)
 
 
 def _measured(name: str, came: str, words: Any, *more: str) -> None:
@@ -78,13 +66,8 @@ def _measured(name: str, came: str, words: Any, *more: str) -> None:
         return Call(["evaluate", str(kit.put("binary.csv", two)), *more])
 
 
-_measured(
-    "a positive class that is not there",
-    "`--positive =maybe`",
-    "a positive class among no, yes",
-    "--positive",
-    "=maybe",
-)
+_measured("a positive class that is not there", "`--positive =maybe`", "a positive class among no, yes", "--positive",
+    "=maybe")  # fmt: skip
 _measured("a metric that is not there", "`--metric f11`", "did you mean f1", "--metric", "f11")
 _measured("a pay-off for one class of two", """`--payoff '{"no": {"no": 1, "yes": 0}}'`""", "none for 'yes'",
           "--payoff", '{"no": {"no": 1, "yes": 0}}')  # fmt: skip
@@ -133,9 +116,9 @@ _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
 
 
 def _config(name: str, came: str, text: str, words: Any) -> None:
-    @trial(CALLS, name, f"`{came}` in `--config` FILE", REFUSED, words, ("estimate",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, None, "--config", str(kit.path("options.toml", text)))
+    trial(CALLS, name, f"`{came}` in `--config` FILE", REFUSED, words, ("estimate",))(
+        lambda kit, form: kit.estimate(None, None, "--config", str(kit.path("options.toml", text)))
+    )
 
 
 _config("an option that is not there, in a file", "levle = 0.9", "[estimate]\nlevle = 0.9\n", "level")
@@ -157,16 +140,14 @@ def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: A
     return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
 
 
-@trial(
+trial(
     JOINS,
     "labels in another order, with an `id`",
     "the rows of LABELS turned round",
     (SAME, REFUSED),
     (),
     ("csv", "jsonl", "parquet"),
-)
-def _(kit: Kit, form: str) -> Call:
-    return _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form)
+)(lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form))
 
 
 @trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
@@ -195,16 +176,18 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(given), clean=clean)
 
 
-@trial(
+trial(
     JOINS,
     "too few labels, with nothing to join by",
     "239 labels for 240 rows",
     REFUSED,
     "240",
     ("csv", "jsonl", "parquet"),
+)(
+    lambda kit, form: kit.estimate(
+        None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))
+    )
 )
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]})))
 
 
 @trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
@@ -219,14 +202,8 @@ def _(kit: Kit, form: str) -> Call:
     return Call(["audit", str(kit.clean("reference")), str(kit.clean("target")), "--labels", str(given)])
 
 
-@trial(
-    JOINS,
-    "a slice of nothing beside a slice of the text `(missing)`",
-    "null and `(missing)` in `group`",
-    DONE,
-    (),
-    ("jsonl", "parquet"),
-)
+@trial(JOINS, "a slice of nothing beside a slice of the text `(missing)`", "null and `(missing)` in `group`", DONE, (),
+    ("jsonl", "parquet"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = {**kit.target("prob_*"), "group": [("(missing)", None, "south")[i % 3] for i in range(ROWS)]}
 
@@ -259,10 +236,8 @@ def _unchanged(*paths: Path) -> Any:
 
 
 def _copies(kit: Kit) -> tuple[Path, Path]:
-    return (
-        kit.path("r.parquet", kit.clean("reference").read_bytes()),
-        kit.path("t.parquet", kit.clean("target").read_bytes()),
-    )
+    return (kit.path("r.parquet", kit.clean("reference").read_bytes()),
+        kit.path("t.parquet", kit.clean("target").read_bytes()))  # fmt: skip
 
 
 def _over(name: str, came: str, arguments: Any, forms: Any) -> None:
@@ -362,20 +337,18 @@ def _link(kit: Kit, to: Path) -> Path:
 def _nowhere(name: str, came: str, place: Any) -> None:
     """A class in which an output cannot be written: the work fails with one line, or the call is refused before it."""
 
-    @trial(OUTPUTS, name, came, (REFUSED, FAILED), "cannot write", ("json",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",))
+    trial(OUTPUTS, name, came, (REFUSED, FAILED), "cannot write", ("json",))(
+        lambda kit, form: kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",))
+    )
 
 
 _nowhere("a folder that is not there", "`--json none/out.json`", lambda kit: kit.folder / "none" / "out.json")
 _nowhere("a folder for a file", "`--json folder`", lambda kit: _aside(kit))
 _nowhere("a full device", "`--json /dev/full`", lambda kit: "/dev/full")
 _nowhere("a name too long", "300 letters", lambda kit: kit.folder / ("a" * 300))
-
-
-@trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--json", "-")
+trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",))(
+    lambda kit, form: kit.estimate(None, None, "--json", "-")
+)
 
 
 @trial(OUTPUTS, "an output that was there before", "`--json out.json` a second time", SAME, (), ("estimate",))
@@ -386,16 +359,12 @@ def _(kit: Kit, form: str) -> Call:
     )
 
 
-@trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
-
-
-@trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, "-", process=True, stdin=b"")
-
-
-@trial(CALLS, "binary data on standard input", "a Parquet file through a pipe", REFUSED, "binary", ("stdin",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, "-", process=True, stdin=kit.clean("target").read_bytes())
+trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",))(
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
+)
+trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",))(
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=b"")
+)
+trial(CALLS, "binary data on standard input", "a Parquet file through a pipe", REFUSED, "binary", ("stdin",))(
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=kit.clean("target").read_bytes())
+)

@@ -35,39 +35,15 @@ def _bad(name: str, came: str, column: str, value: Any, words: str, forms: Seque
 
 _bad("one candidate", "`candidate_scores` [0.5]", "candidate_scores", [0.5], "at least 2 candidates")
 _bad("no candidate", "`candidate_scores` []", "candidate_scores", [], "at least 2 candidates")
-_bad(
-    "a score that is no number",
-    "`candidate_scores` [0.5, nan]",
-    "candidate_scores",
-    [0.5, float("nan")],
-    "candidate_scores[1]",
-    ("jsonl", "parquet", "arrow", "npz"),
-)
-_bad(
-    "an infinite score",
-    "`candidate_scores` [0.5, inf]",
-    "candidate_scores",
-    [0.5, float("inf")],
-    "candidate_scores[1]",
-    ("jsonl", "parquet", "arrow", "npz"),
-)
-_bad(
-    "null among the scores",
-    "`candidate_scores` [0.5, null]",
-    "candidate_scores",
-    [0.5, None],
-    "candidate_scores",
-    TABULAR,
-)
+_bad("a score that is no number", "`candidate_scores` [0.5, nan]", "candidate_scores", [0.5, float("nan")],
+    "candidate_scores[1]", ("jsonl", "parquet", "arrow", "npz"))  # fmt: skip
+_bad("an infinite score", "`candidate_scores` [0.5, inf]", "candidate_scores", [0.5, float("inf")],
+    "candidate_scores[1]", ("jsonl", "parquet", "arrow", "npz"))  # fmt: skip
+_bad("null among the scores", "`candidate_scores` [0.5, null]", "candidate_scores", [0.5, None], "candidate_scores",
+    TABULAR)  # fmt: skip
 _bad("no list of scores", "`candidate_scores` null", "candidate_scores", None, "candidate_scores", TABULAR)
-_bad(
-    "a text for a score",
-    '`candidate_scores` ["a", "b"]',
-    "candidate_scores",
-    ["a", "b"],
-    "candidate_scores",
-    ("csv", "jsonl"),
-)
+_bad("a text for a score", '`candidate_scores` ["a", "b"]', "candidate_scores", ["a", "b"], "candidate_scores",
+    ("csv", "jsonl"))  # fmt: skip
 _bad("a label behind the last candidate", "`label` 9", "label", 9, "a position below", FORMATS)
 _bad("a label below zero", "`label` -1", "label", -1, "the position of a candidate")
 _bad("a label by name", "`label` cat", "label", "cat", "label", ("csv", "jsonl"))
@@ -105,16 +81,12 @@ def _(kit: Kit, form: str) -> Call:
     return _asked(kit, form, {**target, "prediction": [row.index(max(row)) for row in target["candidate_scores"]]})
 
 
-@trial(GROUP, "probabilities beside candidates", "`prob_cat`, ... too", REFUSED, ("prob_", "leave one"), FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, {**_target(kit), **kit.target("prob_*")})
-
-
-@trial(GROUP, "a reference of classes", "a target of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(target=kit.put(f"t.{form}", _target(kit)))
-
-
-@trial(GROUP, "a target of classes", "a reference of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, kit.target())
+trial(GROUP, "probabilities beside candidates", "`prob_cat`, ... too", REFUSED, ("prob_", "leave one"), FORMATS)(
+    lambda kit, form: _asked(kit, form, {**_target(kit), **kit.target("prob_*")})
+)
+trial(GROUP, "a reference of classes", "a target of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)(
+    lambda kit, form: kit.estimate(target=kit.put(f"t.{form}", _target(kit)))
+)
+trial(GROUP, "a target of classes", "a reference of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)(
+    lambda kit, form: _asked(kit, form, kit.target())
+)

@@ -26,8 +26,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
 ROOMS = (
     "numbers", "classes", "candidates", "inputs", "texts", "json_lines", "binaries", "archives", "memory", "frames",
     "calls", "folders", "stores", "tasks", "fitted", "keys", "labels", "judges", "harness_logs",
-    "world",
-)  # fmt: skip
+    "world")  # fmt: skip
 BEGIN, END = "<!-- hostile: begin -->", "<!-- hostile: end -->"
 
 
@@ -91,7 +90,9 @@ def _try(i: int) -> dict[str, Outcome]:
             outcome.complaint = outcome.complaint or _misled(call, outcome)
         except Exception:  # a class that cannot be tried is a fault of its own, and the others are tried all the same
             outcome = Outcome("NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1])
-        outcome.message = _without_place(outcome.message, root)
+        message = outcome.message
+        message = message.replace(f"{Path(__file__).parents[2]}/", "")
+        outcome.message = re.sub(rf"{re.escape(str(root))}/(\d+-[a-z0-9]*|clean)/?", "", message)
         outcome.answer, outcome.stdout = None, ""
         found[form] = outcome
     return found
@@ -129,12 +130,6 @@ def _clean(call: Call) -> Outcome | None:
     if key not in _KNOWN:
         _KNOWN[key] = perform(call.clean)
     return _KNOWN[key]
-
-
-def _without_place(message: str, root: Path) -> str:
-    """A message without the folder that the files lay in, and without that of this checkout."""
-    message = message.replace(f"{Path(__file__).parents[2]}/", "")
-    return re.sub(rf"{re.escape(str(root))}/(\d+-[a-z0-9]*|clean)/?", "", message)
 
 
 # -------------------------------------------------------------------------------------------------- tables

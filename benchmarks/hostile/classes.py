@@ -11,9 +11,9 @@ from .numbers import NAMES, VALUES, _target, _with
 BINARY = ("parquet", "arrow", "npz")
 
 
-@trial(NAMES, "columns of classes in another order", "`prob_emu`, `prob_cat`, `prob_dog`", SAME, (), FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, kit.target("prob_emu", "label", "prob_cat", "prob_dog"))
+trial(NAMES, "columns of classes in another order", "`prob_emu`, `prob_cat`, `prob_dog`", SAME, (), FORMATS)(
+    lambda kit, form: _target(kit, form, kit.target("prob_emu", "label", "prob_cat", "prob_dog"))
+)
 
 
 @trial(
@@ -23,13 +23,8 @@ def _(kit: Kit, form: str) -> Call:
     order = ("prob_emu", "prob_cat", "prob_dog", "label")
     methods = ("ac", "atc", "bbse", "sld", "dis2", "cbpe")
     clean = kit.estimate(methods=methods, clean=None)
-    return kit.estimate(
-        kit.put(f"r.{form}", kit.reference(*order)),
-        kit.put(f"t.{form}", kit.target(*order)),
-        methods=methods,
-        clean=clean,
-        close=1e-7,
-    )
+    return kit.estimate(kit.put(f"r.{form}", kit.reference(*order)), kit.put(f"t.{form}", kit.target(*order)),
+        methods=methods, clean=clean, close=1e-7)  # fmt: skip
 
 
 @trial(NAMES, "logit columns in another order", "`logit_emu`, `logit_cat`, `logit_dog`", SAME, (), FORMATS)
@@ -40,9 +35,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(reference, kit.put(f"t.{form}", columns), clean=clean)
 
 
-@trial(NAMES, "a class missing in the target", "no column `prob_emu`", REFUSED, "prob_emu", FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, kit.target("prob_cat", "prob_dog", "label"))
+trial(NAMES, "a class missing in the target", "no column `prob_emu`", REFUSED, "prob_emu", FORMATS)(
+    lambda kit, form: _target(kit, form, kit.target("prob_cat", "prob_dog", "label"))
+)
 
 
 @trial(NAMES, "a class that the reference never had", "a column `prob_fox`", REFUSED, "prob_fox", FORMATS)
@@ -51,43 +46,27 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {**columns, "prob_fox": [0.0] * len(columns["label"])})
 
 
-@trial(NAMES, "a class by another name", "`prob_owl` for `prob_emu`", REFUSED, "prob_", FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, {"prob_owl" if k == "prob_emu" else k: v for k, v in kit.target().items()})
-
-
-@trial(NAMES, "a class in capitals", "`prob_Cat` for `prob_cat`", REFUSED, "prob_", FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, {"prob_Cat" if k == "prob_cat" else k: v for k, v in kit.target().items()})
-
-
-@trial(NAMES, "a label of no known class", "`owl` in row 7 of `label`", REFUSED, ("row 7", "label", "'owl'"), FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(kit.put(f"r.{form}", _with(kit.reference(), "label", 6, "owl")))
-
-
-@trial(
-    NAMES,
-    "labels of positions beside lists of probabilities, counted from 1",
-    "`label` from 1 to 3",
-    REFUSED,
-    ("row", "label"),
-    FORMATS,
+trial(NAMES, "a class by another name", "`prob_owl` for `prob_emu`", REFUSED, "prob_", FORMATS)(
+    lambda kit, form: _target(kit, form, {"prob_owl" if k == "prob_emu" else k: v for k, v in kit.target().items()})
 )
+trial(NAMES, "a class in capitals", "`prob_Cat` for `prob_cat`", REFUSED, "prob_", FORMATS)(
+    lambda kit, form: _target(kit, form, {"prob_Cat" if k == "prob_cat" else k: v for k, v in kit.target().items()})
+)
+trial(NAMES, "a label of no known class", "`owl` in row 7 of `label`", REFUSED, ("row 7", "label", "'owl'"), FORMATS)(
+    lambda kit, form: kit.estimate(kit.put(f"r.{form}", _with(kit.reference(), "label", 6, "owl")))
+)
+
+
+@trial(NAMES, "labels of positions beside lists of probabilities, counted from 1", "`label` from 1 to 3", REFUSED,
+    ("row", "label"), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference())
     columns["label"] = [y + 1 for y in columns["label"]]
     return kit.evaluate(kit.put(f"r.{form}", columns))
 
 
-@trial(
-    NAMES,
-    "text labels beside lists of probabilities",
-    "`label` cat beside `probabilities` [0.9, ...]",
-    REFUSED,
-    "classes",
-    FORMATS,
-)
+@trial(NAMES, "text labels beside lists of probabilities", "`label` cat beside `probabilities` [0.9, ...]", REFUSED,
+    "classes", FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference("prob_*"))
     return kit.evaluate(kit.put(f"r.{form}", {**columns, "label": kit.reference()["label"]}))
@@ -100,14 +79,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.put(f"r.{form}", columns), clean=None)
 
 
-@trial(
-    NAMES,
-    "predictions that go against the probabilities",
-    "`prediction` of swapped columns",
-    REFUSED,
-    ("prediction", "swapped"),
-    FORMATS,
-)
+@trial(NAMES, "predictions that go against the probabilities", "`prediction` of swapped columns", REFUSED,
+    ("prediction", "swapped"), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference("prob_*", "label", "prediction")
     swap = {"cat": "dog", "dog": "cat", "emu": "emu"}
@@ -125,9 +98,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", holed), clean=kit.clean("reference", some))
 
 
-@trial(NAMES, "no label at all in the reference", "no column `label`", REFUSED, "label", FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(kit.put(f"r.{form}", kit.reference("prob_*")))
+trial(NAMES, "no label at all in the reference", "no column `label`", REFUSED, "label", FORMATS)(
+    lambda kit, form: kit.estimate(kit.put(f"r.{form}", kit.reference("prob_*")))
+)
 
 
 @trial(NAMES, "labels of one class only", "`label` is cat in every row", WARNED, "class", FORMATS)
@@ -136,14 +109,14 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.put(f"r.{form}", {**columns, "label": ["cat"] * len(columns["label"])}), clean=None)
 
 
-@trial(NAMES, "labels that mix text and numbers", "cat, 1, dog", REFUSED, "label", ("csv", "jsonl"))
-def _(kit: Kit, form: str) -> Call:
-    return kit.evaluate(kit.put(f"r.{form}", _with(kit.reference("label", "prediction"), "label", 6, 1)))
-
-
-@trial(NAMES, "truth in words", "`correct` perhaps", REFUSED, ("correct", "row 7"), ("csv", "jsonl"))
-def _(kit: Kit, form: str) -> Call:
-    return kit.evaluate(kit.put(f"r.{form}", _with(kit.reference("confidence", "correct"), "correct", 6, "perhaps")))
+trial(NAMES, "labels that mix text and numbers", "cat, 1, dog", REFUSED, "label", ("csv", "jsonl"))(
+    lambda kit, form: kit.evaluate(kit.put(f"r.{form}", _with(kit.reference("label", "prediction"), "label", 6, 1)))
+)
+trial(NAMES, "truth in words", "`correct` perhaps", REFUSED, ("correct", "row 7"), ("csv", "jsonl"))(
+    lambda kit, form: kit.evaluate(
+        kit.put(f"r.{form}", _with(kit.reference("confidence", "correct"), "correct", 6, "perhaps"))
+    )
+)
 
 
 @trial(NAMES, "truth as 2", "`correct` 2", REFUSED, ("correct", "row 7"), FORMATS)
@@ -201,32 +174,28 @@ def _panel(kind: str) -> None:
             turned = {"prediction": columns["prediction"], **turned}
         return call(kit, form, turned)
 
-    @trial(group, f"`{prefix}` columns of other names", f"`{prefix}other` for `{first}`", REFUSED, kind, FORMATS)
-    def _(kit: Kit, form: str) -> Call:
-        return call(kit, form, {f"{prefix}other" if k == first else k: v for k, v in kit.target(*wanted).items()})
+    trial(group, f"`{prefix}` columns of other names", f"`{prefix}other` for `{first}`", REFUSED, kind, FORMATS)(
+        lambda kit, form: call(
+            kit, form, {f"{prefix}other" if k == first else k: v for k, v in kit.target(*wanted).items()}
+        )
+    )
 
     @trial(group, f"`{prefix}` columns: one more", f"`{prefix}other` beside the others", REFUSED, kind, FORMATS)
     def _(kit: Kit, form: str) -> Call:
         columns = kit.target(*wanted)
         return call(kit, form, {**columns, f"{prefix}other": columns[second]})
 
-    @trial(group, f"`{prefix}` columns: one less", f"no `{first}`", REFUSED, kind, FORMATS)
-    def _(kit: Kit, form: str) -> Call:
-        return call(kit, form, {k: v for k, v in kit.target(*wanted).items() if k != first})
+    trial(group, f"`{prefix}` columns: one less", f"no `{first}`", REFUSED, kind, FORMATS)(
+        lambda kit, form: call(kit, form, {k: v for k, v in kit.target(*wanted).items() if k != first})
+    )
 
 
 for _kind in PANELS:
     _panel(_kind)
 
 
-@trial(
-    "Wide columns of features, members, views and votes",
-    "a feature that is not a number",
-    "nan in `feature_age`",
-    REFUSED,
-    ("feature_age", "row 7"),
-    FORMATS,
-)
+@trial("Wide columns of features, members, views and votes", "a feature that is not a number", "nan in `feature_age`",
+    REFUSED, ("feature_age", "row 7"), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     wanted = ("prob_*", "label", "feature_*")
     columns = _with(kit.target(*wanted), "feature_age", 6, None if form == "jsonl" else float("nan"))
@@ -235,14 +204,9 @@ def _(kit: Kit, form: str) -> Call:
     )
 
 
-@trial(
-    "Wide columns of features, members, views and votes",
-    "lists of another length than the reference's",
-    "4 features in the reference, 3 in the target",
-    REFUSED,
-    "features",
-    ("jsonl", "parquet", "arrow", "npz"),
-)
+@trial("Wide columns of features, members, views and votes", "lists of another length than the reference's",
+    "4 features in the reference, 3 in the target", REFUSED, "features",
+    ("jsonl", "parquet", "arrow", "npz"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     wanted = ("prob_*", "label", "feature_*")
     reference = kit.put("r.parquet", as_lists(kit.reference(*wanted)))
@@ -250,14 +214,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(reference, kit.put(f"t.{form}", short), methods=("importance",))
 
 
-@trial(
-    "Wide columns of features, members, views and votes",
-    "lists and wide columns of the same probabilities",
-    "`probabilities` beside `prob_cat`",
-    REFUSED,
-    "both",
-    FORMATS,
-)
+@trial("Wide columns of features, members, views and votes", "lists and wide columns of the same probabilities",
+    "`probabilities` beside `prob_cat`", REFUSED, "both", FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
     return _target(kit, form, {**columns, **select(as_lists(columns), "probabilities")})

@@ -25,14 +25,9 @@ from .material import (
 
 Generator = np.random.Generator
 ROWS = 40
-LAYOUTS = {
-    "wide": ("prob_*", "label"),
-    "predicted": ("label", "prob_*", "prediction", "group"),
-    "lists": ("prob_*", "label"),
-    "panels": ("prob_*", "label", "prediction", "feature_*", "member_*", "vote_*"),
-    "confidence": ("confidence", "correct", "group"),
-    "candidates": ("logit_*", "label"),
-}
+LAYOUTS = {"wide": ("prob_*", "label"), "predicted": ("label", "prob_*", "prediction", "group"),
+    "lists": ("prob_*", "label"), "panels": ("prob_*", "label", "prediction", "feature_*", "member_*", "vote_*"),
+    "confidence": ("confidence", "correct", "group"), "candidates": ("logit_*", "label")}  # fmt: skip
 
 
 def clean_columns(layout: str, which: str) -> Columns:
@@ -80,42 +75,14 @@ def blank(content: bytearray, rng: Generator, at: int) -> None:
 
 def likely(content: bytearray, rng: Generator, at: int) -> None:
     """A byte or two that mean something in text."""
-    tokens = [
-        b"\n",
-        b",",
-        b'"',
-        b"\t",
-        b";",
-        b"\0",
-        b"-",
-        b".",
-        b"e9",
-        b"nan",
-        b"null",
-        b"true",
-        b"[",
-        b"}",
-        b"\r",
-        b"0",
-        b" ",
-        b"\xef\xbb\xbf",
-    ]
+    tokens = [b"\n", b",", b'"', b"\t", b";", b"\0", b"-", b".", b"e9", b"nan", b"null", b"true", b"[", b"}", b"\r",
+        b"0", b" ", b"\xef\xbb\xbf"]  # fmt: skip
     token = tokens[int(rng.integers(len(tokens)))]
     content[at : at + (len(token) if rng.random() < 0.5 else 0)] = token
 
 
-BYTES: tuple[Callable[[bytearray, Generator, int], None], ...] = (
-    flip,
-    flip,
-    change_byte,
-    cut,
-    take_out,
-    put_in,
-    repeat,
-    blank,
-    likely,
-    likely,
-)
+BYTES: tuple[Callable[[bytearray, Generator, int], None], ...] = (flip, flip, change_byte, cut, take_out, put_in,
+    repeat, blank, likely, likely)  # fmt: skip
 
 
 def damaged(content: bytes, rng: Generator) -> tuple[bytes, str]:
@@ -139,10 +106,6 @@ def damaged(content: bytes, rng: Generator) -> tuple[bytes, str]:
 
 
 # --------------------------------------------------------------------------------------------- structure
-
-
-def _numeric(columns: Columns, rng: Generator) -> str:
-    return str(rng.choice([k for k, v in columns.items() if isinstance(v[0], float | list)]))
 
 
 def shuffled_columns(c: Columns, rng: Generator) -> Columns:
@@ -190,7 +153,7 @@ def swapped_names(c: Columns, rng: Generator) -> Columns:
 
 
 def odd_number(c: Columns, rng: Generator) -> Columns:
-    name, row = _numeric(c, rng), int(rng.integers(ROWS))
+    name, row = str(rng.choice([k for k, v in c.items() if isinstance(v[0], float | list)])), int(rng.integers(ROWS))
     odd = [float("nan"), float("inf"), -0.5, 1.5, 1e300, 100.0, 0.0, 1.0, 1e-320, -0.0, 2.0**63, None][
         int(rng.integers(12))
     ]
@@ -277,25 +240,9 @@ def shorter_column(c: Columns, rng: Generator) -> Columns:
 
 
 HARMLESS = (shuffled_columns, more_columns)
-STRUCTURE = (
-    shuffled_columns,
-    more_columns,
-    shuffled_rows,
-    dropped_rows,
-    repeated_rows,
-    dropped_column,
-    renamed_column,
-    swapped_names,
-    odd_number,
-    odd_number,
-    scaled_row,
-    odd_label,
-    odd_label,
-    other_classes,
-    other_types,
-    shorter_list,
-    shorter_column,
-)
+STRUCTURE = (shuffled_columns, more_columns, shuffled_rows, dropped_rows, repeated_rows, dropped_column, renamed_column,
+    swapped_names, odd_number, odd_number, scaled_row, odd_label, odd_label, other_classes, other_types, shorter_list,
+    shorter_column)  # fmt: skip
 
 
 def put(path: Path, columns: Columns, rng: Generator) -> Path:
@@ -312,13 +259,9 @@ def put(path: Path, columns: Columns, rng: Generator) -> Path:
         import pyarrow as pa
         import pyarrow.parquet as parquet
 
-        options: list[dict[str, Any]] = [
-            {"compression": "zstd"},
-            {"compression": "none"},
-            {"use_dictionary": False, "compression": "gzip"},
-            {"data_page_version": "2.0"},
-            {"row_group_size": 7, "write_page_checksum": True},
-        ]
+        options: list[dict[str, Any]] = [{"compression": "zstd"}, {"compression": "none"},
+            {"use_dictionary": False, "compression": "gzip"}, {"data_page_version": "2.0"},
+            {"row_group_size": 7, "write_page_checksum": True}]  # fmt: skip
         parquet.write_table(pa.table(columns), path, **options[way - 1])
     elif form == "arrow" and way > 3:
         import pyarrow as pa

@@ -41,25 +41,23 @@ def _changed(name: str, came: str, words: str | tuple[str, ...], change: Callabl
 _changed("cut off", "the first half of it", "cut off or damaged", lambda body: body[: len(body) // 2])
 _changed(
     "one bit another", "a bit of a number in the middle", "cut off or damaged",
-    lambda body: body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 1]) + body[len(body) // 2 + 1 :],
-)  # fmt: skip
+    lambda body: body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 1]) + body[len(body) // 2 + 1 :])  # fmt: skip
 _changed("empty", "no byte", "fitted file", lambda body: b"")
 _changed(
     "no fitted file", "CSV under the ending .oodo", "fitted file", lambda body: b"prob_a,prob_b,label\n0.9,0.1,a\n"
 )
 _changed(
     "of another version", "one of oodometer 9.1.0", ("9.1.0", "fit it again"),
-    lambda body: _sealed(body.replace(b'"oodometer": "0.1.0"', b'"oodometer": "9.1.0"')),
-)  # fmt: skip
+    lambda body: _sealed(body.replace(b'"oodometer": "0.1.0"', b'"oodometer": "9.1.0"')))  # fmt: skip
 _changed(
-    "a class that is not ours", "`os:system` in the place of an estimator", "damaged",
-    lambda body: _sealed(re.sub(rb'[a-z_.]+:SourceAccuracy', lambda one: b"os:system".ljust(len(one[0])), body)),
-)  # fmt: skip
-
-
-@trial(GROUP, "the reference's place", "a whole file, no options", SAME, (), ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(_fitted(kit))
+    "a class that is not ours",
+    "`os:system` in the place of an estimator",
+    "damaged",
+    lambda body: _sealed(re.sub(rb"[a-z_.]+:SourceAccuracy", lambda one: b"os:system".ljust(len(one[0])), body)),
+)
+trial(GROUP, "the reference's place", "a whole file, no options", SAME, (), ("estimate",))(
+    lambda kit, form: kit.estimate(_fitted(kit))
+)
 
 
 @trial(GROUP, "a target of other classes", "`prob_fox` in the place of `prob_emu`", REFUSED, "prob_emu", ("estimate",))
@@ -79,50 +77,27 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, str(path), str(kit.clean("target"))])
 
 
-@trial(GROUP, "another level than that of the fit", "`--level 0.5`", REFUSED, ("level", "fit"), ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(_fitted(kit), None, "--level", "0.5")
-
-
-@trial(GROUP, "a method that was not fitted", "`--method pape`", REFUSED, "pape", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(_fitted(kit), None, "--method", "pape")
-
-
-@trial(GROUP, "as the target", "a fitted file as TARGET", REFUSED, "REFERENCE", ("estimate", "diagnose", "audit"))
-def _(kit: Kit, form: str) -> Call:
-    return Call([form, str(kit.clean("reference")), str(_fitted(kit))])
-
-
-@trial(GROUP, "where predictions are judged", "a fitted file alone", REFUSED, "fitted file", ("evaluate", "compare"))
-def _(kit: Kit, form: str) -> Call:
-    return Call([form, str(_fitted(kit)), *([str(kit.clean("reference"))] if form == "compare" else [])])
-
-
-@trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit",))
-def _(kit: Kit, form: str) -> Call:
-    return Call(["fit", str(kit.clean("reference")), "--out", str(kit.path("model.pkl"))])
+trial(GROUP, "another level than that of the fit", "`--level 0.5`", REFUSED, ("level", "fit"), ("estimate",))(
+    lambda kit, form: kit.estimate(_fitted(kit), None, "--level", "0.5")
+)
+trial(GROUP, "a method that was not fitted", "`--method pape`", REFUSED, "pape", ("estimate",))(
+    lambda kit, form: kit.estimate(_fitted(kit), None, "--method", "pape")
+)
+trial(GROUP, "as the target", "a fitted file as TARGET", REFUSED, "REFERENCE", ("estimate", "diagnose", "audit"))(
+    lambda kit, form: Call([form, str(kit.clean("reference")), str(_fitted(kit))])
+)
+trial(GROUP, "where predictions are judged", "a fitted file alone", REFUSED, "fitted file", ("evaluate", "compare"))(
+    lambda kit, form: Call([form, str(_fitted(kit)), *([str(kit.clean("reference"))] if form == "compare" else [])])
+)
+trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit",))(
+    lambda kit, form: Call(["fit", str(kit.clean("reference")), "--out", str(kit.path("model.pkl"))])
+)
 
 
 def _array(descr: str, shape: int, content: bytes) -> bytes:
     """The `.npy` file of an array, whatever its length."""
     kind = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape},), }}"
     return b"\x93NUMPY\x01\x00v\x00" + kind.ljust(117).encode() + b"\n" + content
-
-
-def _evil(kit: Kit, section: str) -> Path:
-    """A whole file whose sections are one tree of somebody else's."""
-    import json
-
-    from oodometer.persistence import Archive, archive_of
-
-    archive = Archive.open(_fitted(kit))
-    about = json.loads(archive._entry("oodometer.json"))
-    files = [one for one in archive._entries if one.endswith(".json") and "oodometer" not in one]
-    sections = dict.fromkeys([one.removesuffix(".json") for one in files], json.loads(section))
-    extra = {key: value for key, value in about.items() if key not in ("oodometer", "format", "arrays")}
-    arrays = [_array("<U0", MANY, b""), _array("|u1", 1 << 20, bytes(1 << 20))]
-    return kit.path("evil.oodo", archive_of(extra, sections, arrays))
 
 
 for _name, _section in (
@@ -133,7 +108,18 @@ for _name, _section in (
 
     @trial(GROUP, _name, f"`{_section[:40]}`", REFUSED, "cut off or damaged", ("estimate",))
     def _(kit: Kit, form: str, section: str = _section) -> Call:
-        path = str(_evil(kit, section))
+        # A whole file whose sections are one tree of somebody else's
+        import json
+
+        from oodometer.persistence import Archive, archive_of
+
+        archive = Archive.open(_fitted(kit))
+        about = json.loads(archive._entry("oodometer.json"))
+        files = [one for one in archive._entries if one.endswith(".json") and "oodometer" not in one]
+        sections = dict.fromkeys([one.removesuffix(".json") for one in files], json.loads(section))
+        extra = {key: value for key, value in about.items() if key not in ("oodometer", "format", "arrays")}
+        arrays = [_array("<U0", MANY, b""), _array("|u1", 1 << 20, bytes(1 << 20))]
+        path = str(kit.path("evil.oodo", archive_of(extra, sections, arrays)))
         return Call([form, path, str(kit.clean("target"))], process=True, memory=3000)
 
 

@@ -30,9 +30,9 @@ def _in_two(kit: Kit, form: str, second: Any = None) -> Path:
     return home
 
 
-@trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of it", SAME, (), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, _in_two(kit, form))
+trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of it", SAME, (), FORMS)(
+    lambda kit, form: kit.estimate(None, _in_two(kit, form))
+)
 
 
 @trial(FOLDERS, "what Spark leaves beside its files", "`_SUCCESS`, `.part-0.crc`, `_temporary/`", SAME, (), FORMS)
@@ -44,15 +44,13 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-@trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, f"{_in_two(kit, form)}/**/*.{form}")
+trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS)(
+    lambda kit, form: kit.estimate(None, f"{_in_two(kit, form)}/**/*.{form}")
+)
 
 
 def _differs(name: str, came: str, words: Any, second: Any) -> None:
-    @trial(FOLDERS, name, came, REFUSED, words, FORMS)
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, _in_two(kit, form, second))
+    trial(FOLDERS, name, came, REFUSED, words, FORMS)(lambda kit, form: kit.estimate(None, _in_two(kit, form, second)))
 
 
 def _without(column: str) -> Any:
@@ -83,14 +81,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, _in_two(kit, form), "--run-folder", str(home))
 
 
-@trial(
-    FOLDERS,
-    "a column of another type in the second file",
-    '`"site": 1`, then `"site": "1"`',
-    REFUSED,
-    ("b/b.jsonl", "row 1", "column site", "one type"),
-    ("jsonl",),
-)
+@trial(FOLDERS, "a column of another type in the second file", '`"site": 1`, then `"site": "1"`', REFUSED,
+    ("b/b.jsonl", "row 1", "column site", "one type"), ("jsonl",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, form, lambda rest: {**rest, "site": ["1"] * len(rest["label"])})
     first = home / f"a.{form}"
@@ -122,14 +114,12 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-@trial(FOLDERS, "a pattern that matches nothing", "`lake/*.nothing`", REFUSED, "matches")
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, f"{_in_two(kit, 'csv')}/*.nothing")
-
-
-@trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", REFUSED, "moon://bucket")
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, "moon://bucket/p.csv")
+trial(FOLDERS, "a pattern that matches nothing", "`lake/*.nothing`", REFUSED, "matches")(
+    lambda kit, form: kit.estimate(None, f"{_in_two(kit, 'csv')}/*.nothing")
+)
+trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", REFUSED, "moon://bucket")(
+    lambda kit, form: kit.estimate(None, "moon://bucket/p.csv")
+)
 
 
 @trial(
@@ -182,13 +172,8 @@ _once(
 )
 
 
-@trial(
-    FOLDERS,
-    "one file in two folders that say two things",
-    "`day=2/a.csv -> day=1/a.csv`",
-    REFUSED,
-    ("day=2", "by a link"),
-)
+@trial(FOLDERS, "one file in two folders that say two things", "`day=2/a.csv -> day=1/a.csv`", REFUSED,
+    ("day=2", "by a link"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("days")
     for day in (1, 2):
@@ -261,17 +246,15 @@ _in_run_folder(
 
 
 def _where(name: str, condition: str, words: Any) -> None:
-    @trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS)
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, _in_two(kit, form), "--where", condition)
+    trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS)(
+        lambda kit, form: kit.estimate(None, _in_two(kit, form), "--where", condition)
+    )
 
 
 _where("a condition on a column that is not there", "ages > 5", ("no column ages", "ages > 5"))
 _where("a condition with a value of another type", "prob_cat > high", ("a.", "prob_cat holds numbers", "'high'"))
 _where("a condition that holds of no row", "prob_cat > 2", ("expected rows where prob_cat > 2", "got none"))
 _where("what is no condition", "prob_cat about 5", ("expected a condition such as", "'prob_cat about 5'"))
-
-
 _where("two conditions by another sign", "prob_cat > 0.1 && prob_dog > 0.1", ("'&&' at character 16", "and"))
 _where(
     "two conditions of which one is enough", "prob_cat > 0.1 or prob_dog > 0.1", ("'or' at character 16", "in (a, b)")
@@ -296,13 +279,8 @@ def _dated(name: str, condition: str, must: str, words: Any, days: Any = None) -
 
 _dated("two days in one condition", "day >= 2026-01-09 and day < 2026-01-12", SAME, ())
 _dated("a day in another form", "day < 12.01.2026", REFUSED, ("day holds dates", "'12.01.2026'", "2026-01-31"))
-_dated(
-    "a day beside days in another form",
-    "day < 2026-01-12",
-    REFUSED,
-    ("a.", "row 1", "column day", "ISO 8601", "'10.01.2026'"),
-    "10.01.2026",
-)
+_dated("a day beside days in another form", "day < 2026-01-12", REFUSED,
+    ("a.", "row 1", "column day", "ISO 8601", "'10.01.2026'"), "10.01.2026")  # fmt: skip
 
 
 @trial(
@@ -370,11 +348,9 @@ _run(
     "holds other files",
     lambda home: (home / "thesis.tex").write_text("mine"),
 )
-
-
-@trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
+trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))(
+    lambda kit, form: kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
+)
 
 
 # ------------------------------------------------------------------------------------------ runs of other commands
@@ -397,14 +373,11 @@ def _words(kit: Kit, verb: str) -> list[str]:
     """A command on the clean files."""
     reference, target = str(kit.clean("reference")), str(kit.clean("target"))
     few = kit.path("few.csv", "row,label\n0,cat\n7,dog\n21,emu\n")
-    return {
-        "evaluate": ["evaluate", reference],
-        "diagnose": ["diagnose", reference, target],
+    return {"evaluate": ["evaluate", reference], "diagnose": ["diagnose", reference, target],
         "audit": ["audit", reference, target, "--labels", str(few), "--method", "ac"],
         "backtest": ["backtest", reference, "--no-cache", "--family", "none", "--method", "ac"],
         "compare": ["compare", reference, target],
-        "fit": ["fit", reference, "--out", str(kit.path("model.oodo")), "--method", "ac"],
-    }[verb]
+        "fit": ["fit", reference, "--out", str(kit.path("model.oodo")), "--method", "ac"]}[verb]  # fmt: skip
 
 
 @trial(FOLDERS, "a run folder of another command", "one of `estimate`", REFUSED, "with the verb estimate", VERBS)
@@ -415,14 +388,12 @@ def _(kit: Kit, form: str) -> Call:
     return Call([*_words(kit, form), "--run-folder", str(home)])
 
 
-@trial(FOLDERS, "a run folder in use", "a second run in it", REFUSED, "is in use by another run", VERBS)
-def _(kit: Kit, form: str) -> Call:
-    return Call([*_words(kit, form), "--run-folder", str(_held(kit.path("run")))])
-
-
-@trial(FOLDERS, "an engine that is not there, of another command", "`--engine moon`", REFUSED, "moon", VERBS)
-def _(kit: Kit, form: str) -> Call:
-    return Call([*_words(kit, form), "--engine", "moon"])
+trial(FOLDERS, "a run folder in use", "a second run in it", REFUSED, "is in use by another run", VERBS)(
+    lambda kit, form: Call([*_words(kit, form), "--run-folder", str(_held(kit.path("run")))])
+)
+trial(FOLDERS, "an engine that is not there, of another command", "`--engine moon`", REFUSED, "moon", VERBS)(
+    lambda kit, form: Call([*_words(kit, form), "--engine", "moon"])
+)
 
 
 @trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest", "fit"))

@@ -19,11 +19,8 @@ def _frame(
         import polars
 
         library = {"pandas": pandas, "polars": polars}[form]
-        return Call(
-            kit.library(kit.clean("reference"), change(library.DataFrame(kit.target()))),
-            Call(kit.library(kit.clean("reference"), kit.clean("target"))),
-            close,
-        )
+        return Call(kit.library(kit.clean("reference"), change(library.DataFrame(kit.target()))),
+            Call(kit.library(kit.clean("reference"), kit.clean("target"))), close)  # fmt: skip
 
 
 _frame("a plain frame", "columns as in a file", SAME, (), lambda f: f)
@@ -106,11 +103,8 @@ def _tensor(name: str, came: str, must: Any, words: Any, change: Any, close: flo
         import torch
 
         held = arrays(kit.target())
-        return Call(
-            kit.library(target={**held, "probabilities": change(torch.tensor(held["probabilities"]), torch)}),
-            Call(kit.library()),
-            close,
-        )
+        return Call(kit.library(target={**held, "probabilities": change(torch.tensor(held["probabilities"]), torch)}),
+            Call(kit.library()), close)  # fmt: skip
 
 
 _tensor("a tensor", "`torch.float64`", SAME, (), lambda p, t: p)
@@ -134,9 +128,9 @@ def _quantised(p: Any, torch: Any) -> Any:
 
 
 def _option(name: str, came: str, words: Any = (), must: Any = REFUSED, **options: Any) -> None:
-    @trial(OPTIONS, name, came, must, words, ("library",))
-    def _(kit: Kit, form: str) -> Call:
-        return Call(kit.library(**options), Call(kit.library()))
+    trial(OPTIONS, name, came, must, words, ("library",))(
+        lambda kit, form: Call(kit.library(**options), Call(kit.library()))
+    )
 
 
 _option("a level as text", "`level='95%'`", "level", level="95%")

@@ -75,7 +75,8 @@ def judge(case: Case, path: Path, folder: Path) -> Case:
     try:
         record = oodometer.read(path)
         if case.pair:
-            told = _estimate(path, folder, case)
+            pair = [path, _partner(case, path)]
+            told = _asked(*(pair if path.stem == "reference" else pair[::-1]))
         else:
             judged = record.has("label") and (record.has("probabilities") or record.has("prediction"))
             told = oodometer.evaluate(path, metrics=["accuracy", "brier"], workers=1) if judged else None
@@ -109,11 +110,6 @@ def _partner(case: Case, path: Path) -> Path:
     return _clean(case, path.with_name(f"{other}{path.suffix}"))
 
 
-def _estimate(path: Path, folder: Path, case: Case) -> Any:
-    pair = [path, _partner(case, path)]
-    return _asked(*(pair if path.stem == "reference" else pair[::-1]))
-
-
 def _asked(reference: Any, target: Any) -> Any:
     import oodometer
 
@@ -127,7 +123,14 @@ def _answer_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
     if told is None:
         return ""
     if case.pair:
-        return _pair_differs(plain, told, case, folder)
+        path = next(p for p in folder.iterdir() if p.stem in ("reference", "target"))
+        other = read_plain(_partner(case, path), "parquet")
+        first, second = (plain, other) if path.stem == "reference" else (other, plain)
+        again = _asked(as_arrays(first), as_arrays(second))
+        for one, two in zip(told.estimates, again.estimates, strict=False):
+            if one.method != two.method or abs(one.value - two.value) > 1e-5:
+                return f"{one.method} {one.value:.6f}, and of the same content {two.method} {two.value:.6f}"
+        return "" if len(told.estimates) == len(again.estimates) else "other methods answered"
     expected = accuracy_and_brier(plain)
     if expected is None:
         return ""
@@ -144,18 +147,6 @@ def _answer_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
 def _rounded(plain: Plain) -> bool:
     rows = zip(*plain.named.get("probabilities", {}).values(), strict=True)
     return any(abs(sum(row) - 1) > 1e-7 for row in rows)
-
-
-def _pair_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
-    """The estimates of a pair against those of the same content as arrays, classes in the order of their names."""
-    path = next(p for p in folder.iterdir() if p.stem in ("reference", "target"))
-    other = read_plain(_partner(case, path), "parquet")
-    first, second = (plain, other) if path.stem == "reference" else (other, plain)
-    again = _asked(as_arrays(first), as_arrays(second))
-    for one, two in zip(told.estimates, again.estimates, strict=False):
-        if one.method != two.method or abs(one.value - two.value) > 1e-5:
-            return f"{one.method} {one.value:.6f}, and of the same content {two.method} {two.value:.6f}"
-    return "" if len(told.estimates) == len(again.estimates) else "other methods answered"
 
 
 def _end(case: Case, outcome: str, detail: str) -> Case:
@@ -230,15 +221,12 @@ class Worker:
                 number = self.at.value
                 lost = Case(number, FORMATS[number % 5], "", "", False, "hang" if late else "process died")
                 found.append(asdict(lost))
-                make(number, self.seed, _made(self.keep / "found" / f"{number}"))
+                folder = self.keep / "found" / f"{number}"
+                folder.mkdir(parents=True, exist_ok=True)
+                make(number, self.seed, folder)
                 self.numbers = range(number + self.numbers.step, self.numbers.stop, self.numbers.step)
                 self._begin()
         return found
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def fuzz(files: int, seed: int, workers: int = 2, first: int = 0) -> tuple[list[dict[str, Any]], Path, float]:

@@ -69,20 +69,11 @@ _samples(
     [_asked([-1.0, -2.0], acc=share) for share in (0.61, 0.3, 0.8)],
     ("column acc", "mean 0.57", "--metric 'acc>=0.5'"),
 )
-_samples(
-    "a metric that is a list of verdicts",
-    "`[true, false]`, as of ifeval",
+_samples("a metric that is a list of verdicts", "`[true, false]`, as of ifeval",
     [{"filter": "none", "strict": 1.0, "each": [True, False]}] * 3,
-    ("column each", "mean 0.5 of the 6 entries", "--metric strict"),
-    "--metric",
-    "each",
-)
-_samples(
-    "a metric that is a pair for later",
-    '`f1: ["DATE: a", ["per: b"]]`',
-    [{"filter": "none", "f1": ["DATE: a", ["per: b"]]}] * 3,
-    ("column f1", "over all rows at once"),
-)
+    ("column each", "mean 0.5 of the 6 entries", "--metric strict"), "--metric", "each")  # fmt: skip
+_samples("a metric that is a pair for later", '`f1: ["DATE: a", ["per: b"]]`',
+    [{"filter": "none", "f1": ["DATE: a", ["per: b"]]}] * 3, ("column f1", "over all rows at once"))  # fmt: skip
 _samples(
     "filters that are not named",
     "each document twice, as release 0.4.5 wrote them",
@@ -112,27 +103,15 @@ _marked(
 )
 
 
-@trial(
-    GROUP,
-    "a log that is taken for predictions",
-    "`samples_t.jsonl`",
-    REFUSED,
-    ("the log of an evaluation", "`oodometer predict"),
-    ("evaluate", "estimate", "compare"),
-)
+@trial(GROUP, "a log that is taken for predictions", "`samples_t.jsonl`", REFUSED,
+    ("the log of an evaluation", "`oodometer predict"), ("evaluate", "estimate", "compare"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     log = str(kit.path("samples_t.jsonl", _log([_asked([-1.0, -2.0], acc=1.0)])))
     return Call([form, *[log] * (1 if form == "evaluate" else 2)])
 
 
-@trial(
-    GROUP,
-    "logs of two kinds in a folder",
-    "options that were scored, and texts",
-    REFUSED,
-    ("logs that go into one file", "samples_b.jsonl", "`oodometer predict"),
-    ("predict",),
-)
+@trial(GROUP, "logs of two kinds in a folder", "options that were scored, and texts", REFUSED,
+    ("logs that go into one file", "samples_b.jsonl", "`oodometer predict"), ("predict",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     (kit.folder / "logs").mkdir()
     kit.path("logs/samples_a.jsonl", _log([_asked([-1.0, -2.0], acc=1.0)]))

@@ -30,14 +30,12 @@ def _(kit: Kit, form: str) -> Call:
     return _asked(kit, form, columns)
 
 
-@trial(INPUTS, "numbers where the reference has names", "plan 0, 1, 2", REFUSED, ("t.", "plan", "'free'"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, {**_inputs(kit.target()), "plan": [i % 3 for i in range(ROWS)]})
-
-
-@trial(INPUTS, "a column of text where the reference has numbers", "age `20`", REFUSED, ("t.", "age"), ("parquet",))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, {**_inputs(kit.target()), "age": [str(i % 40) for i in range(ROWS)]})
+trial(INPUTS, "numbers where the reference has names", "plan 0, 1, 2", REFUSED, ("t.", "plan", "'free'"), FORMS)(
+    lambda kit, form: _asked(kit, form, {**_inputs(kit.target()), "plan": [i % 3 for i in range(ROWS)]})
+)
+trial(INPUTS, "a column of text where the reference has numbers", "age `20`", REFUSED, ("t.", "age"), ("parquet",))(
+    lambda kit, form: _asked(kit, form, {**_inputs(kit.target()), "age": [str(i % 40) for i in range(ROWS)]})
+)
 
 
 @trial(INPUTS, "an endless number", "`inf` in one cell", REFUSED, ("row 7", "age", "finite"), ("csv", "parquet"))
@@ -47,29 +45,21 @@ def _(kit: Kit, form: str) -> Call:
     return _asked(kit, form, columns)
 
 
-@trial(INPUTS, "a column that the target lacks", "no column age", REFUSED, ("t.", "column age"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, {k: v for k, v in _inputs(kit.target()).items() if k != "age"})
-
-
-@trial(INPUTS, "a column that no file has", "`--features height`", REFUSED, ("height", "its columns are"), ("csv",))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, _inputs(kit.target()), "height")
-
-
-@trial(INPUTS, "the truth as an input", "`--features label`", REFUSED, "label", ("csv",))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, {**_inputs(kit.target()), "label": kit.reference()["label"]}, "label")
-
-
-@trial(INPUTS, "a column twice", "`--features age,age`", REFUSED, "twice", ("csv",))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, _inputs(kit.target()), "age,age")
-
-
-@trial(INPUTS, "no name of a column", "`--features ,`", REFUSED, "a,b or auto", ("csv",))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, form, _inputs(kit.target()), ",")
+trial(INPUTS, "a column that the target lacks", "no column age", REFUSED, ("t.", "column age"), FORMS)(
+    lambda kit, form: _asked(kit, form, {k: v for k, v in _inputs(kit.target()).items() if k != "age"})
+)
+trial(INPUTS, "a column that no file has", "`--features height`", REFUSED, ("height", "its columns are"), ("csv",))(
+    lambda kit, form: _asked(kit, form, _inputs(kit.target()), "height")
+)
+trial(INPUTS, "the truth as an input", "`--features label`", REFUSED, "label", ("csv",))(
+    lambda kit, form: _asked(kit, form, {**_inputs(kit.target()), "label": kit.reference()["label"]}, "label")
+)
+trial(INPUTS, "a column twice", "`--features age,age`", REFUSED, "twice", ("csv",))(
+    lambda kit, form: _asked(kit, form, _inputs(kit.target()), "age,age")
+)
+trial(INPUTS, "no name of a column", "`--features ,`", REFUSED, "a,b or auto", ("csv",))(
+    lambda kit, form: _asked(kit, form, _inputs(kit.target()), ",")
+)
 
 
 @trial(INPUTS, "nothing that could be an input", "`--features auto`", REFUSED, "no column to take", ("csv", "parquet"))

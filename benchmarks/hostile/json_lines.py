@@ -14,9 +14,9 @@ from .texts import JSONL
 def _jsonl(
     name: str, came: str, must: Any, words: Any, change: Any, file: str = "t.jsonl", close: float = 1e-9
 ) -> None:
-    @trial(JSONL, name, came, must, words, ("jsonl",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(target=kit.path(file, change(jsonl_text(kit.target()))), close=close)
+    trial(JSONL, name, came, must, words, ("jsonl",))(
+        lambda kit, form: kit.estimate(target=kit.path(file, change(jsonl_text(kit.target()))), close=close)
+    )
 
 
 def _objects(text: str, change: Any) -> str:
@@ -147,14 +147,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.path("r.jsonl", "\n".join(lines) + "\n" + tail), clean=kit.put("holed.parquet", holed))
 
 
-@trial(
-    JSONL,
-    "lists of other lengths",
-    "2 probabilities in row 7, 3 elsewhere",
-    REFUSED,
-    ("row 7", "probabilities"),
-    ("jsonl",),
-)
+@trial(JSONL, "lists of other lengths", "2 probabilities in row 7, 3 elsewhere", REFUSED, ("row 7", "probabilities"),
+    ("jsonl",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference())
     columns["probabilities"][6] = columns["probabilities"][6][:2]

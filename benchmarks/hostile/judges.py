@@ -33,9 +33,9 @@ def _lines(
 
 
 def _pairs(name: str, came: str, text: str, words: str | tuple[str, ...]) -> None:
-    @trial(GROUP, name, came, REFUSED, words, ("discriminate train",))
-    def _(kit: Kit, form: str) -> Call:
-        return Call([*form.split(), str(kit.path("pairs.jsonl", text)), "--out", str(kit.path("new"))])
+    trial(GROUP, name, came, REFUSED, words, ("discriminate train",))(
+        lambda kit, form: Call([*form.split(), str(kit.path("pairs.jsonl", text)), "--out", str(kit.path("new"))])
+    )
 
 
 def _outputs(name: str, came: str, text: str, words: str | tuple[str, ...], dev: str | None = None) -> None:
@@ -59,15 +59,12 @@ _pairs("a conversation", '`{"messages": []}`', '{"messages": []}\n', "expected c
 _outputs("thresholds on a file without gold", "no column gold", _JUDGED, ("dev.jsonl", "labelled outputs"), _JUDGED)
 _outputs(
     "thresholds on outputs that are all right", "dev whose output is gold", _JUDGED, "got 12 of 12 right",
-    _lines(names=("input", None, "output"), judge="a").replace("}\n", ', "correct": 1}\n'),
-)  # fmt: skip
+    _lines(names=("input", None, "output"), judge="a").replace("}\n", ', "correct": 1}\n'))  # fmt: skip
 _outputs(
     "an empty gold where thresholds are set", "a space in row 3", _JUDGED, ("dev.jsonl", "row 3", "column gold"),
-    _lines({"gold": " "}, judge="a"),
-)  # fmt: skip
+    _lines({"gold": " "}, judge="a"))  # fmt: skip
 _outputs("judges of another panel", "p_correct_b for p_correct_a", _JUDGED, "of the same judges", _lines(judge="b"))
 _outputs(
     "a probability of 1.5", "p_correct_a in row 3", _lines({"p_correct_a": 1.5}, judge="a"), ("row 3", "p_correct_a"),
-    _lines(judge="a"),
-)  # fmt: skip
+    _lines(judge="a"))  # fmt: skip
 _outputs("outputs that no judge was asked of", "no p_correct column", _lines(), "judges", _lines(judge="a"))

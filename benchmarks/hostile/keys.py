@@ -11,9 +11,7 @@ FORMS = ("csv", "parquet")
 
 
 def _asked(name: str, came: str, words: Any, *more: str) -> None:
-    @trial(CALLS, name, came, REFUSED, words, ("estimate",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(None, None, *more)
+    trial(CALLS, name, came, REFUSED, words, ("estimate",))(lambda kit, form: kit.estimate(None, None, *more))
 
 
 _asked("an alarm below a percentage", "`--fail-below 93`", ("0.93", "percents"), "--fail-below", "93")
@@ -27,11 +25,9 @@ _asked(
 )
 _asked("a unit that no calendar has", "`--every fortnight`", ("fortnight", "month"), "--every", "fortnight")
 _asked("chunks of no rows", "`--every 0rows`", "1000rows", "--every", "0rows")
-
-
-@trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return Call(["estimate", str(kit.clean("target")), "--fail-drop", "0.02"])
+trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",))(
+    lambda kit, form: Call(["estimate", str(kit.clean("target")), "--fail-drop", "0.02"])
+)
 
 
 def _labels(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: Any = None) -> Call:
@@ -44,31 +40,21 @@ def _labels(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: An
     return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", given)), *more, clean=clean)
 
 
-@trial(
+trial(
     JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", REFUSED, "--key id=case_id", FORMS
+)(lambda kit, form: _labels(kit, form, "case_id"))
+trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", REFUSED, "--key id=ID", FORMS)(
+    lambda kit, form: _labels(kit, form, "ID")
 )
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "case_id")
-
-
-@trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", REFUSED, "--key id=ID", FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "ID")
-
-
-@trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", REFUSED, "--key mail", FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _shared(kit, form, "mail")
-
-
-@trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", REFUSED, "--key index", FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _shared(kit, form, "" if form == "csv" else "__index_level_0__")
-
-
-@trial(JOINS, "the index of a frame that is named", "`--key index`", SAME, (), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _shared(kit, form, "" if form == "csv" else "__index_level_0__", "--key", "index")
+trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", REFUSED, "--key mail", FORMS)(
+    lambda kit, form: _shared(kit, form, "mail")
+)
+trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", REFUSED, "--key index", FORMS)(
+    lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__")
+)
+trial(JOINS, "the index of a frame that is named", "`--key index`", SAME, (), FORMS)(
+    lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__", "--key", "index")
+)
 
 
 def _shared(kit: Kit, form: str, name: str, *more: str) -> Call:
@@ -82,31 +68,21 @@ def _shared(kit: Kit, form: str, name: str, *more: str) -> Call:
     return kit.estimate(None, kit.put(f"target.{form}", {**own, **target}), "--labels", str(labels), *more, clean=clean)
 
 
-@trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "case", "--key", "id=case")
-
-
-@trial(JOINS, "a key of another name, in the same order", "`case_id` for `id`, no `--key`", SAME, (), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "case_id", order=1)
-
-
-@trial(JOINS, "a key that does not exist", "`--key case`", REFUSED, ("case", "--key"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "id", "--key", "case")
-
-
-@trial(JOINS, "an `id` that is missing in the labels", "null in row 1", REFUSED, ("id", "row 1"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "id", order=1, ids=lambda own: [None, *own[1:]])
-
-
-@trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", WARNED, ("1 of", "not needed"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "id", order=1, ids=lambda own: ["stranger", *map(str, own[1:])])
-
-
-@trial(JOINS, "ids of which the target has none", "another one in every row", REFUSED, ("none of", "alike"), FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _labels(kit, form, "id", order=1, ids=lambda own: [f"other-{at}" for at in range(len(own))])
+trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), FORMS)(
+    lambda kit, form: _labels(kit, form, "case", "--key", "id=case")
+)
+trial(JOINS, "a key of another name, in the same order", "`case_id` for `id`, no `--key`", SAME, (), FORMS)(
+    lambda kit, form: _labels(kit, form, "case_id", order=1)
+)
+trial(JOINS, "a key that does not exist", "`--key case`", REFUSED, ("case", "--key"), FORMS)(
+    lambda kit, form: _labels(kit, form, "id", "--key", "case")
+)
+trial(JOINS, "an `id` that is missing in the labels", "null in row 1", REFUSED, ("id", "row 1"), FORMS)(
+    lambda kit, form: _labels(kit, form, "id", order=1, ids=lambda own: [None, *own[1:]])
+)
+trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", WARNED, ("1 of", "not needed"), FORMS)(
+    lambda kit, form: _labels(kit, form, "id", order=1, ids=lambda own: ["stranger", *map(str, own[1:])])
+)
+trial(JOINS, "ids of which the target has none", "another one in every row", REFUSED, ("none of", "alike"), FORMS)(
+    lambda kit, form: _labels(kit, form, "id", order=1, ids=lambda own: [f"other-{at}" for at in range(len(own))])
+)

@@ -61,18 +61,13 @@ def _pairs(folder: Path) -> None:
 
 
 def _recipe(folder: Path) -> None:
-    _tiny().write_cogs(folder / "data")
-
-
-def _tiny() -> Any:
-    """The tiny data and sizes of the recipe's own tests."""
     path = ROOT / "tests" / "recipes" / "tiny_cogs.py"
     spec = importlib.util.spec_from_file_location("tiny_cogs", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    module.write_cogs(folder / "data")
 
 
 OODOMETER = ("-m", "oodometer")
@@ -184,25 +179,12 @@ JOBS = (
 def start(job: Job, folder: Path) -> subprocess.Popen[bytes]:
     """The command in this folder, with a cache of its own and one thread."""
     paths = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "OODOMETER_CACHE": str(folder / "kept"),
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "TMPDIR": str(folder / "tmp"),
-        "OODOMETER_DATA": str(folder / "data"),
-    }
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OODOMETER_CACHE": str(folder / "kept"),
+        "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder / "tmp"),
+        "OODOMETER_DATA": str(folder / "data")}  # fmt: skip
     (folder / "tmp").mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, *job.command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    return subprocess.Popen([sys.executable, *job.command], cwd=folder, env=environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
 
 
 def finish(job: Job, folder: Path) -> tuple[float, str]:
@@ -288,26 +270,15 @@ def attempt(job: Job, inputs: Path, clean: dict[str, str], moment: float, folder
         f"torchinductor_{os.environ.get('USER', 'root')}",
     }  # torch's own, empty, by design kept
     left += [f"tmp/{p.name}" for p in (folder / "tmp").iterdir() if p.name not in usual]
-    return {
-        "job": job.name,
-        "moment": round(moment, 2),
-        "ended_before": ended,
-        "seconds_of_the_second_run": round(seconds, 2),
-        "failed": said,
-        "broken": broken,
-        "differ": differ,
-        "left": left,
-    }
+    return {"job": job.name, "moment": round(moment, 2), "ended_before": ended,
+        "seconds_of_the_second_run": round(seconds, 2), "failed": said, "broken": broken, "differ": differ,
+        "left": left}  # fmt: skip
 
 
 def verdict(one: dict[str, Any]) -> str:
     """The worst of what came."""
-    order = (
-        ("failed", "the second run fails"),
-        ("broken", "half an output"),
-        ("differ", "another result"),
-        ("left", "files left over"),
-    )
+    order = (("failed", "the second run fails"), ("broken", "half an output"), ("differ", "another result"),
+        ("left", "files left over"))  # fmt: skip
     return next((words for key, words in order if one[key]), "as an undisturbed run")
 
 

@@ -31,9 +31,9 @@ for _word in ("NA", "None", "<NA>", "#N/A", "?", "nan"):
         )
 
 
-@trial(LABELS, "a class that the model does not know", "`owl` in every fifth label", WARNED, "'owl'", FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form)
+trial(LABELS, "a class that the model does not know", "`owl` in every fifth label", WARNED, "'owl'", FORMS)(
+    lambda kit, form: _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form)
+)
 
 
 @trial(LABELS, "such a class in the file itself", "`owl` in every fifth `label`", WARNED, "'owl'", FORMS)
@@ -82,6 +82,6 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(*files, clean=None)
 
 
-@trial(LABELS, "a positive class that nobody has", "`--positive =7` without a metric", REFUSED, "7", FORMS)
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(kit.put(f"r.{form}", kit.reference()), None, "--positive", "=7")
+trial(LABELS, "a positive class that nobody has", "`--positive =7` without a metric", REFUSED, "7", FORMS)(
+    lambda kit, form: kit.estimate(kit.put(f"r.{form}", kit.reference()), None, "--positive", "=7")
+)

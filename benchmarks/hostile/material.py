@@ -80,14 +80,8 @@ def select(columns: Columns, *wanted: str) -> Columns:
 def as_lists(columns: Columns) -> Columns:
     """Wide columns packed into the list columns of the interface; labels become positions."""
     out: Columns = {}
-    packs = {
-        "prob_": "probabilities",
-        "logit_": "logits",
-        "feature_": "features",
-        "member_": "members",
-        "view_": "views",
-        "vote_": "votes",
-    }
+    packs = {"prob_": "probabilities", "logit_": "logits", "feature_": "features", "member_": "members",
+        "view_": "views", "vote_": "votes"}  # fmt: skip
     for name, values in columns.items():
         prefix = next((p for p in packs if name.startswith(p)), None)
         if prefix is None:

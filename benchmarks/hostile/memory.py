@@ -177,14 +177,8 @@ def _(kit: Kit, form: str) -> Call:
     return Call(run(masked), Call(run(known)))
 
 
-@trial(
-    PLAIN,
-    "a list of references in other orders of classes",
-    "two halves, one with `classes` emu, cat, dog",
-    SAME,
-    (),
-    ("library",),
-)
+@trial(PLAIN, "a list of references in other orders of classes", "two halves, one with `classes` emu, cat, dog", SAME,
+    (), ("library",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     held = arrays(kit.reference())
     halves = [{k: v if k == "classes" else v[s] for k, v in held.items()} for s in (slice(0, 120), slice(120, 240))]
@@ -194,21 +188,12 @@ def _(kit: Kit, form: str) -> Call:
 @trial(PLAIN, "both in another order of classes", "emu, cat, dog in reference and target", SAME, (), ("library",))
 def _(kit: Kit, form: str) -> Call:
     methods = ["ac", "atc", "bbse", "sld", "dis2"]
-    return Call(
-        kit.library(_turned(arrays(kit.reference())), _turned(arrays(kit.target())), methods=methods),
-        Call(kit.library(methods=methods)),
-        1e-7,
-    )
+    return Call(kit.library(_turned(arrays(kit.reference())), _turned(arrays(kit.target())), methods=methods),
+        Call(kit.library(methods=methods)), 1e-7)  # fmt: skip
 
 
-@trial(
-    PLAIN,
-    "`classes` of the call in another order than the file's",
-    "`classes=['emu', 'cat', 'dog']`",
-    SAME,
-    (),
-    ("library",),
-)
+@trial(PLAIN, "`classes` of the call in another order than the file's", "`classes=['emu', 'cat', 'dog']`", SAME, (),
+    ("library",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     files = (str(kit.clean("reference")), str(kit.clean("target")))
     return Call(kit.library(*files, classes=["emu", "cat", "dog"]), Call(kit.library(*files)), 1e-7)

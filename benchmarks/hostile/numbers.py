@@ -29,9 +29,9 @@ def _bad_cell(name: str, came: str, value: Any, words: str | tuple[str, ...] = (
     """A class in which one probability of row 7 is another value."""
     said = (words,) if isinstance(words, str) else words
 
-    @trial(VALUES, name, came, REFUSED, ("row 7", *said), forms)
-    def _(kit: Kit, form: str) -> Call:
-        return _target(kit, form, _with(kit.target(), "prob_dog", 6, value))
+    trial(VALUES, name, came, REFUSED, ("row 7", *said), forms)(
+        lambda kit, form: _target(kit, form, _with(kit.target(), "prob_dog", 6, value))
+    )
 
 
 _bad_cell("not a number", "`nan` in one cell", float("nan"), ("prob_dog",), ("parquet", "arrow", "npz", "csv"))
@@ -54,16 +54,14 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, columns)
 
 
-@trial(
+trial(
     VALUES,
     "null in one cell of a binary file",
     "null among the numbers",
     REFUSED,
     ("row 7", "prob_dog"),
     ("parquet", "arrow"),
-)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, _with(kit.target(), "prob_dog", 6, None))
+)(lambda kit, form: _target(kit, form, _with(kit.target(), "prob_dog", 6, None)))
 
 
 @trial(VALUES, "percents", "90.1, 5.2, 4.7", REFUSED, "divide them by 100", FORMATS)
@@ -72,9 +70,11 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()})
 
 
-@trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_", FORMATS)
-def _(kit: Kit, form: str) -> Call:
-    return _target(kit, form, {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()})
+trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_", FORMATS)(
+    lambda kit, form: _target(
+        kit, form, {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()}
+    )
+)
 
 
 @trial(VALUES, "log-probabilities in probability columns", "-0.1, -2.9, -3.4", REFUSED, "logits", FORMATS)
@@ -83,14 +83,8 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {k: np.log(v).tolist() if k.startswith("prob_") else v for k, v in columns.items()})
 
 
-@trial(
-    VALUES,
-    "probabilities in logit columns of the target",
-    "0.9, 0.06, 0.04 under `logit_cat`, ...",
-    (REFUSED, WARNED),
-    ("probabilities",),
-    FORMATS,
-)
+@trial(VALUES, "probabilities in logit columns of the target", "0.9, 0.06, 0.04 under `logit_cat`, ...",
+    (REFUSED, WARNED), ("probabilities",), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     reference = kit.clean("reference", kit.reference("logit_*", "label"))
     target = {k.replace("prob_", "logit_"): v for k, v in kit.target().items()}
@@ -101,12 +95,8 @@ def _(kit: Kit, form: str) -> Call:
 @trial(VALUES, "logits are as good as probabilities", "`logit_cat`, ... in both files", SAME, (), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     methods = ("source", "ac", "atc", "bbse")
-    return kit.estimate(
-        kit.put(f"r.{form}", kit.reference("logit_*", "label")),
-        kit.put(f"t.{form}", kit.target("logit_*", "label")),
-        methods=methods,
-        close=1e-5,
-    )
+    return kit.estimate(kit.put(f"r.{form}", kit.reference("logit_*", "label")),
+        kit.put(f"t.{form}", kit.target("logit_*", "label")), methods=methods, close=1e-5)  # fmt: skip
 
 
 @trial(VALUES, "probabilities rounded to three digits", "0.333, 0.333, 0.333", (SAME, WARNED), "round", FORMATS)
@@ -123,15 +113,15 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, rounded, methods=("source", "ac", "bbse"), close=6e-2)
 
 
-@trial(VALUES, "numbers in single precision", "float32 columns", SAME, (), ("parquet", "arrow", "npz"))
-def _(kit: Kit, form: str) -> Call:
-    return _target(
+trial(VALUES, "numbers in single precision", "float32 columns", SAME, (), ("parquet", "arrow", "npz"))(
+    lambda kit, form: _target(
         kit,
         form,
         {k: [np.float32(x) for x in v] if k.startswith("prob_") else v for k, v in kit.target().items()},
         methods=("source", "ac", "atc", "bbse"),
         close=1e-5,
     )
+)
 
 
 def _confidence(name: str, came: str, value: float, forms: Any = FORMATS) -> None:
@@ -146,14 +136,8 @@ _confidence("confidence below zero", "`confidence` -0.5", -0.5)
 _confidence("confidence that is not a number", "`confidence` nan", float("nan"), ("parquet", "arrow", "npz", "csv"))
 
 
-@trial(
-    VALUES,
-    "token log-probabilities above zero",
-    "`token_logprobs` [0.9, ...]",
-    REFUSED,
-    "token_logprobs",
-    ("jsonl", "parquet", "arrow"),
-)
+@trial(VALUES, "token log-probabilities above zero", "`token_logprobs` [0.9, ...]", REFUSED, "token_logprobs",
+    ("jsonl", "parquet", "arrow"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     n = 60
     columns = {"token_logprobs": [[-0.1, 0.9]] * n, "correct": [True, False] * (n // 2)}

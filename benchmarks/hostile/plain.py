@@ -12,21 +12,14 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-WIDE = {
-    "prob_": "probabilities",
-    "logit_": "logits",
-    "feature_": "features",
-    "member_": "members",
-    "view_": "views",
-    "vote_": "votes",
-}
+WIDE = {"prob_": "probabilities", "logit_": "logits", "feature_": "features", "member_": "members", "view_": "views",
+    "vote_": "votes"}  # fmt: skip
 CODED = ("label", "prediction")
 SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -58,7 +51,52 @@ def read_plain(path: Path, form: str) -> Plain:
         raise
     except Exception as error:
         raise Unreadable(f"{type(error).__name__}: {error}") from None
-    return _meant(table)
+    # the columns by the rules of the interface; unknown ones are ignored
+    stated = table.get("classes", [None])[0]
+    columns = {k: v for k, v in table.items() if k != "classes"}
+    found = Plain(0)
+    lengths = set()
+    for raw, cells in columns.items():
+        name = raw.strip()
+        prefix = next((p for p in WIDE if raw.lstrip().startswith(p)), None)
+        if name == SCORES:
+            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+            if any(not isinstance(v, list) or len(v) < 2 for v in lists):
+                raise Unreadable("candidates: no list of two or more")
+            found.scores = [[_number(s) for s in row] for row in lists]
+        elif name in ("label", "prediction", "confidence", "correct", "group"):
+            found.single[name] = [_cell(name, v) for v in cells]
+        elif name in WIDE.values():
+            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+            if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
+                raise Unreadable(f"{name}: lists of other lengths")
+            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
+            found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
+        elif prefix is not None:
+            here = found.named.setdefault(WIDE[prefix], {})
+            here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
+        else:
+            continue
+        lengths.add(len(cells))
+    if len(lengths) != 1:
+        raise Unreadable("columns of other lengths, or none")
+    found.rows = lengths.pop()
+    if found.scores:
+        if {"probabilities", "logits"} & found.named.keys():
+            raise Unreadable("classes beside candidates")
+        for name in CODED:
+            for cell, row in zip(found.single.get(name, []), found.scores, strict=False):
+                if cell is not None and not (_name(cell).isdecimal() and int(_name(cell)) < len(row)):
+                    raise Unreadable(f"{name}: {cell!r} is no place among {len(row)} candidates")
+    elif "label" in found.single:
+        axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
+        # Words in the place of a label are unknown, unless a class is called so.
+        classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
+        found.single["label"] = [
+            None if isinstance(v, str) and v.strip().lower() in NO_LABEL and _name(v) not in classes else v
+            for v in found.single["label"]
+        ]
+    return found
 
 
 def _csv(path: Path) -> dict[str, list[Any]]:
@@ -72,14 +110,12 @@ def _csv(path: Path) -> dict[str, list[Any]]:
     if len(set(header)) < len(header):
         raise Unreadable("a column twice")
     return {
-        name: [None if cell.strip().lower() in _unknown(name) else _Text(cell) for cell in cells]
+        name: [
+            None if cell.strip().lower() in (("",) if name.strip() == "group" else UNKNOWN) else _Text(cell)
+            for cell in cells
+        ]
         for name, cells in zip(header, zip(*body, strict=True), strict=True)
     }
-
-
-def _unknown(column: str) -> tuple[str, ...]:
-    """The cells of CSV that say nothing: a class may be written as null, a group may be called so."""
-    return ("",) if column.strip() == "group" else UNKNOWN
 
 
 class _Text(str):
@@ -135,60 +171,6 @@ def _npz(path: Path) -> dict[str, list[Any]]:
             raise Unreadable("offsets that do not rise within the scores")
         out[SCORES] = [out[SCORES][a:b] for a, b in itertools.pairwise(ends)]
     return out
-
-
-def _meant(table: Mapping[str, list[Any]]) -> Plain:
-    """The columns by the rules of the interface; unknown ones are ignored."""
-    stated = table.get("classes", [None])[0]
-    columns = {k: v for k, v in table.items() if k != "classes"}
-    found = Plain(0)
-    lengths = set()
-    for raw, cells in columns.items():
-        name = raw.strip()
-        prefix = next((p for p in WIDE if raw.lstrip().startswith(p)), None)
-        if name == SCORES:
-            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
-            if any(not isinstance(v, list) or len(v) < 2 for v in lists):
-                raise Unreadable("candidates: no list of two or more")
-            found.scores = [[_number(s) for s in row] for row in lists]
-        elif name in ("label", "prediction", "confidence", "correct", "group"):
-            found.single[name] = [_cell(name, v) for v in cells]
-        elif name in WIDE.values():
-            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
-            if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
-                raise Unreadable(f"{name}: lists of other lengths")
-            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
-            found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
-        elif prefix is not None:
-            here = found.named.setdefault(WIDE[prefix], {})
-            here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
-        else:
-            continue
-        lengths.add(len(cells))
-    if len(lengths) != 1:
-        raise Unreadable("columns of other lengths, or none")
-    found.rows = lengths.pop()
-    if found.scores:
-        _check_positions(found)
-    elif "label" in found.single:
-        axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
-        # Words in the place of a label are unknown, unless a class is called so.
-        classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
-        found.single["label"] = [
-            None if isinstance(v, str) and v.strip().lower() in NO_LABEL and _name(v) not in classes else v
-            for v in found.single["label"]
-        ]
-    return found
-
-
-def _check_positions(found: Plain) -> None:
-    """Labels and predictions are places among the candidates of their row, and there are no classes."""
-    if {"probabilities", "logits"} & found.named.keys():
-        raise Unreadable("classes beside candidates")
-    for name in CODED:
-        for cell, row in zip(found.single.get(name, []), found.scores, strict=False):
-            if cell is not None and not (_name(cell).isdecimal() and int(_name(cell)) < len(row)):
-                raise Unreadable(f"{name}: {cell!r} is no place among {len(row)} candidates")
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -328,7 +310,17 @@ def as_arrays(plain: Plain) -> dict[str, Any]:
 def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
     """Accuracy and Brier score by their definitions, where labels and probabilities are there."""
     if plain.scores:
-        return _of_candidates(plain)
+        # the same over the softmax of the candidates of each row
+        right, squares = [], []
+        for i, (cell, row) in enumerate(zip(plain.single.get("label", []), plain.scores, strict=False)):
+            if cell is None:
+                continue
+            powers = np.exp(np.array(row) - max(row))
+            truth = int(_name(cell))
+            said = int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
+            right.append(said == truth)
+            squares.append(float(((powers / powers.sum() - np.eye(len(row))[truth]) ** 2).sum()))
+        return (float(np.mean(right)), float(np.mean(squares))) if right else None
     held = as_arrays(plain)
     if "probabilities" not in held or "label" not in held:
         return None
@@ -343,17 +335,3 @@ def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
         predicted = np.array([held["classes"].index(_name(v)) for v in said])
     hot = np.eye(p.shape[1])[truth]
     return float((predicted == truth).mean()), float(((p - hot) ** 2).sum(axis=1).mean())
-
-
-def _of_candidates(plain: Plain) -> tuple[float, float] | None:
-    """The same over the softmax of the candidates of each row."""
-    right, squares = [], []
-    for i, (cell, row) in enumerate(zip(plain.single.get("label", []), plain.scores, strict=False)):
-        if cell is None:
-            continue
-        powers = np.exp(np.array(row) - max(row))
-        truth = int(_name(cell))
-        said = int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
-        right.append(said == truth)
-        squares.append(float(((powers / powers.sum() - np.eye(len(row))[truth]) ** 2).sum()))
-    return (float(np.mean(right)), float(np.mean(squares))) if right else None

@@ -33,16 +33,8 @@ def options_of_commands() -> dict[str, frozenset[str]]:
         for word, one in getattr(command, "commands", {}).items():
             walk(one, f"{name} {word}".strip())
         own = frozenset(word for one in getattr(command, "params", ()) for word in (*one.opts, *one.secondary_opts))
-        found[name] = own | {
-            "--help",
-            "--help-all",
-            "--verbose",
-            "--quiet",
-            "--debug",
-            "--config",
-            "--no-config",
-            "--version",
-        }
+        found[name] = own | {"--help", "--help-all", "--verbose", "--quiet", "--debug", "--config", "--no-config",
+            "--version"}  # fmt: skip
 
     walk(get_command(app), "")
     return found

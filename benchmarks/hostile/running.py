@@ -82,7 +82,29 @@ def _in_process_of_its_own(call: Call) -> Outcome:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **call.env}
     command = [sys.executable, "-m", "oodometer", *arguments]
     if call.terminal:
-        return _on_terminal(command, call.seconds)
+        # run a command on a terminal of its own; what it writes there is the outcome's ``stdout``
+        master, slave = pty.openpty()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+            env={**os.environ, "COLUMNS": "200", "TERM": "xterm"})  # fmt: skip
+        os.close(slave)
+        seen, end = b"", time.monotonic() + call.seconds
+        while time.monotonic() < end:
+            ready, _, _ = select_ready([master], [], [], 0.2)
+            try:
+                more = os.read(master, 65536) if ready else b""
+            except OSError:  # the other side has closed
+                break
+            seen += more
+            if not more and process.poll() is not None:
+                break
+        else:
+            process.kill()
+            return Outcome(HANG, None, f"no answer in {call.seconds:.0f} s")
+        os.close(master)
+        code = process.wait()
+        text = seen.decode(errors="replace")
+        kind = REFUSED if code == 2 else DONE if code == 0 else TRACEBACK if "Traceback (" in text else FAILED
+        return Outcome(kind, code, "", stdout=text)
     if call.memory:
         command = ["prlimit", f"--as={call.memory << 20}", *command]
     pipe = subprocess.PIPE
@@ -94,7 +116,10 @@ def _in_process_of_its_own(call: Call) -> Outcome:
             assert process.stdin is not None
             process.stdin.write(call.stdin or b"")  # the pipe stays open: the program waits for more
             process.stdin.flush()
-            _wait_for(call.send_when, call.seconds)
+            end = time.monotonic() + call.seconds / 2
+            while call.send_when is not None and not any(call.send_when.iterdir()) and time.monotonic() < end:
+                time.sleep(0.1)
+            time.sleep(0.5)
             process.send_signal(call.send)
             process.wait(call.seconds)
             out, err = process.communicate()
@@ -105,45 +130,6 @@ def _in_process_of_its_own(call: Call) -> Outcome:
         process.communicate()
         return Outcome(HANG, None, f"no answer in {call.seconds:.0f} s")
     return _told(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), arguments)
-
-
-def _wait_for(folder: Path | None, seconds: float) -> None:
-    """Wait until something lies in a folder, and a little longer."""
-    end = time.monotonic() + seconds / 2
-    while folder is not None and not any(folder.iterdir()) and time.monotonic() < end:
-        time.sleep(0.1)
-    time.sleep(0.5)
-
-
-def _on_terminal(command: list[str], seconds: float) -> Outcome:
-    """Run a command on a terminal of its own; what it writes there is the outcome's ``stdout``."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=slave,
-        stderr=slave,
-        env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
-    )
-    os.close(slave)
-    seen, end = b"", time.monotonic() + seconds
-    while time.monotonic() < end:
-        ready, _, _ = select_ready([master], [], [], 0.2)
-        try:
-            more = os.read(master, 65536) if ready else b""
-        except OSError:  # the other side has closed
-            break
-        seen += more
-        if not more and process.poll() is not None:
-            break
-    else:
-        process.kill()
-        return Outcome(HANG, None, f"no answer in {seconds:.0f} s")
-    os.close(master)
-    code = process.wait()
-    text = seen.decode(errors="replace")
-    kind = REFUSED if code == 2 else DONE if code == 0 else TRACEBACK if "Traceback (" in text else FAILED
-    return Outcome(kind, code, "", stdout=text)
 
 
 def _told(code: int, out: str, err: str, arguments: list[str]) -> Outcome:
@@ -203,23 +189,8 @@ def numbers_of(answer: Any) -> dict[str, float]:
                 name = inner.get("method", i) if isinstance(inner, Mapping) else i
                 walk(inner, f"{place}.{name}")
 
-    core = (
-        "reference",
-        "target",
-        "headline",
-        "estimates",
-        "rows",
-        "metrics",
-        "estimate",
-        "label_only",
-        "labels",
-        "slices",
-        "chunks",
-        "backtest",
-        "models",
-        "truth",
-        "accuracy",
-    )
+    core = ("reference", "target", "headline", "estimates", "rows", "metrics", "estimate", "label_only", "labels",
+        "slices", "chunks", "backtest", "models", "truth", "accuracy")  # fmt: skip
     for key in core:
         if key in (answer or {}):
             walk(answer[key], key)

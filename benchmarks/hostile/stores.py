@@ -14,11 +14,6 @@ STORES = "Stores of past runs"
 BOTH = ("estimate", "history")
 
 
-def _given(kit: Kit, form: str, store: Path | str) -> Call:
-    """The store is added to, or read."""
-    return kit.estimate(None, None, "--store", str(store)) if form == "estimate" else Call(["history", str(store)])
-
-
 def _written(kit: Kit) -> Path:
     """A store with one run."""
     path = kit.path("runs.sqlite")
@@ -29,7 +24,8 @@ def _written(kit: Kit) -> Path:
 def _bad(name: str, came: str, words: Any, make: Callable[[Kit], Path | str], forms: tuple[str, ...] = BOTH) -> None:
     @trial(STORES, name, came, REFUSED, words, forms)
     def _(kit: Kit, form: str) -> Call:
-        return _given(kit, form, make(kit))
+        store = make(kit)
+        return kit.estimate(None, None, "--store", str(store)) if form == "estimate" else Call(["history", str(store)])
 
 
 def _changed(*statements: str) -> Callable[[Kit], Path]:
@@ -59,26 +55,20 @@ def _damaged(kit: Kit) -> Path:
     return path
 
 
-@trial(STORES, "a new store", "`--store runs.sqlite`", SAME, (), ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--store", str(kit.path("new.sqlite")))
-
-
-@trial(STORES, "an empty file as a store", "no byte", SAME, (), ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--store", str(kit.path("empty.sqlite", "")))
-
-
+trial(STORES, "a new store", "`--store runs.sqlite`", SAME, (), ("estimate",))(
+    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("new.sqlite")))
+)
+trial(STORES, "an empty file as a store", "no byte", SAME, (), ("estimate",))(
+    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("empty.sqlite", "")))
+)
 _bad(
     "a file of another kind as a store", "a CSV file", ("notes.csv", "another kind of file"),
-    lambda kit: kit.path("notes.csv", "prob_a,prob_b,label\n" + "0.9,0.1,a\n" * 99),
-)  # fmt: skip
+    lambda kit: kit.path("notes.csv", "prob_a,prob_b,label\n" + "0.9,0.1,a\n" * 99))  # fmt: skip
 _bad("a store of another program", "a table `orders`", ("shop.db", "table orders"), _foreign)
 _bad("a damaged store", "4,000 bytes of it are others", ("runs.sqlite", "damaged"), _damaged)
 _bad(
     "a store of a newer version", "schema 9", ("schema 1", "schema 9", "newer oodometer"),
-    _changed("UPDATE oodometer_store SET version = 9"),
-)  # fmt: skip
+    _changed("UPDATE oodometer_store SET version = 9"))  # fmt: skip
 for _said, _name, _statement in (
     ("version 'abc'", "a store of version abc", "UPDATE oodometer_store SET version = 'abc'"),
     ("at is 'yesterday'", "a run of yesterday", "UPDATE oodometer_runs SET at = 'yesterday'"),
@@ -147,11 +137,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, path, "--store", path)
 
 
-@trial(STORES, "new alarms without a store", "`--alarms new`", REFUSED, "--alarms new needs a store", ("estimate",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--alarms", "new")
-
-
-@trial(STORES, "a job that is not in the store", "`history --job shops`", REFUSED, ("shops", "did you mean shop"))
-def _(kit: Kit, form: str) -> Call:
-    return Call(["history", str(_written(kit)), "--job", "shops"])
+trial(STORES, "new alarms without a store", "`--alarms new`", REFUSED, "--alarms new needs a store", ("estimate",))(
+    lambda kit, form: kit.estimate(None, None, "--alarms", "new")
+)
+trial(STORES, "a job that is not in the store", "`history --job shops`", REFUSED, ("shops", "did you mean shop"))(
+    lambda kit, form: Call(["history", str(_written(kit)), "--job", "shops"])
+)

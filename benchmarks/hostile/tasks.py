@@ -18,8 +18,7 @@ TASKS, MODELS = "Tasks on engines", "Models and images of others"
 LISTENS_NOT = "127.0.0.1:9"
 
 
-def _images(kit: Kit, broken: bool = False) -> Path:
-    """Three images in a folder, of which one may hold no image."""
+def _shift(kit: Kit, *more: str, broken: bool = False, **call: Any) -> Call:
     from PIL import Image
 
     home = kit.path("photos")
@@ -28,19 +27,13 @@ def _images(kit: Kit, broken: bool = False) -> Path:
         Image.fromarray(np.full((8, 8, 3), 40 * number, dtype=np.uint8)).save(home / f"{number}.png")
     if broken:
         (home / "1.png").write_bytes(b"no image")
-    return home
-
-
-def _shift(kit: Kit, *more: str, broken: bool = False, **call: Any) -> Call:
-    home = _images(kit, broken)
+    home = home
     words = ["shift", "image", str(home), "--kind", "fog", "--severity", "1", "--out", str(kit.path("shifted"))]
     return Call([*words, *more], **call)
 
 
 def _refused(name: str, came: str, words: Any, *more: str) -> None:
-    @trial(TASKS, name, came, REFUSED, words)
-    def _(kit: Kit, form: str) -> Call:
-        return _shift(kit, *more, check=_nothing_left(kit))
+    trial(TASKS, name, came, REFUSED, words)(lambda kit, form: _shift(kit, *more, check=_nothing_left(kit)))
 
 
 def _nothing_left(kit: Kit) -> Callable[[Outcome], str | None]:
@@ -49,39 +42,18 @@ def _nothing_left(kit: Kit) -> Callable[[Outcome], str | None]:
 
 _refused("an unknown engine", "`--engine rays`", "did you mean ray", "--engine", "rays")
 _refused("no worker", "`--workers 0`", "at least one worker", "--workers", "0")
-_refused(
-    "several workers of the engine local",
-    "`--engine local --workers 3`",
-    "one task after another",
-    "--engine",
-    "local",
-    "--workers",
-    "3",
-)
+_refused("several workers of the engine local", "`--engine local --workers 3`", "one task after another", "--engine",
+    "local", "--workers", "3")  # fmt: skip
 _refused(
     "a Ray address that does not answer", f"`--engine ray:{LISTENS_NOT}`", LISTENS_NOT, "--engine", f"ray:{LISTENS_NOT}"
 )
-_refused(
-    "a Spark master that does not answer",
-    f"`--engine spark:spark://{LISTENS_NOT}`",
-    LISTENS_NOT,
-    "--engine",
-    f"spark:spark://{LISTENS_NOT}",
-)
-_refused(
-    "a Connect server that does not answer",
-    f"`--engine spark:sc://{LISTENS_NOT}`",
-    LISTENS_NOT,
-    "--engine",
-    f"spark:sc://{LISTENS_NOT}",
-)
-
-
-@trial(
+_refused("a Spark master that does not answer", f"`--engine spark:spark://{LISTENS_NOT}`", LISTENS_NOT, "--engine",
+    f"spark:spark://{LISTENS_NOT}")  # fmt: skip
+_refused("a Connect server that does not answer", f"`--engine spark:sc://{LISTENS_NOT}`", LISTENS_NOT, "--engine",
+    f"spark:sc://{LISTENS_NOT}")  # fmt: skip
+trial(
     TASKS, "an image that a worker cannot decode", "`no image` in `1.png`, `--workers 2`", REFUSED, ("1.png", "skip")
-)
-def _(kit: Kit, form: str) -> Call:
-    return _shift(kit, "--workers", "2", broken=True, check=_nothing_left(kit))
+)(lambda kit, form: _shift(kit, "--workers", "2", broken=True, check=_nothing_left(kit)))
 
 
 @trial(TASKS, "a model that cannot travel", "a function of a session, `workers=2`", REFUSED, "by their paths")
@@ -119,19 +91,15 @@ def _model(kit: Kit, config: dict[str, Any]) -> str:
     return str(home)
 
 
-@trial(MODELS, "a model that brings code along", "`auto_map` in config.json, `theirs.py`", REFUSED, "auto_map")
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, _model(kit, {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}}))
-
-
-@trial(MODELS, "pickled weights alone", "`pytorch_model.bin`", REFUSED, ("pytorch_model.bin", "safetensors"))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, _model(kit, {"model_type": "bert"}))
-
-
-@trial(MODELS, "a mistyped folder of a model", "`./modle`", REFUSED, ("no such folder", "hub:NAME"))
-def _(kit: Kit, form: str) -> Call:
-    return _asked(kit, str(kit.path("modle")))
+trial(MODELS, "a model that brings code along", "`auto_map` in config.json, `theirs.py`", REFUSED, "auto_map")(
+    lambda kit, form: _asked(kit, _model(kit, {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}}))
+)
+trial(MODELS, "pickled weights alone", "`pytorch_model.bin`", REFUSED, ("pytorch_model.bin", "safetensors"))(
+    lambda kit, form: _asked(kit, _model(kit, {"model_type": "bert"}))
+)
+trial(MODELS, "a mistyped folder of a model", "`./modle`", REFUSED, ("no such folder", "hub:NAME"))(
+    lambda kit, form: _asked(kit, str(kit.path("modle")))
+)
 
 
 @trial(MODELS, "a function that ends the program", "`sys.exit(0)` in it", REFUSED, "SystemExit")

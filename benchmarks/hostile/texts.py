@@ -16,9 +16,9 @@ CSV, JSONL = "CSV", "JSONL"
 def _csv(name: str, came: str, must: Any, words: Any, change: Any, file: str = "t.csv", close: float = 1e-9) -> None:
     """A class made from the text (or the bytes) of a clean target."""
 
-    @trial(CSV, name, came, must, words, ("csv",))
-    def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(target=kit.path(file, change(csv_text(kit.target()))), close=close)
+    trial(CSV, name, came, must, words, ("csv",))(
+        lambda kit, form: kit.estimate(target=kit.path(file, change(csv_text(kit.target()))), close=close)
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -217,8 +217,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(kit.path("labels.csv", "\n".join(lines) + "\n")), clean=clean)
 
 
-@trial(CSV, "a short row far down", "row 200,001 has a cell less", REFUSED, "row 200001", ("csv",))
-def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(
+trial(CSV, "a short row far down", "row 200,001 has a cell less", REFUSED, "row 200001", ("csv",))(
+    lambda kit, form: kit.estimate(
         target=kit.path("t.csv", "prob_cat,prob_dog,prob_emu\n" + "0.5,0.3,0.2\n" * 200_000 + "0.5,0.5\n")
     )
+)

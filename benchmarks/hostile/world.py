@@ -15,12 +15,8 @@ from typing import Any
 from .base import DONE, REFUSED, SAME, SIGNALS, STOPPED, Call, Kit, Outcome, trial
 from .material import Columns, csv_text, jsonl_text
 
-PLUGINS, SIGNALLED, BOMBS, CACHE = (
-    "Plugins",
-    "Signals and terminals",
-    "Files that want all memory",
-    "The cache of backtests",
-)
+PLUGINS, SIGNALLED, BOMBS, CACHE = ("Plugins", "Signals and terminals", "Files that want all memory",
+    "The cache of backtests")  # fmt: skip
 
 _PLUGIN = '''
 {before}
@@ -42,12 +38,8 @@ class Guest(Estimator):
     def finish(self, state):
         {finish}
 '''
-_FINE = {
-    "before": "",
-    "fit": "pass",
-    "summarize": "return Sums(rows=len(batch))",
-    "finish": "return self._estimate(state, 0.5, 0.0, 1.0)",
-}
+_FINE = {"before": "", "fit": "pass", "summarize": "return Sums(rows=len(batch))",
+    "finish": "return self._estimate(state, 0.5, 0.0, 1.0)"}  # fmt: skip
 
 
 def _installed(folder: Path, **faults: str) -> dict[str, str]:
@@ -95,13 +87,8 @@ _plugin("a syntax error", "`def (`", DONE, before="def (")
 _plugin("a fit that fails", "`raise RuntimeError` in `fit`", DONE, fit="raise RuntimeError('a guest fell')", asked=True)
 _plugin("a summary that fails", "`1 / 0` in `summarize`", DONE, summarize="1 / 0", asked=True)
 _plugin("a finish that fails", "`KeyError` in `finish`", DONE, finish="return {}['none']", asked=True)
-_plugin(
-    "an estimate that is not a number",
-    "nan",
-    DONE,
-    finish="return self._estimate(state, float('nan'), 0.0, 1.0)",
-    asked=True,
-)
+_plugin("an estimate that is not a number", "nan", DONE, finish="return self._estimate(state, float('nan'), 0.0, 1.0)",
+    asked=True)  # fmt: skip
 _plugin("an estimate that is nothing", "`return None`", DONE, finish="return None", asked=True)
 _plugin("a plugin that leaves", "`raise SystemExit` in `fit`", DONE, fit="raise SystemExit(7)", asked=True)
 _plugin("a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True)
@@ -126,17 +113,8 @@ def _signal(name: str, came: str, which: str, code: int) -> None:
             left = [p.name for p in spool.rglob("*") if p.is_file()]
             return f"left behind: {left[0]}" if left else None
 
-        return kit.estimate(
-            None,
-            "-",
-            process=True,
-            stdin=head,
-            env={"TMPDIR": str(spool)},
-            send=int(SIGNALS[which]),
-            send_when=spool,
-            check=check,
-            clean=None,
-        )
+        return kit.estimate(None, "-", process=True, stdin=head, env={"TMPDIR": str(spool)}, send=int(SIGNALS[which]),
+            send_when=spool, check=check, clean=None)  # fmt: skip
 
 
 _signal("interrupted while it waits for input", "Ctrl-C", "SIGINT", 130)
@@ -146,14 +124,8 @@ _signal("ended while it waits for input", "SIGTERM", "SIGTERM", 143)
 ESCAPE = "\x1b]0;title\x07\x1b[31mred"
 
 
-@trial(
-    SIGNALLED,
-    "escape sequences in names",
-    "`\\x1b[31m` in class names, groups and file names, on a terminal",
-    (DONE, REFUSED),
-    (),
-    ("accepted", "refused"),
-)
+@trial(SIGNALLED, "escape sequences in names", "`\\x1b[31m` in class names, groups and file names, on a terminal",
+    (DONE, REFUSED), (), ("accepted", "refused"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     def renamed(columns: Columns) -> Columns:
         return {
@@ -170,12 +142,8 @@ def _(kit: Kit, form: str) -> Call:
         seen = "\x1b]0;" in found.stdout or "\x1b[31mred" in found.stdout
         return "an escape sequence of the input reached the terminal" if seen else None
 
-    return Call(
-        ["estimate", *files, "--backtest", "none", "--method", "ac", "--method", "bbse", "--by", "group"],
-        process=True,
-        terminal=True,
-        check=check,
-    )
+    return Call(["estimate", *files, "--backtest", "none", "--method", "ac", "--method", "bbse", "--by", "group"],
+        process=True, terminal=True, check=check)  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------------- bombs
@@ -230,33 +198,19 @@ def _(kit: Kit, form: str) -> Call:
     size = len(head) + (rows // (1 << 20)) * (24 << 20)
     info = zipfile.ZipInfo("probabilities.npy")
     info.compress_type, info.file_size, info.compress_size, info.CRC = (zipfile.ZIP_DEFLATED, size, len(packed), 0)
-    path.write_bytes(_zip_of(info, packed))
-    return kit.estimate(kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90)
-
-
-def _zip_of(info: zipfile.ZipInfo, packed: bytes) -> bytes:
-    """An archive of one member whose packed bytes are given as they are."""
+    # an archive of one member whose packed bytes are given as they are
     name = info.filename.encode()
     sizes = struct.pack("<IIIHH", info.CRC, info.compress_size, min(info.file_size, 0xFFFFFFFE), len(name), 0)
     local = struct.pack("<4sHHHHH", b"PK\x03\x04", 20, 0, 8, 0, 33) + sizes + name
-    central = (
-        struct.pack("<4sHHHHHH", b"PK\x01\x02", 20, 20, 0, 8, 0, 33)
-        + sizes
-        + struct.pack("<HHHII", 0, 0, 0, 0, 0)
-        + name
-    )
+    central = (struct.pack("<4sHHHHHH", b"PK\x01\x02", 20, 20, 0, 8, 0, 33) + sizes + struct.pack("<HHHII", 0, 0, 0, 0,
+        0) + name)  # fmt: skip
     end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)
-    return local + packed + central + end
+    path.write_bytes(local + packed + central + end)
+    return kit.estimate(kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90)
 
 
-@trial(
-    BOMBS,
-    "a Parquet column of one repeated text of 16 MB",
-    "240 rows of a dictionary of one entry",
-    (REFUSED, SAME),
-    "t.parquet",
-    ("process",),
-)
+@trial(BOMBS, "a Parquet column of one repeated text of 16 MB", "240 rows of a dictionary of one entry",
+    (REFUSED, SAME), "t.parquet", ("process",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
     import pyarrow.parquet as parquet

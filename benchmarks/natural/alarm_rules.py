@@ -42,13 +42,9 @@ __all__ = ["Asked", "main"]
 SEED, SMALL_CASES = 0, 30
 DROPS = (-0.01, 0.01, 0.02, 0.03, 0.05)
 RULES = ("value, chance as well", "value", "likely", "upper", "lower")
-GROUPS = {
-    "whole": "natural shifts, whole targets",
-    "parts": "natural shifts, parts of 500 rows",
-    "small": "natural shifts, targets of 50 to 200 rows",
-    "months": "car loans, months",
-    "same": "no shift, parts of 500 rows",
-}
+GROUPS = {"whole": "natural shifts, whole targets", "parts": "natural shifts, parts of 500 rows",
+    "small": "natural shifts, targets of 50 to 200 rows", "months": "car loans, months",
+    "same": "no shift, parts of 500 rows"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -204,8 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.natural.alarm_rules", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
-    )  # fmt: skip
+        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for alarms_rules.json and alarms_rules.md")
     options = parser.parse_args(arguments)

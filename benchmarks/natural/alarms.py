@@ -100,13 +100,8 @@ def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray
     for which, headline, estimates, seen, changed in told:
         inside = np.ones(len(target), bool) if which is None else number == which
         by_name = {e.method: e for e in estimates}
-        evidence = Evidence(
-            LEVEL,
-            shift_statistics=seen,
-            diagnosis=found.diagnosis,
-            source=found.reference["accuracy"],
-            reference_rows=int(found.reference["rows"]),
-        )
+        evidence = Evidence(LEVEL, shift_statistics=seen, diagnosis=found.diagnosis, source=found.reference["accuracy"],
+            reference_rows=int(found.reference["rows"]))  # fmt: skip
         stands = Headline(headline.bands["unchanged"], headline.method, "", "low", "")
         signs = signs_of(stands, by_name, evidence)
         assert signs is not None

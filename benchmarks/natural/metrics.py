@@ -48,8 +48,7 @@ def measure(case: Path) -> list[Shift]:
         warnings.simplefilter("ignore")
         found = oodometer.estimate(
             case / "reference.parquet", case / "target.parquet", labels=case / "labels.parquet", metrics=METRICS,
-            methods=[*quick_methods(None), "label-shift"], level=LEVEL, backtest=None, workers=1,
-        )  # fmt: skip
+            methods=[*quick_methods(None), "label-shift"], level=LEVEL, backtest=None, workers=1)  # fmt: skip
     accuracy = signs_of_result(found)
     evidence = Evidence(LEVEL, diagnosis=found.diagnosis)
     out = []
@@ -145,8 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, fit, write."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.natural.metrics", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
-    )  # fmt: skip
+        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--most", type=int, help="cases of each bed; by default all")
     parser.add_argument("--tables", action="store_true", help="measure nothing: the priors and the page again")
     parser.add_argument("--date", help="date of the fit, such as 2026-11-23; without it the packaged prior stays")

@@ -26,7 +26,7 @@ from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_headline import spanning, trust_of
-from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, standard_error, verdict_of
+from oodometer.headline.natural_shifts import NaturalShifts, standard_error, verdict_of
 
 __all__ = ["fit_prior", "left_out", "main", "source_of"]
 
@@ -58,7 +58,19 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
     }
     nothing = np.zeros(len(LEVELS))
     rule = NaturalShifts(0.0, 1.0, GATE, np.array(LEVELS), nothing, nothing, seen)
-    rule = replace(rule, **_rule(rule, signs, truth, weights))
+    # rise and fall by least absolute errors, then shrunk
+    source = np.array([one.source for one in signs])
+    apart = np.array([one.estimate for one in signs]) - source
+    left = np.array([rule.unknown["unexplained"] if one.unexplained is None else one.unexplained for one in signs])
+    gate = np.where([one.models for one in signs], 0.0, left**2 / (left**2 + rule.gate**2))
+    design = np.column_stack([gate * np.maximum(apart, 0), -gate * np.maximum(-apart, 0)])
+    goal = truth - source - (1 - gate) * apart
+    rise, fall = quantile_regression(design, goal, weights, 0.5)
+    if rise < 0:
+        rise, fall = 0.0, quantile_regression(design[:, 1:], goal, weights, 0.5)[0]
+    rule = replace(
+        rule, **{"rise": round(min(float(rise), 1.0), 3), "fall": round(1 + STRETCHED * (float(fall) - 1), 3)}
+    )
     value = np.array([rule.value(one) for one in signs])
     design = np.column_stack(
         [
@@ -76,20 +88,6 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
         return replace(rule, chance=normal, size=np.array(found))
     both = np.array([quantile_regression(design, goal, weights, p) for p in LEVELS])
     return replace(rule, chance=both[:, 0], size=both[:, 1])
-
-
-def _rule(rule: NaturalShifts, signs: Sequence[ShiftSigns], truth: np.ndarray, weights: np.ndarray) -> dict[str, float]:
-    """Rise and fall by least absolute errors, then shrunk."""
-    source = np.array([one.source for one in signs])
-    apart = np.array([one.estimate for one in signs]) - source
-    left = np.array([rule.unknown["unexplained"] if one.unexplained is None else one.unexplained for one in signs])
-    gate = np.where([one.models for one in signs], 0.0, left**2 / (left**2 + rule.gate**2))
-    design = np.column_stack([gate * np.maximum(apart, 0), -gate * np.maximum(-apart, 0)])
-    goal = truth - source - (1 - gate) * apart
-    rise, fall = quantile_regression(design, goal, weights, 0.5)
-    if rise < 0:
-        rise, fall = 0.0, quantile_regression(design[:, 1:], goal, weights, 0.5)[0]
-    return {"rise": round(min(float(rise), 1.0), 3), "fall": round(1 + STRETCHED * (float(fall) - 1), 3)}
 
 
 def quantile_regression(design: np.ndarray, goal: np.ndarray, weights: np.ndarray, p: float) -> np.ndarray:
@@ -193,8 +191,7 @@ def figures(shifts: Sequence[Shift], before: Sequence[Shift]) -> dict[str, tuple
     high = [s for s in shifts if s.case.trust == "high"]
     many = [s for s in same if s.case.rows >= 500]
     scores = score(natural) / score(old) if old else float("nan")
-    out = {
-        "coverage, natural shifts": (holds, "at least 0.86", holds >= 0.86),
+    out = {"coverage, natural shifts": (holds, "at least 0.86", holds >= 0.86),
         "coverage, nine sources in ten": (at_least, "at least 0.75", at_least >= 0.75),
         "interval score, of yesterday's": (scores, "at most 0.55", scores <= 0.55),
         "coverage, no shift": (still, "at least 0.92", still >= 0.92),
@@ -202,8 +199,7 @@ def figures(shifts: Sequence[Shift], before: Sequence[Shift]) -> dict[str, tuple
         "coverage of the 50 % band": (half, "0.45 to 0.57", 0.45 <= half <= 0.57),
         "width of the 50 % band in points": (half_width, "at most 15", half_width <= 15),
         "error, of the best fixed method's (im)": (ratio, "at most 0.87", ratio <= 0.87),
-        "error without a shift, of im's": (ratio_same, "at most 1.05", ratio_same <= 1.05),
-    }
+        "error without a shift, of im's": (ratio_same, "at most 1.05", ratio_same <= 1.05)}  # fmt: skip
     if high:
         far = mean(s.far for s in high)
         out["missed by more than 3 points, trust high"] = (far, "at most 0.05", far <= 0.05)

@@ -149,11 +149,8 @@ def page(lines: Sequence[dict[str, Any]], known: Floats, command: str) -> Iterat
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Label the rows of a sample of cases in every way, write the JSON and the page."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.suggested",
-        description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.natural.suggested", description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--cases", type=int, default=100, help="how many, drawn by a fixed seed")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for suggested.json and suggested.md")
     options = parser.parse_args(arguments)

@@ -21,14 +21,10 @@ __all__ = ["LEVEL", "Shift", "read_shifts", "renew_guide", "renewed", "write_res
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
 DIGITS = 5
 FAR = 3.0  # points beyond the end of an interval that make a miss a bad one
-GROUPS = {
-    "plain": "natural shift, probabilities alone",
-    "+features": "the same beds with features",
-    "+members": "the same beds with the classes of other models",
-    "classes": "natural shift, classes alone (`mvh-*`)",
+GROUPS = {"plain": "natural shift, probabilities alone", "+features": "the same beds with features",
+    "+members": "the same beds with the classes of other models", "classes": "natural shift, classes alone (`mvh-*`)",
     "same": "no shift: a fresh part of the reference's own group",
-    "small-target": "natural shift, 50 to 200 target rows",
-}
+    "small-target": "natural shift, 50 to 200 target rows"}  # fmt: skip
 NOTHING = ShiftSigns(0.0, 0.0, 1, 1)
 SHIFTED = ("plain", "+features", "+members", "classes")
 
@@ -99,13 +95,8 @@ class Shift:
         if "signs" not in plain:  # made before there was a prior
             return cls(*head)
         still, half = plain["still"], plain["half"]
-        return cls(
-            *head,
-            ShiftSigns(**plain["signs"], still=(still[1], still[2])),
-            plain["doubt"],
-            (still[0], still[1], still[2]),
-            (half[0], half[1], half[2]),
-        )
+        return cls(*head, ShiftSigns(**plain["signs"], still=(still[1], still[2])), plain["doubt"],
+            (still[0], still[1], still[2]), (half[0], half[1], half[2]))  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ figures
@@ -223,20 +214,11 @@ def bed_table(shifts: Sequence[Shift]) -> list[str]:
     return markdown(["bed", "cases", "moved", "headline", "best in hindsight", *INTERVALS], rows)
 
 
-BLOCKS: dict[str, Callable[[Sequence[Shift]], list[str]]] = {
-    "errors": error_table,
-    "intervals": interval_table,
-    "trust": trust_table,
-    "methods": method_table,
-    "beds": bed_table,
-}
-TITLES = {
-    "errors": "The headline beside single methods",
-    "intervals": "The headline's intervals",
-    "trust": "What trust and kind were worth",
-    "methods": "Mean absolute error of every method",
-    "beds": "Every bed",
-}
+BLOCKS: dict[str, Callable[[Sequence[Shift]], list[str]]] = {"errors": error_table, "intervals": interval_table,
+    "trust": trust_table, "methods": method_table, "beds": bed_table}  # fmt: skip
+TITLES = {"errors": "The headline beside single methods", "intervals": "The headline's intervals",
+    "trust": "What trust and kind were worth", "methods": "Mean absolute error of every method",
+    "beds": "Every bed"}  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ files

@@ -41,12 +41,8 @@ def main() -> None:
         found = estimator.estimate(target).filter(period="analysis").to_df()
         done = time.perf_counter()
         rows = found["chunk", "end_index"] - found["chunk", "start_index"] + 1
-        return {
-            "value": float((found["accuracy", "value"] * rows).sum() / rows.sum()),
-            "chunks": len(found),
-            "fit_seconds": fitted - start,
-            "estimate_seconds": done - fitted,
-        }
+        return {"value": float((found["accuracy", "value"] * rows).sum() / rows.sum()), "chunks": len(found),
+            "fit_seconds": fitted - start, "estimate_seconds": done - fitted}  # fmt: skip
 
     probe.report(job, args.runs, ("nannyml", "pandas", "numpy", "scikit-learn"))
 

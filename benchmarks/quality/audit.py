@@ -82,11 +82,8 @@ def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, se
     audits, rows, slope = AUDITS // SPLITS, len(score), learnt.slope
     row = draw(score, 1.0, audits, labels, rng)
     ends = np.array([exact(int(k), labels, rows) for k in right[row].sum(axis=1)])
-    found: dict[str, Any] = {
-        "clopper-pearson": (ends[:, 0], ends[:, 1]),
-        "hypergeometric": (ends[:, 2], ends[:, 3]),
-        "ppi-betting": betting(row, right, score, 1.0, slope),
-    }
+    found: dict[str, Any] = {"clopper-pearson": (ends[:, 0], ends[:, 1]), "hypergeometric": (ends[:, 2], ends[:, 3]),
+        "ppi-betting": betting(row, right, score, 1.0, slope)}  # fmt: skip
     alone = "hypergeometric" if rows <= 100 * labels else "clopper-pearson"
     found["printed"] = found["ppi-betting" if confidence_pays(score, slope, labels, LEVEL) else alone]
     plus = [ppi_plus_plus(right[r], score[r], float(score.mean()), rows, LEVEL) for r in row]

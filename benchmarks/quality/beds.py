@@ -54,8 +54,7 @@ class Bed:
     about: str
 
 
-BEDS = (
-    Bed("cifar10.1", "models", False, "CIFAR-10 to CIFAR-10.1 v4 and v6, every 3rd of 30 models"),
+BEDS = (Bed("cifar10.1", "models", False, "CIFAR-10 to CIFAR-10.1 v4 and v6, every 3rd of 30 models"),
     Bed("imagenet-v2", "models", False, "ImageNet to three ImageNet-V2 sets, every 3rd of 65 models"),
     Bed("none", "outputs", True, "the other half of the rows"),
     Bed("label 1", "outputs", True, "class shares from Dirichlet(1)"),
@@ -63,9 +62,8 @@ BEDS = (
     Bed("one class", "outputs", True, "90 % of the rows of one class"),
     Bed("subgroup 1", "outputs", True, "shares of ten clusters of outputs from Dirichlet(1)"),
     Bed("subgroup 0.1", "outputs", True, "the same from Dirichlet(0.1)"),
-    Bed(
-        "calibrated noise", "outputs", False, "noise on the logits costs 10 points; reference and target are calibrated"
-    ),
+    Bed("calibrated noise", "outputs", False,
+    "noise on the logits costs 10 points; reference and target are calibrated"),
     Bed("few: none", "few", True, "no shift, 500 reference rows"),
     Bed("few: label", "few", True, "the three label shifts, 500 reference rows"),
     Bed("few: subgroup", "few", True, "both subgroup shifts, 500 reference rows"),
@@ -79,8 +77,7 @@ BEDS = (
     Bed("texts: mr", "texts", False, "the same on other sentences of critics"),
     Bed("texts: cr", "texts", False, "the same on sentences about cameras, phones and the like"),
     Bed("labels flipped", "invisible", False, "10 % of the target's labels are changed, its outputs are not"),
-    Bed("outputs swapped", "invisible", False, "10 % of the target's rows get one another's outputs"),
-)
+    Bed("outputs swapped", "invisible", False, "10 % of the target's rows get one another's outputs"))  # fmt: skip
 
 
 def bed_of(name: str) -> Bed:
@@ -168,14 +165,9 @@ def redrawn(name: str, seed: int, few: int | None) -> Iterator[Situation]:
                 return chosen
 
     rng = np.random.default_rng([seed, 0xBED])
-    chosen = {
-        "none": rest,
-        "label 1": draw(outputs.label, 1.0),
-        "label 0.1": draw(outputs.label, 0.1),
-        "one class": one_class(outputs.label, rest, rng),
-        "subgroup 1": draw(group, 1.0),
-        "subgroup 0.1": draw(group, 0.1),
-    }
+    chosen = {"none": rest, "label 1": draw(outputs.label, 1.0), "label 0.1": draw(outputs.label, 0.1),
+        "one class": one_class(outputs.label, rest, rng), "subgroup 1": draw(group, 1.0),
+        "subgroup 0.1": draw(group, 0.1)}  # fmt: skip
     for shift, rows in chosen.items():
         kind = "label" if shift == "one class" else shift.split()[0]
         yield Situation(
@@ -226,13 +218,9 @@ def honest_noise(name: str, seed: int) -> Iterator[Situation]:
     calm = tempered(_logits(outputs.probabilities), outputs.label, half)
     noisy = calibrated_noise(calm, outputs.label, half, 0.1, rng)
     target = replace(outputs, probabilities=noisy)
-    yield Situation(
-        "calibrated noise",
-        f"{name}, seed {seed}",
-        replace(outputs, probabilities=calm).record(half, labelled=True),
-        target.record(rest, labelled=False),
-        float(target.right[rest].mean()),
-    )
+    yield Situation("calibrated noise", f"{name}, seed {seed}",
+        replace(outputs, probabilities=calm).record(half, labelled=True), target.record(rest, labelled=False),
+        float(target.right[rest].mean()))  # fmt: skip
 
 
 def flip(label: Ints, classes: int, share: float, rng: np.random.Generator) -> Ints:
@@ -322,25 +310,18 @@ def table(name: str, model: str, seed: int) -> Iterator[Situation]:
     x, y = load[name](return_X_y=True)
     x = StandardScaler().fit_transform(x)
     depth = 6 if name == "digits" else 3
-    chosen = {
-        "logistic": LogisticRegression(C=0.01, max_iter=300),
-        "forest": RandomForestClassifier(30, max_depth=depth, random_state=seed),
-        "bayes": GaussianNB(),
+    chosen = {"logistic": LogisticRegression(C=0.01, max_iter=300),
+        "forest": RandomForestClassifier(30, max_depth=depth, random_state=seed), "bayes": GaussianNB(),
         "neighbors": KNeighborsClassifier(9),
-        "network": MLPClassifier((32,), max_iter=150, random_state=seed),
-    }[model]
+        "network": MLPClassifier((32,), max_iter=150, random_state=seed)}[model]  # fmt: skip
     rng = np.random.default_rng([seed, 0x7AB])
     order = rng.permutation(len(y))
     train, held, rest = np.split(order, [len(y) // 5, len(y) * 2 // 5])
     chosen.fit(x[train], y[train])
 
     def record(rows: Ints) -> Predictions:
-        return Predictions.from_arrays(
-            probabilities=chosen.predict_proba(x[rows]),
-            label=y[rows],
-            features=x[rows].astype(np.float32),
-            classes=range(len(np.unique(y))),
-        )
+        return Predictions.from_arrays(probabilities=chosen.predict_proba(x[rows]), label=y[rows],
+            features=x[rows].astype(np.float32), classes=range(len(np.unique(y))))  # fmt: skip
 
     component = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[0][:, :2] * np.sqrt(len(y))
     cluster = KMeans(6, n_init=3, random_state=seed).fit_predict(x)

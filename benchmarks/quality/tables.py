@@ -16,18 +16,8 @@ from benchmarks.quality.beds import BEDS, Bed, bed_of
 from benchmarks.real.data import ROOT
 from benchmarks.real.tables import markdown
 
-__all__ = [
-    "GUIDE",
-    "LEVEL",
-    "Case",
-    "Limit",
-    "Triple",
-    "limits",
-    "read_cases",
-    "renew_guide",
-    "renewed",
-    "write_results",
-]
+__all__ = ["GUIDE", "LEVEL", "Case", "Limit", "Triple", "limits", "read_cases", "renew_guide", "renewed",
+    "write_results"]  # fmt: skip
 
 LEVEL = 0.9
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
@@ -303,20 +293,13 @@ BLOCKS: dict[str, Callable[[Sequence[Case]], list[str]]] = {
     "limits": limit_table,
     "beds": bed_table,
 }
-TITLES = {
-    "beds": "The beds",
-    "limits": "Limits",
-    "headline": "The headline beside the best method of each bed",
-    "fixed": "Over many beds, each bed alike",
-    "trust": "What trust and kind were worth",
-    "kinds": "Which kind of shift was diagnosed",
-    "models": "Mean absolute error: classes of many models",
+TITLES = {"beds": "The beds", "limits": "Limits", "headline": "The headline beside the best method of each bed",
+    "fixed": "Over many beds, each bed alike", "trust": "What trust and kind were worth",
+    "kinds": "Which kind of shift was diagnosed", "models": "Mean absolute error: classes of many models",
     "outputs": "Mean absolute error: outputs drawn again",
     "few": "Mean absolute error: the same with 500 reference rows",
-    "trained": "Mean absolute error: digits and tables",
-    "texts": "Mean absolute error: texts",
-    "invisible": "Mean absolute error: what outputs cannot show",
-}
+    "trained": "Mean absolute error: digits and tables", "texts": "Mean absolute error: texts",
+    "invisible": "Mean absolute error: what outputs cannot show"}  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ files

@@ -94,8 +94,7 @@ def measure(task: tuple[str, int, int, int]) -> Cell:
         name, n_s, n_t, repetitions,
         [line_of(m, [(three, truth) for three, _ in rows]) for m, rows in results.items()],
         [line_of(m, rows) for m, rows in results.items()],
-        {m: rows[0][0] for m, rows in results.items()},
-    )  # fmt: skip
+        {m: rows[0][0] for m, rows in results.items()})  # fmt: skip
 
 
 def tables(cells: Sequence[Cell], command: str) -> Iterator[str]:

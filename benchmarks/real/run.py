@@ -20,17 +20,8 @@ from benchmarks.real.shifts import SHIFTS, draws
 from benchmarks.real.tables import write_results
 
 AGREEMENT_METHODS = ("source", "gde", "gde-difference", "agreement")
-CONFIDENCE_METHODS = (
-    "source",
-    "ac",
-    "doc",
-    "atc",
-    "atc-entropy",
-    "threshold:margin",
-    "threshold-classwise",
-    "im",
-    "cbpe",
-)
+CONFIDENCE_METHODS = ("source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im",
+    "cbpe")  # fmt: skip
 SETS = ("cifar10.1", "imagenet-v2", "cleanlab")
 SEEDS = 20
 

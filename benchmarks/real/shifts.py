@@ -24,13 +24,8 @@ class Shift:
     alpha: float = 0.0
 
 
-SHIFTS = (
-    Shift("none"),
-    Shift("label, alpha 1", "label", 1.0),
-    Shift("label, alpha 0.1", "label", 0.1),
-    Shift("subgroup, alpha 1", "subgroup", 1.0),
-    Shift("subgroup, alpha 0.1", "subgroup", 0.1),
-)
+SHIFTS = (Shift("none"), Shift("label, alpha 1", "label", 1.0), Shift("label, alpha 0.1", "label", 0.1),
+    Shift("subgroup, alpha 1", "subgroup", 1.0), Shift("subgroup, alpha 0.1", "subgroup", 0.1))  # fmt: skip
 
 
 def subgroups(probabilities: Floats, *, count: int = SUBGROUPS, seed: int = 0, rounds: int = 50) -> Ints:
@@ -91,9 +86,6 @@ def draws(outputs: Outputs, shift: Shift, seeds: range) -> Iterator[tuple[int, D
         rows = rng.permutation(len(right))
         half, rest = rows[: len(rows) // 2], rows[len(rows) // 2 :]
         chosen = rest if groups is None else rest[redraw(groups[rest], shift.alpha, rng)]
-        yield (
-            seed,
-            Draw(
-                outputs.record(half, labelled=True), outputs.record(chosen, labelled=False), float(right[chosen].mean())
-            ),
-        )
+        yield (seed,
+            Draw(outputs.record(half, labelled=True), outputs.record(chosen, labelled=False),
+            float(right[chosen].mean())))  # fmt: skip

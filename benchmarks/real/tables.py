@@ -15,17 +15,11 @@ from .cases import LEVEL, Case, Line, grouped, lines_of, median_rows
 __all__ = ["read_cases", "write_results"]
 
 # Mean absolute errors measured before this code existed, straight from the same files, in points.
-BEFORE = {
-    ("cifar10.1", "v6", "source"): 7.8,
-    ("cifar10.1", "v6", "gde"): 2.8,
-    ("imagenet-v2", "b-33", "source"): 11.9,
-    ("imagenet-v2", "b-33", "gde"): 3.9,
-}
-TITLES = {
-    "cifar10.1": "CIFAR-10 to CIFAR-10.1: 30 published models, their classes only",
+BEFORE = {("cifar10.1", "v6", "source"): 7.8, ("cifar10.1", "v6", "gde"): 2.8, ("imagenet-v2", "b-33", "source"): 11.9,
+    ("imagenet-v2", "b-33", "gde"): 3.9}  # fmt: skip
+TITLES = {"cifar10.1": "CIFAR-10 to CIFAR-10.1: 30 published models, their classes only",
     "imagenet-v2": "ImageNet to ImageNet-V2: 65 published models, their classes only",
-    "cleanlab": "Class probabilities of four models under three kinds of re-drawn shift",
-}
+    "cleanlab": "Class probabilities of four models under three kinds of re-drawn shift"}  # fmt: skip
 SETUP = {
     "cifar10.1": "Reference: the CIFAR-10 test set (10,000 rows). Each model in turn is the judged one, the other 29"
     " are its members.",

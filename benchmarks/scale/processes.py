@@ -28,7 +28,21 @@ def measured(command: Sequence[str], environment: dict[str, str] | None = None) 
 
     def watch() -> None:
         while not over.wait(PAUSE):
-            for pid in [child.pid, *_below(child.pid)]:
+            # processes that a process started, and those that they started
+            parents: dict[int, list[int]] = {}
+            for place in Path("/proc").iterdir():
+                if place.name.isdecimal():
+                    try:
+                        parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+                    except (OSError, ValueError, IndexError):
+                        continue
+                    parents.setdefault(parent, []).append(int(place.name))
+            out, waiting = [], [child.pid]
+            while waiting:
+                found = parents.get(waiting.pop(), [])
+                out += found
+                waiting += found
+            for pid in [child.pid, *out]:
                 peaks[pid] = max(peaks.get(pid, 0.0), _peak_mb(pid))
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -48,24 +62,6 @@ def _last(out: str) -> Any:
         return json.loads(out)
     except ValueError:
         return json.loads(out.strip().splitlines()[-1])
-
-
-def _below(pid: int) -> list[int]:
-    """Processes that a process started, and those that they started."""
-    parents: dict[int, list[int]] = {}
-    for place in Path("/proc").iterdir():
-        if place.name.isdecimal():
-            try:
-                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-            parents.setdefault(parent, []).append(int(place.name))
-    out, waiting = [], [pid]
-    while waiting:
-        found = parents.get(waiting.pop(), [])
-        out += found
-        waiting += found
-    return out
 
 
 def _peak_mb(pid: int) -> float:

@@ -40,7 +40,12 @@ Measured = dict[str, Any]
 
 def main() -> None:
     """Measure, write the tables, and say where they are."""
-    given = _arguments()
+    parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", help="cases whose name holds this word; the results go to the temporary folder")
+    parser.add_argument("--clean", action="store_true", help="remove the files afterwards")
+    given = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="oodometer-scale-"))
     os.environ["OODOMETER_CACHE"] = str(work / "cache")
     try:
@@ -53,7 +58,10 @@ def main() -> None:
                 rounds[-1][name] = found = run()
                 told = f"{found['seconds']:.2f} s" if "seconds" in found else json.dumps(found)[:100]
                 print(f"round {number + 1}: {name}: {told}", file=sys.stderr, flush=True)
-        result = {"about": _about(given.rows), "rounds": rounds}
+        packages = {name: version(name) for name in ("oodometer", "numpy", "pyarrow", "ray", "pyspark")}
+        result = {"about": {"command": "python -m benchmarks.scale", "millions": sorted(given.rows),
+            "classes": data.CLASSES, "cores": os.cpu_count(), "python": platform.python_version(),
+            "machine": platform.machine(), "versions": packages}, "rounds": rounds}  # fmt: skip
         out = RESULTS if given.only is None else work.parent
         (out / "scale.json").write_text(json.dumps(result, indent=1) + "\n")
         (out / "scale.md").write_text(to_markdown(result))
@@ -64,15 +72,6 @@ def main() -> None:
         shutil.rmtree(work, ignore_errors=True)
         if given.clean:
             shutil.rmtree(data.home(), ignore_errors=True)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
-    parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", help="cases whose name holds this word; the results go to the temporary folder")
-    parser.add_argument("--clean", action="store_true", help="remove the files afterwards")
-    return parser.parse_args()
 
 
 def _cases(work: Path, sizes: list[int]) -> dict[str, Callable[[], Measured]]:
@@ -121,22 +120,6 @@ def _oodometer(verb: str, *rest: Any) -> Measured:
 
 
 def _program(name: str, *words: Any) -> Measured:
-    found = measured([sys.executable, "-m", f"benchmarks.scale.{name}", *map(str, words)], {"PYTHONPATH": _path()})
+    found = measured([sys.executable, "-m", f"benchmarks.scale.{name}", *map(str, words)],
+        {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))})  # fmt: skip
     return {**found, **found.pop("said")}
-
-
-def _path() -> str:
-    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-
-
-def _about(rows: list[int]) -> dict[str, Any]:
-    packages = {name: version(name) for name in ("oodometer", "numpy", "pyarrow", "ray", "pyspark")}
-    return {
-        "command": "python -m benchmarks.scale",
-        "millions": sorted(rows),
-        "classes": data.CLASSES,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": packages,
-    }

@@ -12,19 +12,16 @@ from .paper import on_paper
 Round = dict[str, dict[str, Any]]
 MEGA = 1e6
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
-STATE_ROWS = (
-    ("parts", "parts of the file", "{:,.0f}"),
+STATE_ROWS = (("parts", "parts of the file", "{:,.0f}"),
     ("plan_bytes", "bytes of the fitted methods, sent once to each process or machine", "{:,.0f}"),
     ("part_bytes", "bytes of a reference to a part, sent to a worker", "{:,.0f}"),
     ("state_bytes", "bytes of a state, sent back for each part", "{:,.0f}"),
-    ("kept_bytes", "bytes of a state in a run folder", "{:,.0f}"),
-    ("merge_ms", "ms to merge a state", "{:.2f}"),
+    ("kept_bytes", "bytes of a state in a run folder", "{:,.0f}"), ("merge_ms", "ms to merge a state", "{:.2f}"),
     ("pack_ms", "ms to pack a state for a run folder, on the worker", "{:.2f}"),
     ("unpack_ms", "ms to unpack it, here", "{:.2f}"),
     ("open_ms", "ms to open the head of a file of a folder, 16 at a time", "{:.2f}"),
     ("held_bytes_a_file", "bytes that the driver holds of a file", "{:,.0f}"),
-    ("held_bytes_a_part", "bytes that the driver holds of a part", "{:,.0f}"),
-)
+    ("held_bytes_a_part", "bytes that the driver holds of a part", "{:,.0f}"))  # fmt: skip
 
 
 def with_tables(page: str, result: dict[str, Any]) -> str:
