@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import oodometer
-from oodometer.reports.charts.looks import FONT
+from oodometer.reports.charts.base import FONT
 from oodometer.reports.page import TEMPLATES
 from oodometer.reports.sections import SECTIONS
 

@@ -8,7 +8,7 @@ import pytest
 from oodometer import Predictions
 from oodometer.arrays import Array
 from oodometer.diagnoses.column_drift import ColumnDrift, columns_finding
-from oodometer.results.columns import ColumnChange, UserColumn, most_moved
+from oodometer.results.diagnosis import ColumnChange, UserColumn, most_moved
 
 ROWS = 4_000
 COLOUR = UserColumn("colour", "category", 0, ("red", "blue", "green"))

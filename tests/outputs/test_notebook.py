@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from oodometer.cli import output
-from oodometer.outputs.notebook import render
-from oodometer.outputs.sparkline import sparkline
+from oodometer.outputs.notebook import render, sparkline
 from oodometer.results.view import Grid, Point, View
 
 from .conftest import EVIL

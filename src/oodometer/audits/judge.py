@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Interval, Kind
-from ..results.fall import Fall
+from ..results.alarms import Fall
 from .betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sizes
 
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used

@@ -11,11 +11,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..results import Estimate, percent, plain
+from ..results.alarms import Fall
 from ..results.estimation import Headline
-from ..results.fall import Fall
-from ..results.shown import Shown
 from ..results.values import Record, counted
-from ..results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
+from ..results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
 from .judge import Believed, effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
 

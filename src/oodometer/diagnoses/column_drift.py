@@ -16,8 +16,7 @@ from ..inference.method import Method, Sums
 from ..inference.row_sample import seeded_sample
 from ..predictions import Predictions
 from ..results import Interval, percent
-from ..results.columns import ColumnChange, UserColumn, shares_text
-from ..results.diagnosis import Finding
+from ..results.diagnosis import ColumnChange, Finding, UserColumn, shares_text
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -31,8 +31,7 @@ from ..kernels.incomplete_beta import quantiles
 from ..predictions import Predictions
 from ..registry import those
 from ..results import percent
-from ..results.columns import UserColumn
-from ..results.diagnosis import Diagnosis, Finding, ShiftKind
+from ..results.diagnosis import Diagnosis, Finding, ShiftKind, UserColumn
 from ..scores import ModelAgreement, Score, natural_confidence
 from .column_drift import ColumnDrift, columns_finding, holm
 

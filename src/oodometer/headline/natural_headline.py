@@ -16,9 +16,9 @@ from ..errors import UsageError
 from ..intervals import clopper_pearson, normal_quantile
 from ..registry import known
 from ..results import Estimate, Interval, percent
+from ..results.alarms import Fall
 from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
-from ..results.fall import Fall
 from ..results.values import counted
 from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior, verdict_of

@@ -20,7 +20,7 @@ from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
 from ..intervals import normal_quantile
 from ..results import Interval, percent
-from ..results.fall import Fall, FallVerdict
+from ..results.alarms import Fall, FallVerdict
 from ..results.values import counted
 
 FORMAT = 2

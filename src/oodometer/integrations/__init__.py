@@ -85,8 +85,31 @@ def entries_of(found: Any, page: bool | None = None) -> Entries:
     for row in parts.rows:
         if row["part"] == "slice":
             numbers |= _ends(row, f"slice.{_name(row['slice'])}.{row['metric']}")
-    options = _options(told)
-    return Entries(command, numbers, _steps(parts), options, table, _files(found, told, command, page))
+    flat: dict[str, Any] = {k: told.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")}
+    for side in ("reference", "target"):
+        about = told.get(side)
+        if isinstance(about, Mapping):
+            flat |= {f"{side}.{key}": about.get(key) for key in ("name", "rows", "labelled")}
+    headline = told.get("headline")
+    if isinstance(headline, Mapping):
+        flat |= {key: headline.get(key) for key in ("method", "trust", "kind")}
+    options = {key: str(value)[:_LONGEST] for key, value in flat.items() if value is not None}
+    from ..outputs.json_text import json_text
+    from ..outputs.markdown import markdown_of
+    from ..outputs.notebook import page_of
+
+    return Entries(
+        command,
+        numbers,
+        _steps(parts),
+        options,
+        table,
+        {
+            f"{command}.json": json_text(told),
+            f"{command}.md": markdown_of(found),
+            f"{command}.html": _page(found, told, page) or page_of(found),
+        },
+    )
 
 
 def _numbers(found: Any) -> dict[str, float]:
@@ -141,31 +164,6 @@ def _name(value: Any) -> str:
     ('0 - 20K _', '_b_')
     """
     return re.sub(r"[^\w\-. ]", "_", str(value), flags=re.ASCII)[:120].strip() or "_"
-
-
-def _options(told: Mapping[str, Any]) -> dict[str, str]:
-    """What the result was made of and with, as short texts."""
-    flat: dict[str, Any] = {k: told.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")}
-    for side in ("reference", "target"):
-        about = told.get(side)
-        if isinstance(about, Mapping):
-            flat |= {f"{side}.{key}": about.get(key) for key in ("name", "rows", "labelled")}
-    headline = told.get("headline")
-    if isinstance(headline, Mapping):
-        flat |= {key: headline.get(key) for key in ("method", "trust", "kind")}
-    return {key: str(value)[:_LONGEST] for key, value in flat.items() if value is not None}
-
-
-def _files(found: Any, told: Mapping[str, Any], command: str, page: bool | None) -> dict[str, str]:
-    from ..outputs.json_text import json_text
-    from ..outputs.markdown import markdown_of
-    from ..outputs.notebook import page_of
-
-    return {
-        f"{command}.json": json_text(told),
-        f"{command}.md": markdown_of(found),
-        f"{command}.html": _page(found, told, page) or page_of(found),
-    }
 
 
 def _page(found: Any, told: Mapping[str, Any], page: bool | None) -> str | None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..errors import MissingExtraError
-from . import Entries, entries_of
+from . import entries_of
 
 
 def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
@@ -29,37 +29,33 @@ def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = No
     if own:
         into = wandb.init(**{"job_type": f"oodometer {entries.command}", **init})
     try:
-        _write(wandb, into, entries, prefix)
+        into.config.update({f"{prefix}oodometer": dict(entries.options)}, allow_val_change=True)
+        if entries.steps:
+            into.define_metric(f"{prefix}chunk")
+            for name in dict.fromkeys(name for step in entries.steps for name in step.numbers):
+                into.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
+            for step in entries.steps:
+                numbers = {prefix + name: value for name, value in step.numbers.items()}
+                into.log({f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers})
+        columns = list(entries.table.columns)
+        cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
+        html = next(text for name, text in entries.files.items() if name.endswith(".html"))
+        shown = {
+            f"{prefix}oodometer.table": wandb.Table(columns=columns, data=cells),
+            f"{prefix}oodometer.page": wandb.Html(html, inject=False),
+        }
+        into.log(shown)
+        into.summary.update({prefix + name: value for name, value in entries.numbers.items()})
+        name = re.sub(r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{into.id}", flags=re.ASCII)
+        artifact = wandb.Artifact(name, type="oodometer", metadata=dict(entries.options))
+        for file_name, text in entries.files.items():
+            with artifact.new_file(file_name, encoding="utf-8") as file:
+                file.write(text)
+        into.log_artifact(artifact)
         return str(into.id)
     finally:
         if own:
             into.finish()
-
-
-def _write(wandb: Any, run: Any, entries: Entries, prefix: str) -> None:
-    run.config.update({f"{prefix}oodometer": dict(entries.options)}, allow_val_change=True)
-    if entries.steps:
-        run.define_metric(f"{prefix}chunk")
-        for name in dict.fromkeys(name for step in entries.steps for name in step.numbers):
-            run.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
-        for step in entries.steps:
-            numbers = {prefix + name: value for name, value in step.numbers.items()}
-            run.log({f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers})
-    columns = list(entries.table.columns)
-    cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
-    html = next(text for name, text in entries.files.items() if name.endswith(".html"))
-    shown = {
-        f"{prefix}oodometer.table": wandb.Table(columns=columns, data=cells),
-        f"{prefix}oodometer.page": wandb.Html(html, inject=False),
-    }
-    run.log(shown)
-    run.summary.update({prefix + name: value for name, value in entries.numbers.items()})
-    name = re.sub(r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{run.id}", flags=re.ASCII)
-    artifact = wandb.Artifact(name, type="oodometer", metadata=dict(entries.options))
-    for file_name, text in entries.files.items():
-        with artifact.new_file(file_name, encoding="utf-8") as file:
-            file.write(text)
-    run.log_artifact(artifact)
 
 
 def _cell(value: Any) -> Any:

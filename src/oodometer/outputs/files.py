@@ -65,14 +65,10 @@ def save(
     if what is not None and form not in ("csv", "parquet"):
         raise UsageError(f"cannot write {path}: a table is chosen (what={what!r}) in .csv and .parquet alone")
     told = found.to_dict() if told is None else told
-    refuse_clashes({"the file to write": path}, _inputs(told))
-    return write_result(path, _content(form, found, told, what))
-
-
-def _inputs(told: Mapping[str, Any]) -> list[Any]:
     from ..reports.page import inputs_of
 
-    return inputs_of(told)
+    refuse_clashes({"the file to write": path}, inputs_of(told))
+    return write_result(path, _content(form, found, told, what))
 
 
 def _content(form: str, found: Any, told: Mapping[str, Any], what: str | None) -> Content:

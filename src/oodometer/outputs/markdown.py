@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..results.view import Grid
-
 _SEED = "Seed of folds, samples and draws"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -26,15 +24,15 @@ def markdown_of(found: Any) -> str:
     for grid in view.grids:
         if grid.rows:
             title = _plain(grid.title[:1].upper() + grid.title[1:])
-            lines += ["", *([f"## {title}", ""] if title else []), *_table(grid)]
+            rule = ["--:" if number else "---" for number in grid.numeric]
+            lines += [
+                "",
+                *([f"## {title}", ""] if title else []),
+                *[_row(grid.columns), f"| {' | '.join(rule)} |", *(_row(row) for row in grid.rows)],
+            ]
         lines += [f"\n{_plain(one)}" for one in grid.notes if one]
     notes = [f"- {_plain(one)}" for one in (*view.notes, *view.alarms)]
     return "\n".join([*lines, *([""] if notes else []), *notes]).rstrip() + "\n"
-
-
-def _table(grid: Grid) -> list[str]:
-    rule = ["--:" if number else "---" for number in grid.numeric]
-    return [_row(grid.columns), f"| {' | '.join(rule)} |", *(_row(row) for row in grid.rows)]
 
 
 def _row(cells: Sequence[str]) -> str:

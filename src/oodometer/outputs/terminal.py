@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, TextIO
 
 from ..errors import visible
-from ..results.view import Grid, View, is_numbers
+from ..results.view import View, is_numbers
 
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
@@ -55,7 +55,12 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
     for whole in view.grids:
         grid = whole.shown(full)
         if grid is not None and grid.rows:
-            lines += ["", *([visible(grid.title)] if grid.title else []), *_grid_lines(grid, across, colour)]
+            rows = [[visible(cell) for cell in row] for row in grid.rows]
+            lines += [
+                "",
+                *([visible(grid.title)] if grid.title else []),
+                *table_lines([visible(name) for name in grid.columns], rows, across, bold=grid.bold, colour=colour),
+            ]
         if grid is not None:
             lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
@@ -69,11 +74,6 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
 
 def _sentences(texts: Sequence[str], across: int) -> list[str]:
     return [line for text in texts if text.strip() for line in wrapped(visible(text), across)]
-
-
-def _grid_lines(grid: Grid, across: int, colour: bool) -> list[str]:
-    rows = [[visible(cell) for cell in row] for row in grid.rows]
-    return table_lines([visible(name) for name in grid.columns], rows, across, bold=grid.bold, colour=colour)
 
 
 def drawn(stream: TextIO) -> bool:
@@ -148,7 +148,17 @@ def table_lines(
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
     least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
     out: list[str] = []
-    for block in _blocks(least, across):
+    # columns that stand beside each other, the first of all in each block
+    blocks: list[list[int]] = [[0]]
+    room = across - least[0]
+    for j in range(1, len(least)):
+        need = least[j] + len(_GAP)
+        if need > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+            room = across - least[0]
+        blocks[-1].append(j)
+        room -= need
+    for block in blocks:
         widths = _fitted([natural[j] for j in block], [least[j] for j in block], across)
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         if out:
@@ -172,20 +182,6 @@ def _least(place: int, cells: Sequence[str], natural: int) -> int:
     """How narrow a column may become: names in the first one are folded last."""
     word = max((_cells(word) for cell in cells for word in cell.split()), default=0)
     return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if place else max(_LEAST, min(natural, 2 * _LEAST)))
-
-
-def _blocks(least: Sequence[int], across: int) -> list[list[int]]:
-    """Columns that stand beside each other, the first of all in each block."""
-    blocks: list[list[int]] = [[0]]
-    room = across - least[0]
-    for j in range(1, len(least)):
-        need = least[j] + len(_GAP)
-        if need > room and len(blocks[-1]) > 1:
-            blocks.append([0])
-            room = across - least[0]
-        blocks[-1].append(j)
-        room -= need
-    return blocks
 
 
 def _fitted(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:

@@ -8,9 +8,8 @@ from typing import Any
 from ..results.ranking import NOT_RANDOM
 from .charts.base import Result
 from .charts.by_category import ranked_models
-from .numbers import best, finite
+from .numbers import best, capital, finite
 from .references import reference
-from .words import capital
 
 MOST_EXAMPLES = 20
 MOST_WORDS = 300  # of an example; longer ones would swell the page

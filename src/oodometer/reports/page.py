@@ -28,21 +28,25 @@ from .numbers import (
     DASH,
     MISSING,
     SPACE,
+    apart,
     basename,
+    capital,
     digits,
     finite,
     given,
+    measured,
     number,
     p_value,
     percent,
     percent_range,
     rows_text,
+    sentence,
     short,
+    signed_points,
     threshold,
 )
 from .pdf import pdf_of
 from .sections import SECTIONS, VIEWS
-from .words import apart, capital, measured, sentence, signed_points
 
 
 @cache

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
 from ..options import checked
-from ..results.shown import Shown
-from ..results.view import Maker, View
+from ..results.view import Maker, Shown, View
 from .sections import VIEWS
 
 _HOLDS = {

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .shown import Shown
 from .values import Record, Skipped, percent, plain, points
-from .view import Grid, Maker, Table, View
+from .view import Grid, Maker, Shown, Table, View
 
 FAMILIES = {
     "none": "no shift",
@@ -233,7 +232,8 @@ def backtest_view(told: Mapping[str, Any]) -> View:
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    best, families = order[0], _families(told)
+    answered = {str(row["family"]) for row in told.get("rows") or []}
+    best, families = order[0], [name for name in told.get("families") or sorted(answered) if name in answered]
     error, held = _by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
     rows = []
     for one in order:
@@ -280,12 +280,6 @@ def _simulated(told: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
     text = f"{told['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
     text += f" (accuracy {percent(reference['accuracy'])})" if reference.get("accuracy") is not None else ""
     return f"{text}; {told['reused']} trials came from the cache" if told.get("reused") else text
-
-
-def _families(told: Mapping[str, Any]) -> list[str]:
-    """Families in which any method answered, in their order."""
-    some = {str(row["family"]) for row in told.get("rows") or []}
-    return [name for name in told.get("families") or sorted(some) if name in some]
 
 
 def _by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:

@@ -9,9 +9,8 @@ from typing import Any
 from ..errors import UsageError
 from .columns import ColumnChange, explained_text
 from .evaluation import Evaluation
-from .shown import Shown
 from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
-from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")

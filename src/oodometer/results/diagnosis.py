@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .columns import ColumnChange, explained_text, most_moved
-from .shown import Shown
 from .values import Record, percent, plain
-from .view import INTERVAL, Grid, Maker, Table, View, ends, p_text
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, ends, p_text
 
 _SHOWN = 8
 ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]

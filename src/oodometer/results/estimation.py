@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
-from .alarms import Alarms
+from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
-from .fall import Fall, points_or_more
-from .shown import Shown
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Point, Table, View, cells_of, ends, interval_of, with_ends
+from .view import INTERVAL, Grid, Maker, Point, Shown, Table, View, cells_of, ends, interval_of, with_ends
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first

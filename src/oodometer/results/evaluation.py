@@ -9,9 +9,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..registry import canonical
-from .shown import Shown
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..version import __version__
-from .shown import Shown
 from .values import Record, counted, percent, plain, points
-from .view import Grid, Point, View, cells_of, interval_of, with_ends
+from .view import Grid, Point, Shown, View, cells_of, interval_of, with_ends
 
 
 @dataclass(frozen=True)

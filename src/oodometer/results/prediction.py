@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .shown import Shown
 from .values import Interval, Record, counted, percent
-from .view import View, interval_of
+from .view import Shown, View, interval_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .shown import Shown
 from .values import Interval, Record, Skipped, counted, percent, plain
-from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends
 
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "

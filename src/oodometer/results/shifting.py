@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .shown import Shown
 from .values import Record, counted
-from .view import View
+from .view import Shown, View
 
 _WHAT = {"shift image": "images", "shift text": "texts", "shift dialogue": "contexts of dialogues"}
 

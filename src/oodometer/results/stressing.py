@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .estimation import Headline
-from .shown import Shown
 from .values import Interval, Record, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
 
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""

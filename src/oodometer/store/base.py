@@ -13,7 +13,7 @@ from ..errors import InputError, near_names
 from ..fields import FIELDS
 from ..kernels import side_by_side
 from ..predictions import Predictions
-from ..results.columns import UserColumn
+from ..results.diagnosis import UserColumn
 from .columns import AXES, class_names
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 
 from ..arrays import Array
 from ..errors import InputError
-from ..results.columns import UserColumn
+from ..results.diagnosis import UserColumn
 from .cells import UNKNOWN, coded_cells, first_true, numbers_of, plain, wrong_type
 
 TRUTHS = ("false", "true")

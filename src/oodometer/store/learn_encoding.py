@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from ..arrays import Array
 from ..errors import InputError
 from ..kernels import mix
-from ..results.columns import UserColumn
+from ..results.diagnosis import UserColumn
 from .base import Source
 from .cells import plain
 from .encoding import (

@@ -37,7 +37,20 @@ def check_factor(make: Callable[[], Factor]) -> None:
     >>> check_factor(MaxDiff)
     """
     factor = make()
-    _check_words(factor)
+    # what a factor says of itself
+    said = " ".join((inspect.getdoc(type(factor)) or "").split())
+    assert factor.name == factor.name.strip().lower(), "a name in lower case"
+    assert factor.name, "a name"
+    for trait in ("about", "heuristic"):
+        text = getattr(factor, trait)
+        assert text, f"`{trait}` is one sentence"
+        assert not text.endswith("."), f"`{trait}` is one sentence without its full stop"
+    assert factor.needs in ((), ("pair",)), '`needs` is empty or ("pair",)'
+    assert factor.citation in BIBTEX, f"{factor.citation} stands in citations.bib"
+    assert "Source:" in said, "the docstring names a source"
+    assert "ranked lower" in said, "the docstring says which direction is bad"
+    assert "Heuristic:" in said, "the docstring says which heuristic it measures"
+    assert ">>>" in said, "the docstring has an example"
     rng = np.random.default_rng(0)
     values = []
     for text in (*_PAIRS, *_SINGLE):
@@ -63,23 +76,6 @@ def check_factor(make: Callable[[], Factor]) -> None:
 
 def _found(words: Words, values: Array, separator: float) -> WordAttributions:
     return WordAttributions(words, values, separator if words.is_pair else float("nan"), 1, 0.9)
-
-
-def _check_words(factor: Factor) -> None:
-    """What a factor says of itself."""
-    said = " ".join((inspect.getdoc(type(factor)) or "").split())
-    assert factor.name == factor.name.strip().lower(), "a name in lower case"
-    assert factor.name, "a name"
-    for trait in ("about", "heuristic"):
-        text = getattr(factor, trait)
-        assert text, f"`{trait}` is one sentence"
-        assert not text.endswith("."), f"`{trait}` is one sentence without its full stop"
-    assert factor.needs in ((), ("pair",)), '`needs` is empty or ("pair",)'
-    assert factor.citation in BIBTEX, f"{factor.citation} stands in citations.bib"
-    assert "Source:" in said, "the docstring names a source"
-    assert "ranked lower" in said, "the docstring says which direction is bad"
-    assert "Heuristic:" in said, "the docstring says which heuristic it measures"
-    assert ">>>" in said, "the docstring has an example"
 
 
 def check_said(method: Any) -> None:
@@ -124,46 +120,34 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     assert [one.words.text for one in found] == [getattr(one, "text", one) for one in _TEXTS], "texts in their order"
     assert found[2].words.feature == 2, "words that are given are kept"
     for one in found:
-        _check_one(one)
+        assert one.values.shape == (len(one.words.words),), "a value for each word"
+        assert one.values.dtype == np.float64, "values are float64"
+        assert np.isfinite(one.values).all(), "values are finite"
+        assert 0 <= one.probability <= 1, "the probability of the target is one"
     assert math.isnan(found[0].separator), "a single text has no separator"
     again = make().explain(asked, _TEXTS)
     assert all(_near(*two) for two in zip(found, again, strict=True)), "the same seed, the same values"
     turned = method.explain(asked, _TEXTS[::-1])
     assert all(_near(*two) for two in zip(found, turned[::-1], strict=True)), "the order of examples does not matter"
     assert _near(found[1], method.explain(asked, _TEXTS[1:2])[0]), "an example does not depend on the others"
-    _check_targets(method, asked, found)
-    _check_groups(method, asked, found)
-    for wrong, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
-        _refused(method, asked, wrong, None, rule)
-
-
-def _check_one(one: WordAttributions) -> None:
-    assert one.values.shape == (len(one.words.words),), "a value for each word"
-    assert one.values.dtype == np.float64, "values are float64"
-    assert np.isfinite(one.values).all(), "values are finite"
-    assert 0 <= one.probability <= 1, "the probability of the target is one"
-
-
-def _check_targets(method: Attribution, model: Model, found: list[WordAttributions]) -> None:
     predicted = [one.target for one in found]
-    given = method.explain(model, _TEXTS, targets=predicted)
+    given = method.explain(asked, _TEXTS, targets=predicted)
     assert all(_near(*two) for two in zip(found, given, strict=True)), "the predicted class is explained by default"
-    other = method.explain(model, _TEXTS, targets=[int(one == 0) for one in predicted])
+    other = method.explain(asked, _TEXTS, targets=[int(one == 0) for one in predicted])
     assert all(two.target != one.target for one, two in zip(found, other, strict=True)), "targets are explained"
     assert all(one.probability > two.probability for one, two in zip(found, other, strict=True)), (
         "the predicted class is the most probable one"
     )
     for wrong in ([0], [0, 0, 99], [0, 0, -1]):
-        _refused(method, model, _TEXTS, wrong, f"targets {wrong}")
-
-
-def _check_groups(method: Attribution, model: Model, found: list[WordAttributions]) -> None:
-    groups = method.groups_for(model, _TEXTS)
+        _refused(method, asked, _TEXTS, wrong, f"targets {wrong}")
+    groups = method.groups_for(asked, _TEXTS)
     assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
     for group in groups:
-        for at, apart in zip(group, method.explain(model, [_TEXTS[one] for one in group]), strict=True):
+        for at, apart in zip(group, method.explain(asked, [_TEXTS[one] for one in group]), strict=True):
             same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(found[at]), strict=True)]
             assert all(same), "a group that is explained apart has the same values, to the last bit"
+    for texts, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
+        _refused(method, asked, texts, None, rule)
 
 
 def _said(one: WordAttributions) -> list[Any]:

@@ -307,16 +307,12 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), (
         "the order of reference rows does not matter"
     )
-    overconfident = reference.with_probabilities(_sharpened(reference.probabilities), "sharpened")
+    assert reference.probabilities is not None
+    powered = reference.probabilities**3
+    out: Array = powered / powered.sum(axis=1, keepdims=True)
+    overconfident = reference.with_probabilities(out, "sharpened")
     cured = fresh.fit(overconfident)(overconfident)
     assert _gap(cured) < _gap(overconfident), "over-confidence on the reference is cured"
-
-
-def _sharpened(probabilities: Array | None) -> Array:
-    assert probabilities is not None
-    powered = probabilities**3
-    out: Array = powered / powered.sum(axis=1, keepdims=True)
-    return out
 
 
 def _gap(record: Predictions) -> float:

@@ -70,10 +70,9 @@ from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
-from ..results.alarms import ASKED, AlarmRule, Alarms, FailWhen
+from ..results.alarms import ASKED, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part
-from ..results.fall import Fall
 from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of

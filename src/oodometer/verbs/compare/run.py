@@ -29,8 +29,8 @@ from ...passes.slicing import WHOLE
 from ...predictions import FIELDS
 from ...registry import create
 from ...results import Interval, percent
-from ...results.columns import ColumnChange
 from ...results.comparison import Comparison, ModelRecord
+from ...results.diagnosis import ColumnChange
 from ...results.evaluation import Evaluation
 from ...store import Source
 from ..features import listed, with_features

@@ -16,9 +16,8 @@ from ...intervals import check_level
 from ...metrics.votes import MEASURES, agreements, bounds_of, check_agree, count_votes, share
 from ...predictions import Predictions
 from ...results import Interval, percent
-from ...results.shown import Shown
 from ...results.values import Record, counted
-from ...results.view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, with_ends
+from ...results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
 from ...store import as_source, write_predictions
 from ...version import __version__
 from .worth import metric_table, spread

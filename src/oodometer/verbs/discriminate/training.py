@@ -35,9 +35,8 @@ from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...options import verb
-from ...results.shown import Shown
 from ...results.values import Record
-from ...results.view import View
+from ...results.view import Shown, View
 from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
 from ...version import __version__
