@@ -32,15 +32,16 @@ SECONDS = 120.0  # a run that takes longer hangs; an exit takes half a second of
 _LINES = 100_000
 
 # Arguments of runs that fail, by command; each command is run with one after another. The files are those of `fill`.
-COMMANDS: dict[str,
-    list[str]] = {"estimate": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv long.csv.xz", "ref.csv two.csv.gz",
-    "ref.csv two.csv.xz", "ref.csv long.jsonl", "ref.csv absent.csv"],
+COMMANDS: dict[str, list[str]] = {
+    "estimate": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv long.csv.xz", "ref.csv two.csv.gz",
+        "ref.csv two.csv.xz", "ref.csv long.jsonl", "ref.csv absent.csv"],
     "fit": ["long_labelled.csv --out f.oodo", "few.csv --out f.oodo", "absent.csv --out f.oodo"],
     "diagnose": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv long.csv.xz", "ref.csv two.csv.xz",
-    "ref.csv long.jsonl"], "backtest": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz"],
+        "ref.csv long.jsonl"],
+    "backtest": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz"],
     "audit": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv ref.csv --labels two.csv", "ref.csv long.csv.xz"],
-    "predict": ["absent.py:f long.csv --out p.csv", "model.py:f text.csv --out p.csv",
-    "no/folder text.csv --out p.csv"],
+    "predict": ["absent.py:f long.csv --out p.csv", "model.py:f text.csv --out p.csv", "no/folder text.csv --out p.csv",
+        ""],
     "evaluate": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz", "ref.csv --metric nonsense"],
     "compare": ["ref.csv long_labelled.csv", "ref.csv", "ref.csv long_labelled.csv.xz"],
     "rank": ["ref.csv long.csv --out r", "ref.csv --out r", "long.csv.xz ref.csv --labels ref.csv --out r"],
@@ -49,8 +50,11 @@ COMMANDS: dict[str,
     "shift": ["text broken.jsonl --out s --kind casing --severity 0.2", "text text.csv --out s --kind nonsense"],
     "stress": ["broken.jsonl --out t --model model.py:f --kind casing", "text.csv --out t --model absent.py:f"],
     "reproduce": ["nonsense", "selective-answering --out q --data nowhere"],
-    "history": ["absent.db", "broken.db", "text.csv", ". --last 3"], "methods": ["--kind nonsense", "nonsense"],
-    "cite": ["nonsense", ""], "demo": ["--out text.csv", "--out text.csv/below"]}  # fmt: skip
+    "history": ["absent.db", "broken.db", "text.csv", ". --last 3"],
+    "methods": ["--kind nonsense", "nonsense"],
+    "cite": ["nonsense", ""],
+    "demo": ["--out text.csv", "--out text.csv/below"],
+}  # fmt: skip
 
 
 def fill(folder: Path) -> None:

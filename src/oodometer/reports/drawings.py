@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .charts.base import CONFIG, MUTED, Figure, Spec
+from .charts.base import Figure
+from .charts.looks import CONFIG, MUTED, Spec
 from .page import render_figures
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from .columns import ColumnChange, explained_text
+from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of

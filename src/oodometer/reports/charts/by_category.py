@@ -7,32 +7,8 @@ from typing import Any
 
 from ...results.backtest import family_name as called
 from ..numbers import basename, best, difference, finite, measured, number, percent, percent_range, points, short
-from .base import (
-    ACCENT,
-    INK,
-    MUTED,
-    POINTS,
-    QUIET,
-    REFERENCE,
-    RIGHT,
-    ROW_HEIGHT,
-    SURFACE,
-    TRUTH,
-    WORDS,
-    Figure,
-    Plot,
-    Result,
-    Rows,
-    axis,
-    caption,
-    categories,
-    ends,
-    entry,
-    names_axis,
-    narrow,
-    ticks,
-    unique,
-)
+from .base import WORDS, Figure, Plot, Result, Rows, axis, caption, categories, ends, entry, names_axis, ticks, unique
+from .looks import ACCENT, INK, MUTED, POINTS, QUIET, REFERENCE, RIGHT, ROW_HEIGHT, SURFACE, TRUTH, narrow
 
 MEANINGS: dict[str, str] = WORDS["families"]
 _FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double

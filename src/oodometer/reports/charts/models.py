@@ -8,32 +8,8 @@ from typing import Any
 
 from ...results.comparison import leader
 from ..numbers import best, capital, finite, given, number, percent, short, threshold
-from .base import (
-    ACCENT,
-    BAND,
-    DOT,
-    HALO,
-    INK,
-    MUTED,
-    QUIET,
-    REFERENCE,
-    RIGHT,
-    SURFACE,
-    TRUTH,
-    Figure,
-    Plot,
-    Result,
-    Rows,
-    Spec,
-    axis,
-    caption,
-    coverage_axis,
-    names_axis,
-    narrow,
-    pointed,
-    shares,
-    unique,
-)
+from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, names_axis, pointed, shares, unique
+from .looks import ACCENT, BAND, DOT, HALO, INK, MUTED, QUIET, REFERENCE, RIGHT, SURFACE, TRUTH, Spec, narrow
 
 MOST = 10  # models in a chart; beyond it lines can no longer be told apart
 _WIDEST = 28  # characters of a name

@@ -8,25 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..numbers import alarms, best, fall_text, finite, number, percent, percent_range
-from .base import (
-    ACCENT,
-    BAND,
-    DOT,
-    QUIET,
-    REFERENCE,
-    SURFACE,
-    TRUTH,
-    Figure,
-    Line,
-    Plot,
-    Result,
-    Rows,
-    Spec,
-    axis,
-    caption,
-    ends,
-    shares,
-)
+from .base import Figure, Line, Plot, Result, Rows, axis, caption, ends, shares
+from .looks import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Spec
 
 MOST = 400  # chunks, parts or runs in a chart; the newest stay
 MOST_CHANGES = 12  # small charts of a job
