@@ -30,8 +30,8 @@ LEVEL, NOMINAL, DRAWS, ROWS = 0.9, (0.86, 0.98), 200, (500, 5000)
 TRIED = 20  # draws with all methods and their trials, which the default of the accuracy alone asks for
 REFERENCE = (-0.7, 2.0)
 # the logits of a target, or its share of the positive class, and the assumptions that hold
-SHIFTS: dict[str,
-    tuple[tuple[float, float] | float, tuple[str, ...]]] = {"no shift": (REFERENCE, ("none", "covariate", "label")),
+SHIFTS: dict[str, tuple[tuple[float, float] | float, tuple[str, ...]]] = {
+    "no shift": (REFERENCE, ("none", "covariate", "label")),
     "covariate, down": ((-1.6, 1.6), ("covariate",)), "covariate, up": ((0.2, 2.4), ("covariate",)),
     "label, down": (0.2, ("label",)), "label, up": (0.65, ("label",))}  # fmt: skip
 METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
