@@ -101,9 +101,8 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
     for row, one in enumerate(found, 1):
         check_unicode({"text": " ".join(one.texts)}, row)
         if not one.words:
-            raise InputError(
-                "a text with words", got=repr(one.text)[:60], remedy="leave the row out", row=row, column="text"
-            )
+            got = repr(one.text)[:60]
+            raise InputError("a text with words", got=got, remedy="leave the row out", row=row, column="text")
     return found
 
 
@@ -118,13 +117,8 @@ def check_unicode(held: Mapping[str, str], row: int) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InputError(
-                "Unicode text",
-                got=f"half a character, {text[error.start]!r}",
-                remedy="decode the text again",
-                row=row,
-                column=column,
-            ) from None
+            got = f"half a character, {text[error.start]!r}"
+            raise InputError("Unicode text", got=got, remedy="decode the text again", row=row, column=column) from None
 
 
 Model = Classifier | Callable[[list[Text]], Any]
@@ -333,11 +327,9 @@ def checked_probabilities(given: Any, rows: int) -> Array:
         raise _no_probabilities(f"{far:.3g}", "apply the softmax to logits")
     off = np.abs(found.sum(1) - 1)
     if off.max() > 1e-3:
-        raise InputError(
-            "probabilities that sum to 1 for each text",
-            got=f"a row that sums to {found[off.argmax()].sum():.3g}",
-            remedy="apply the softmax to logits; several labels a text are not supported",
-        )
+        got = f"a row that sums to {found[off.argmax()].sum():.3g}"
+        remedy = "apply the softmax to logits; several labels a text are not supported"
+        raise InputError("probabilities that sum to 1 for each text", got=got, remedy=remedy)
     return found
 
 
@@ -354,13 +346,8 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
         raise InputError(f"{rows} targets, one a text", got=str(len(targets)), remedy="give as many", column="target")
     for row, one in enumerate(targets, 1):
         if not is_whole(one, 0):
-            raise InputError(
-                "the position of a class from 0 on",
-                got=repr(one),
-                remedy="count the classes in the order of the model",
-                row=row,
-                column="target",
-            )
+            got, remedy = repr(one), "count the classes in the order of the model"
+            raise InputError("the position of a class from 0 on", got=got, remedy=remedy, row=row, column="target")
     return [int(one) for one in targets]
 
 
@@ -374,13 +361,9 @@ def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:
     if wanted is None:
         return int(probabilities.argmax())
     if wanted[row] >= len(probabilities):
-        raise InputError(
-            f"the position of one of {len(probabilities)} classes",
-            got=str(wanted[row]),
-            remedy="count from 0 in the order of the model",
-            row=row + 1,
-            column="target",
-        )
+        expected = f"the position of one of {len(probabilities)} classes"
+        remedy = "count from 0 in the order of the model"
+        raise InputError(expected, got=str(wanted[row]), remedy=remedy, row=row + 1, column="target")
     return wanted[row]
 
 

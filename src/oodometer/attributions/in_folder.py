@@ -122,9 +122,8 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     first = rows[0]
     for at, row in enumerate(rows, 1):
         if any(row[key] != first[key] for key in (*_BY, "classes")):
-            raise InputError(
-                "attributions of one method and model", got="several", remedy="split the file", file=name, row=at
-            )
+            remedy = "split the file"
+            raise InputError("attributions of one method and model", got="several", remedy=remedy, file=name, row=at)
     ids = tuple(str(row["id"]) for row in rows)
     return Explained(ids, tuple(found), tuple(first["classes"]), first["method"], first["model"])
 
@@ -246,16 +245,12 @@ class ExplainOptions:
 
     Parameters
     ----------
-    ids :
-        Of the texts, by default their numbers from 1 on.
-    targets :
-        Positions of the classes that are explained; by default the predicted ones.
-    device :
-        "cpu" or "cuda", of a model that is given by its path.
-    engine, workers :
-        Where parts are made, each a task of one thread, and how many tasks at a time: "processes" (which ``workers``
-        alone means), "ray", "spark", these two with an address after a colon, "local", or an `Engine`. By default in
-        this process.
+    ids : of the texts, by default their numbers from 1 on.
+    targets : positions of the classes that are explained; by default the predicted ones.
+    device : "cpu" or "cuda", of a model that is given by its path.
+    engine, workers : where parts are made, each a task of one thread, and how many tasks at a time: "processes" (which
+        ``workers`` alone means), "ray", "spark", these two with an address after a colon, "local", or an `Engine`. By
+        default in this process.
 
     >>> ExplainOptions(engine="local").workers is None
     True

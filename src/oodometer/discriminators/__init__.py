@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from .base import Dev, Discriminator, load_discriminator
-from .classifier import ClassifierDiscriminator
+from .classifier import ClassifierDiscriminator, RegressionDiscriminator, sentence_bleu, token_f1
 from .collect import CollectOptions, Decoder, Examples, collect, folds_of
 from .ensemble import HALF, AcceptanceThresholds, Panel, fit_thresholds
 from .existing import PretrainedDiscriminator, RuleDiscriminator
-from .generative import GenerativeDiscriminator
-from .likelihood import LikelihoodDiscriminator
 from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
-from .regression import RegressionDiscriminator, sentence_bleu, token_f1
+from .sequence import GenerativeDiscriminator, LikelihoodDiscriminator
 
 __all__ = [
     "HALF",

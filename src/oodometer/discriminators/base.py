@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array, as_numpy
 from ..errors import InputError, UsageError
 from ..models.artifacts import KINDS, Artifact, load_artifact
-from ..models.base import Answers, Progress
+from ..models.base import Progress
 from ..models.torch.training import TrainingConfig
 from ..results import percent
 
@@ -33,7 +33,7 @@ class Discriminator(Artifact):
     truncated: int = 0
     """Pairs that were cut in the last call of `fit` or `probabilities`."""
 
-    _told: bool = False  # a warning about long pairs was given
+    _warned: list[int] | None = None  # of long pairs, shared by the members of a panel: one warning is enough
 
     def fit(
         self,
@@ -55,11 +55,16 @@ class Discriminator(Artifact):
         """
         return self
 
-    @abstractmethod
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
     ) -> Array:
-        """P(Correct) of each pair, float32, shape (sample,), in the order of the pairs."""
+        """P(Correct) of each pair, in order, float32, shape (sample,); `UsageError` before training."""
+        self._must_be_fitted()
+        return self._ask(*check_pairs(inputs, outputs), progress)
+
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
+        """`probabilities` of checked pairs; a judge defines one of the two."""
+        raise NotImplementedError
 
     def judge(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
         """The verdicts P(Correct) >= 0.5, bool, shape (sample,)."""
@@ -70,9 +75,6 @@ class Discriminator(Artifact):
     def parameters(self) -> int:
         """Number of parameters; 0 for a rule."""
 
-    def _fitted(self) -> bool:
-        return True
-
     def _write(self, folder: Path) -> dict[str, Any]:
         raise UsageError(f"the discriminator {self.kind} has no way to be saved; save its votes")
 
@@ -82,9 +84,9 @@ class Discriminator(Artifact):
 
     def _count_truncated(self, count: int, rows: int, max_length: int) -> None:
         """Note how many pairs were cut, and warn about it the first time."""
-        self.truncated = count
-        if count and not self._told:
-            self._told = True
+        self.truncated, self._warned = count, [] if self._warned is None else self._warned
+        if count and not self._warned:
+            self._warned.append(count)
             warnings.warn(
                 f"{count} of {rows} pairs ({percent(count / rows)}) are longer than {max_length} tokens: the end of "
                 "their longer side was cut, and an error there is not seen; raise `max_length`",
@@ -99,19 +101,19 @@ def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str
     Traceback (most recent call last):
     oodometer.errors.InputError: row 2: column output: expected a text, got None; leave the row out or give the text
     """
-    given: dict[str, list[Any]] = {"input": list(inputs), "output": list(outputs)}
     if isinstance(inputs, str) or isinstance(outputs, str):
         raise InputError("lists of texts", got="one text", remedy="put it in a list", column="input")
-    if len(given["input"]) != len(given["output"]) or not given["input"]:
-        got = f"{len(given['input'])} inputs and {len(given['output'])} outputs"
-        expected = "as many outputs as inputs, at least one"
-        raise InputError(expected, got=got, remedy="give one output an input", column="output")
-    for column, texts in given.items():
-        bad = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
-        if bad is not None:
-            remedy = "leave the row out or give the text"
-            raise InputError("a text", got=repr(texts[bad])[:60], remedy=remedy, row=bad + 1, column=column)
-    return [str(one) for one in given["input"]], [str(one) for one in given["output"]]
+    inputs, outputs = list(inputs), list(outputs)
+    if len(inputs) != len(outputs) or not inputs:
+        got, remedy = f"{len(inputs)} inputs and {len(outputs)} outputs", "give one output an input"
+        raise InputError("as many outputs as inputs, at least one", got=got, remedy=remedy, column="output")
+    sides: dict[str, list[Any]] = {"input": inputs, "output": outputs}
+    for column, texts in sides.items():
+        row = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
+        if row is not None:
+            got, remedy = repr(texts[row])[:60], "leave the row out or give the text"
+            raise InputError("a text", got=got, remedy=remedy, row=row + 1, column=column)
+    return list(map(str, inputs)), list(map(str, outputs))
 
 
 def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False) -> Array:
@@ -123,40 +125,31 @@ def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False
     """
     array = as_numpy(correct)
     if array.shape != (rows,):
-        raise InputError(
-            f"{rows} verdicts, one a pair", got=f"shape {array.shape}", remedy="give one a pair", column="correct"
-        )
-    known = np.array([not isinstance(one, str) and one in (0, 1) for one in array.tolist()], dtype=bool)
-    if not known.all():
-        row = int(np.argmin(known))
-        raise InputError(
-            "true or false (1 or 0)",
-            got=repr(array.tolist()[row])[:60],
-            remedy="give the verdict or drop the row",
-            row=row + 1,
-            column="correct",
-        )
+        got, remedy = f"shape {array.shape}", "give one a pair"
+        raise InputError(f"{rows} verdicts, one a pair", got=got, remedy=remedy, column="correct")
+    values = array.tolist()
+    row = next((row for row, value in enumerate(values) if isinstance(value, str) or value not in (0, 1)), None)
+    if row is not None:
+        got, remedy = repr(values[row])[:60], "give the verdict or drop the row"
+        raise InputError("true or false (1 or 0)", got=got, remedy=remedy, row=row + 1, column="correct")
     verdicts = array.astype(bool)
     right = int(verdicts.sum())
     if not one_class and right in (0, rows):
-        remedy = (
-            "add wrong outputs: those of earlier checkpoints (a smaller K) or of a weaker model"
-            if right
-            else "add right outputs: the gold ones of the training set"
-        )
-        raise InputError(
-            "correct and incorrect outputs", got=f"{right} of {rows} correct", remedy=remedy, column="correct"
-        )
+        remedy = "add right outputs: the gold ones of the training set"
+        if right:
+            remedy = "add wrong outputs: those of earlier checkpoints (a smaller K) or of a weaker model"
+        got = f"{right} of {rows} correct"
+        raise InputError("correct and incorrect outputs", got=got, remedy=remedy, column="correct")
     return verdicts
 
 
 KINDS.update(
     {
         "classifier": "discriminators.classifier:ClassifierDiscriminator",
-        "generative": "discriminators.generative:GenerativeDiscriminator",
-        "likelihood": "discriminators.likelihood:LikelihoodDiscriminator",
+        "generative": "discriminators.sequence:GenerativeDiscriminator",
+        "likelihood": "discriminators.sequence:LikelihoodDiscriminator",
         "pretrained": "discriminators.existing:PretrainedDiscriminator",
-        "regression": "discriminators.regression:RegressionDiscriminator",
+        "regression": "discriminators.classifier:RegressionDiscriminator",
         "rule": "discriminators.existing:RuleDiscriminator",
     }
 )
@@ -169,8 +162,7 @@ def load_discriminator(folder: str | os.PathLike[str]) -> Discriminator:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder...: expected a model saved by oodometer, got no such file; ...
     """
-    found: Discriminator = load_artifact(folder, Discriminator, "a discriminator")
-    return found
+    return load_artifact(folder, Discriminator, "a discriminator")  # type: ignore[no-any-return]
 
 
 _RANGE = (-3.0, 3.0)  # of log t
@@ -226,10 +218,16 @@ CLASSES = ("Incorrect", "Correct")
 MODEL = "model"  # the folder of the network in a saved discriminator's
 
 
+Learnt = tuple[list[str], list[str], Array]
+"""Checked inputs and outputs, and what is learnt of each pair: verdicts, or distributions over `CLASSES`."""
+
+
 class TrainedDiscriminator(Discriminator):
     """A discriminator whose network gives the log odds of Correct; a kind says how to train and ask the network."""
 
     model: Any
+    max_length: int
+    """Tokens of a pair that are read."""
 
     def __init__(self, *, share: float | None = 0.5) -> None:
         if share is not None and not 0 < share < 1:
@@ -238,40 +236,27 @@ class TrainedDiscriminator(Discriminator):
         self.trained_share = 0.0  # share of correct pairs in training; 0 before it
         self.temperature = 1.0
 
-    # ---------------------------------------------------------------- what a kind defines
-
     @abstractmethod
-    def _train(
-        self,
-        inputs: list[str],
-        outputs: list[str],
-        correct: Array,
-        dev: tuple[list[str], list[str], Array] | None,
-        checkpoint: Path | None,
-        progress: Progress | None,
-    ) -> int:
-        """Train the network on checked pairs; returns how many of them were cut."""
+    def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
+        """Train the network; returns how many pairs were cut."""
 
-    def _asking(self) -> Callable[..., Answers]:
-        """What answers pairs with the logits of `CLASSES`."""
-        ask: Callable[..., Answers] = self.model.ask
-        return ask
-
-    def _cut(self) -> int:
-        """Pairs that were cut in the last call of it."""
-        return int(getattr(self.model, "truncated", 0))
+    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None = None) -> tuple[Array, int]:
+        """Log odds of Correct, float64, shape (sample,), and how many pairs were cut."""
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
         """The discriminator that `options` describe, with the network that was saved to a folder."""
 
-    @property
-    @abstractmethod
-    def max_length(self) -> int:
-        """Tokens of a pair that are read."""
+    def _targets(self, correct: Sequence[Any], rows: int, *, dev: bool) -> Array:
+        """What is learnt of the pairs, checked; those of a ``dev`` set may be all alike."""
+        return check_verdicts(correct, rows, one_class=dev)
 
-    # ---------------------------------------------------------------- the contract
+    def _calibrate(self, targets: Array, dev: Learnt | None) -> None:
+        self.trained_share, self.temperature = float(targets.mean()), 1.0
+        if dev is not None:
+            self.temperature = fit_temperature(self._margins(*dev[:2])[0], dev[2], trained=self.trained_share)
 
     @property
     def parameters(self) -> int:
@@ -289,41 +274,25 @@ class TrainedDiscriminator(Discriminator):
         progress: Progress | None = None,
     ) -> Self:
         """Train, then calibrate by one temperature on ``dev`` where given; see `Discriminator.fit`."""
-        given, found = check_pairs(inputs, outputs)
-        verdicts = check_verdicts(correct, len(given))
-        held = None
+        texts = check_pairs(inputs, outputs)
+        learnt, held_out = (*texts, self._targets(correct, len(texts[0]), dev=False)), None
         if dev is not None:
-            dev_inputs, dev_outputs = check_pairs(dev[0], dev[1])
-            held = dev_inputs, dev_outputs, check_verdicts(dev[2], len(dev_inputs), one_class=True)
-        folder = None if checkpoint is None else Path(checkpoint)
-        cut = self._train(given, found, verdicts, held, folder, progress)
-        self.trained_share, self.temperature = float(verdicts.mean()), 1.0
-        if held is not None:
-            answers = self._asking()(list(zip(held[0], held[1], strict=True)))
-            self.temperature = fit_temperature(self._margins(answers), held[2], trained=self.trained_share)
-        self._count_truncated(cut, len(given), self.max_length)
+            texts = check_pairs(dev[0], dev[1])
+            held_out = *texts, self._targets(dev[2], len(texts[0]), dev=True)
+        cut = self._train(learnt, held_out, None if checkpoint is None else Path(checkpoint), progress)
+        self._calibrate(learnt[2], held_out)
+        self._count_truncated(cut, len(learnt[0]), self.max_length)
         return self
 
-    def probabilities(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
-        """P(Correct) of each pair; see `Discriminator.probabilities`. `UsageError` before training."""
-        self._must_be_fitted()
-        given, found = check_pairs(inputs, outputs)
-        answers = self._asking()(list(zip(given, found, strict=True)), progress=progress)
-        margins = self._margins(answers)
-        self._count_truncated(self._cut(), len(given), self.max_length)
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
+        margins, cut = self._margins(inputs, outputs, progress)
+        self._count_truncated(cut, len(inputs), self.max_length)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
-
-    def _margins(self, answers: Answers) -> Array:
-        """Log odds of Correct, shape (sample,)."""
-        return class_log_odds(answers.logits_of(self.model.kind), 0, 1)
 
     def _fitted(self) -> bool:
         return bool(self.trained_share)
 
     def _write(self, folder: Path) -> dict[str, Any]:
-        """The network, and what its log odds mean."""
         self.model.save(folder / MODEL)
         return {"trained_share": self.trained_share, "temperature": self.temperature}
 
@@ -333,11 +302,12 @@ class TrainedDiscriminator(Discriminator):
         if options["training"] is not None:
             options["training"] = TrainingConfig(**options["training"])
         judge = cls._rebuilt(options, folder / MODEL)
-        judge.trained_share = float(about["trained_share"])
-        judge.temperature = float(about["temperature"])
+        # one that predicts a metric has odds as they are
+        judge.trained_share = float(about.get("trained_share", 0.5))
+        judge.temperature = float(about.get("temperature", 1.0))
         return judge
 
 
-def class_log_odds(logits: Array, incorrect: int, correct: int) -> Array:
-    """Log odds of one class of two, z_correct - z_incorrect, shape (sample,)."""
-    return np.asarray(logits[:, correct].astype(np.float64) - logits[:, incorrect].astype(np.float64))
+def log_odds(logits: Array) -> Array:
+    """z_correct - z_incorrect of logits of `CLASSES`, float64, shape (sample,)."""
+    return np.asarray(logits[:, 1].astype(np.float64) - logits[:, 0].astype(np.float64))

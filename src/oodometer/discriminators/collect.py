@@ -141,9 +141,8 @@ class Examples:
         for name in ("input", "output"):
             values = getattr(record, name)
             if values is None:
-                raise InputError(
-                    f"a column {name}", got="none", remedy="give one text a row", file=record.source, column=name
-                )
+                remedy = "give one text a row"
+                raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
             columns[name] = values.tolist()
             bad = next((row for row, one in enumerate(columns[name]) if not isinstance(one, str)), None)
             if bad is not None:
@@ -267,27 +266,18 @@ class CollectOptions:
 
     Parameters
     ----------
-    checkpoints :
-        How many of the models are asked, from the first on.
-    beams :
-        Width of the beam search, from whose outputs mistakes are drawn.
-    per_checkpoint :
-        Inputs that each model is asked, drawn at random; None for all.
-    per_input :
-        Most mistakes kept of one input and model, drawn at random among its wrong beams.
-    balance :
-        Most incorrect pairs for each correct one, drawn at random; None for no limit.
-    deduplicate :
-        Whether each pair is there once. False keeps it as often as it came, the gold pairs once for each model that
-        was asked for them, as in the code of the paper.
-    clean :
-        Applied to both before an output is compared with gold; by default runs of white space count as one space.
-    seed :
-        Of all draws.
-    engine, workers :
-        Where models are asked, each a task of one thread, and how many tasks at a time: "processes" (which ``workers``
-        alone means), "ray", "spark", these two with an address after a colon, "local", or an `Engine`. Models must be
-        folders; ``checkpoint`` must be one that all machines see. By default in this process.
+    checkpoints : how many of the models are asked, from the first on.
+    beams : width of the beam search, from whose outputs mistakes are drawn.
+    per_checkpoint : inputs that each model is asked, drawn at random; None for all.
+    per_input : most mistakes kept of one input and model, drawn at random among its wrong beams.
+    balance : most incorrect pairs for each correct one, drawn at random; None for no limit.
+    deduplicate : whether each pair is there once. False keeps it as often as it came, the gold pairs once for each
+        model that was asked for them, as in the code of the paper.
+    clean : applied to both before an output is compared with gold; by default runs of white space count as one space.
+    seed : of all draws.
+    engine, workers : where models are asked, each a task of one thread, and how many tasks at a time: "processes"
+        (which ``workers`` alone means), "ray", "spark", these two with an address after a colon, "local", or an
+        `Engine`. Models must be folders; ``checkpoint`` must be one that all machines see. By default in this process.
 
     >>> CollectOptions(beams=0)
     Traceback (most recent call last):

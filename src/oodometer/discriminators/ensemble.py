@@ -13,12 +13,12 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array
-from ..engines import Engine, task_engine
+from ..engines import Engine
 from ..errors import InputError, UsageError
 from ..intervals import check_level
 from ..models.artifacts import fingerprint
-from ..models.base import Progress
-from ..models.ensemble import STEPS, Member, member_folder, train_member, train_members, uses_gpu
+from ..models.base import Progress, part_of
+from ..models.ensemble import Member, train_each
 from ..predictions import Predictions
 from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs, check_verdicts, load_discriminator
@@ -50,7 +50,12 @@ class Panel:
     @property
     def truncated(self) -> int:
         """Pairs that were cut in the last call, at the member that cut most."""
-        return max(one.truncated for one in self.members)
+        return max(member.truncated for member in self.members)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each member: its kind and its place."""
+        return tuple(f"{member.kind}_{place}" for place, member in enumerate(self.members))
 
     @classmethod
     def train(
@@ -64,8 +69,9 @@ class Panel:
         dev: Dev | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
+        engine: str | Engine | None = None,
     ) -> Panel:
-        """Train one member for each seed, one after the other.
+        """Train one member for each seed, one after the other, or each as a task of one thread on an engine.
 
         Parameters
         ----------
@@ -78,87 +84,58 @@ class Panel:
             As for `Discriminator.fit`.
         checkpoint :
             Folder in which finished members are kept and the one in training keeps its state: an interrupted training
-            goes on there, to the same ensemble.
+            goes on there, to the same ensemble. Machines of a cluster must all see it.
         progress :
             Called with (done, all), in thousandths of a member.
-        """
-        seeds = _different(seeds)
-        home = None if checkpoint is None else Path(checkpoint)
-        data, fit = _name_of((inputs, outputs, correct), dev), partial(_fit, (inputs, outputs, correct), dev)
-        members: list[Discriminator] = []
-        for place, seed in enumerate(seeds):
-
-            def tell(done: int, total: int, place: int = place) -> None:
-                if progress is not None:
-                    progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(seeds))
-
-            judge = make(seed)
-            judge._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
-            if home is None or _is_rule(judge):
-                fit(judge, checkpoint=None, progress=tell)
-            elif (member := _member(judge, seed, home, place, data)).is_finished:
-                judge = load_discriminator(member.kept)
-                tell(1, 1)
-            else:
-                train_member(member, fit, tell)
-            members.append(judge)
-        return cls(members)
-
-    @classmethod
-    def train_on(
-        cls,
-        engine: str | Engine,
-        make: Callable[[int], Discriminator],
-        seeds: Sequence[int],
-        pairs: Dev,
-        *,
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Panel:
-        """Train one member for each seed, each a task of one thread on an engine; the rest as in `train`.
-
-        The judges are the same to the last bit on every engine. ``engine`` is one, or its name: "processes", "ray",
-        "spark". ``pairs`` are inputs, outputs and their correctness, and travel. Machines of a cluster must all see
-        ``checkpoint``. Raises `WorkError` where a worker died; the finished members stay.
+        engine :
+            An engine or its name, "processes", "ray", "spark": the judges are the same to the last bit on each, and the
+            pairs travel. Raises `WorkError` where a worker died; the finished members stay.
 
         >>> short = RuleDiscriminator(lambda given, output: len(output) < 4)
-        >>> len(Panel.train_on("local", lambda seed: short, [0, 1], (["x"], ["abc"], [True])))
+        >>> len(Panel.train(lambda seed: short, [0, 1], ["x"], ["abc"], [True], engine="local"))
         2
         """
-        seeds = _different(seeds)
-        home = None if checkpoint is None else Path(checkpoint)
-        data, fit = _name_of(pairs, dev), partial(_fit, pairs, dev)
-        apart = [make(seed) for seed in seeds]
-        runner = task_engine(engine, None, gpu=any(uses_gpu(one) for one in apart))
-        assert runner is not None
-        with member_folder(home) as folder:
-            places = enumerate(zip(apart, seeds, strict=True))
-            tasks = [_member(judge, seed, folder, place, data) for place, (judge, seed) in places]
-            train_members([one for one in tasks if not _is_rule(one.model)], fit, runner, progress=progress)
-            return cls([one.model if _is_rule(one.model) else load_discriminator(one.kept) for one in tasks])
+        seeds = [int(seed) for seed in seeds]
+        if not seeds or len(set(seeds)) < len(seeds):
+            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
+        data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
+        judges, warned = [make(seed) for seed in seeds], list[int]()
+        for judge in judges:
+            judge._warned = warned
+
+        def member(judge: Discriminator, place: int, folder: Path) -> Member | None:
+            if isinstance(judge, RuleDiscriminator):  # nothing to train and nothing to save
+                return None
+            about = {"data": data, "kind": judge.kind, "seed": seeds[place], "options": judge.options()}
+            return Member(judge, fingerprint(about), folder / f"member-{place}", folder / f"training-{place}")
+
+        fit, home = partial(_fit, (inputs, outputs, correct), dev), None if checkpoint is None else Path(checkpoint)
+        return cls(
+            train_each(
+                judges,
+                member,
+                fit,
+                lambda member: load_discriminator(member.kept),
+                home=home,
+                engine=(engine, None),
+                progress=progress,
+            )
+        )
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
     ) -> Array:
         """P(Correct) by each member, float32, shape (judge, sample); 0 for an empty output."""
-        given, found = check_pairs(inputs, outputs)
-        asked = np.array([bool(one.strip()) for one in found])
-        out = np.zeros((len(self.members), len(given)), dtype=np.float32)
-        for one in self.members:
-            one.truncated = 0
-        if not asked.any():
-            return out
-        rows = np.flatnonzero(asked)
-        given, found = [given[row] for row in rows], [found[row] for row in rows]
+        inputs, outputs = check_pairs(inputs, outputs)
+        rows = [row for row, output in enumerate(outputs) if output.strip()]
+        inputs, outputs, total = [inputs[row] for row in rows], [outputs[row] for row in rows], len(outputs)
+        out = np.zeros((len(self.members), total), dtype=np.float32)
         for place, member in enumerate(self.members):
-
-            def tell(done: int, total: int, place: int = place) -> None:
-                if progress is not None:
-                    progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
-
-            member._told |= place > 0 and self.members[place - 1]._told
-            out[place, rows] = member.probabilities(given, found, progress=tell)
+            member.truncated = 0
+            if rows:
+                member._warned = (self.members[place - 1]._warned if place else None) or member._warned
+                tell = part_of(progress, place, len(self.members))
+                out[place, rows] = member.probabilities(inputs, outputs, progress=tell)
         return out
 
     def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
@@ -178,25 +155,25 @@ class Panel:
         assert record.input is not None
         assert record.output is not None
         try:
-            found = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
+            votes = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
         except InputError as error:
             raise error.at(file=record.source, row_offset=record.first_row) from None
-        names = tuple(f"{one.kind}_{place}" for place, one in enumerate(self.members))
+        names = self.names
         if add and record.votes is not None:
             known = record.names.get("judge", tuple(f"judge_{i}" for i in range(len(record.votes))))
-            found, names = np.concatenate([record.votes, found]), (*known, *names)
-        return replace(record, votes=found, names={**record.names, "judge": names}, _cache={})
+            votes, names = np.concatenate([record.votes, votes]), (*known, *names)
+        return replace(record, votes=votes, names={**record.names, "judge": names}, _cache={})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the members to ``member-0``, ``member-1``, ... of a folder; `UsageError` where one is a rule."""
-        home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
-        (home / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no ensemble
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        (path / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no ensemble
         for place, member in enumerate(self.members):
-            member.save(home / f"member-{place}")
+            member.save(path / f"member-{place}")
         about = {"kind": "panel", "members": len(self.members)}
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2) + "\n")
-        return home
+        write_atomic(path / DESCRIPTION, json.dumps(about, indent=2) + "\n")
+        return path
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
@@ -208,44 +185,18 @@ class Panel:
         """
         path = Path(folder) / DESCRIPTION
         try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            count = int(about["members"])
+            count = int(json.loads(path.read_text(encoding="utf-8"))["members"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                "an ensemble of discriminators saved by oodometer",
-                got="no such file" if isinstance(error, OSError) else "another content",
-                remedy="name the folder that save wrote",
-                file=str(path),
-            ) from None
+            got = "no such file" if isinstance(error, OSError) else "another content"
+            expected, remedy = "an ensemble of discriminators saved by oodometer", "name the folder that save wrote"
+            raise InputError(expected, got=got, remedy=remedy, file=str(path)) from None
         return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
-
-
-def _different(seeds: Sequence[int]) -> list[int]:
-    found = [int(one) for one in seeds]
-    if not found or len(set(found)) < len(found):
-        raise UsageError(f"expected different seeds, at least one, got {found}; equal ones train equal members")
-    return found
-
-
-def _name_of(pairs: Dev, dev: Dev | None) -> str:
-    """What tells the data of a training from others."""
-    return fingerprint({"data": [*map(list, pairs), *map(list, dev or ())]})
 
 
 def _fit(
     pairs: Dev, dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
 ) -> Discriminator:
     return judge.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)
-
-
-def _member(judge: Discriminator, seed: int, home: Path, place: int, data: str) -> Member:
-    name = fingerprint({"data": data, "kind": judge.kind, "seed": seed, "options": judge.options()})
-    return Member(judge, name, home / f"member-{place}", home / f"training-{place}")
-
-
-def _is_rule(judge: Discriminator) -> bool:
-    """Whether there is nothing to train and nothing to save."""
-    return isinstance(judge, RuleDiscriminator)
 
 
 HALF = 0.5
@@ -277,16 +228,16 @@ class AcceptanceThresholds:
         return {"rows": self.rows, "right": self.right, "level": self.level, "by_judge": by_judge}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> AcceptanceThresholds:
-        """What `to_dict` told.
+    def from_dict(cls, table: Mapping[str, Any]) -> AcceptanceThresholds:
+        """From what `to_dict` gave.
 
-        >>> found = fit_thresholds(np.array([[0.9, 0.8, 0.4]]), [1, 0, 0])
-        >>> AcceptanceThresholds.from_dict(found.to_dict(["judge"])).values == found.values
+        >>> cuts = fit_thresholds(np.array([[0.9, 0.8, 0.4]]), [1, 0, 0])
+        >>> AcceptanceThresholds.from_dict(cuts.to_dict(["judge"])).values == cuts.values
         array([ True])
         """
-        ends = [np.array([float(row[name]) for row in told["by_judge"]]) for name in ("value", "strict", "lenient")]
+        ends = [np.array([float(row[name]) for row in table["by_judge"]]) for name in ("value", "strict", "lenient")]
         value, strict, lenient = ends
-        return cls(value, strict, lenient, int(told["rows"]), int(told["right"]), float(told["level"]))
+        return cls(value, strict, lenient, int(table["rows"]), int(table["right"]), float(table["level"]))
 
 
 def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> AcceptanceThresholds:
@@ -305,52 +256,47 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
     [0, 1], and where all outputs are right or none is: then no threshold follows. Source: Garg et al. (2022), ATC, for
     a judge's probability in the place of confidence; David and Nagaraja (2003), section 7.1, for the slack.
 
-    >>> found = fit_thresholds(np.array([[0.9, 0.8, 0.4, 0.1], [0.6, 0.7, 0.2, 0.3]]), [1, 1, 0, 1])
-    >>> found.values.round(2).tolist()
+    >>> cuts = fit_thresholds(np.array([[0.9, 0.8, 0.4, 0.1], [0.6, 0.7, 0.2, 0.3]]), [1, 1, 0, 1])
+    >>> cuts.values.round(2).tolist()
     [0.25, 0.25]
     """
     check_level(level)
-    said = np.asarray(probabilities, dtype=np.float64)
-    rows = said.shape[1]
+    p = np.asarray(probabilities, dtype=np.float64)
+    rows = p.shape[1]
     verdicts = check_verdicts(correct, rows, one_class=True)
     right = int(verdicts.sum())
     if right in (0, rows):
         expected = "labelled outputs of which some are right and some are wrong, to set the judges' thresholds on"
         remedy = "label more, or leave the thresholds at 0.5"
         raise InputError(expected, got=f"{right:,} of {rows:,} right", remedy=remedy)
-    outside = ~((said >= 0) & (said <= 1))
+    outside = ~((p >= 0) & (p <= 1))
     if outside.any():
-        judge, row = (int(place) for place in np.argwhere(outside)[0])
-        expected = "probabilities of being right from 0 to 1"
-        remedy = "give the judges' own probabilities"
-        raise InputError(expected, got=repr(float(said[judge, row])), row=row + 1, remedy=remedy)
+        judge, row = np.argwhere(outside)[0].tolist()
+        expected, remedy = "probabilities of being right from 0 to 1", "give the judges' own probabilities"
+        raise InputError(expected, got=repr(float(p[judge, row])), row=row + 1, remedy=remedy)
     from scipy.stats import binom
 
     below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
     least = (1 - level) / 2
     few = int(np.searchsorted(below, least, "right"))  # the most k with P(Binomial <= k - 1) <= least
     many = min(int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left")), rows + 1)
-    falling = -np.sort(-said, axis=1)
-    firm = [set(one) <= {0.0, 1.0} for one in falling.tolist()]
 
-    def accepting(count: int, side: int) -> Array:
-        return np.array(
-            [HALF if rule else _accepting(one, count, side) for one, rule in zip(falling, firm, strict=True)]
-        )
+    def threshold(falling: Array, count: int, side: int) -> float:
+        """Accepts ``count`` of these P, or with equal ones no more (-1), no fewer (1), nearest (0)."""
+        if set(falling.tolist()) <= {0.0, 1.0}:
+            return HALF
+        if 0 < count < rows and falling[count - 1] == falling[count]:
+            fewer = int(np.count_nonzero(falling > falling[count]))
+            more = int(np.count_nonzero(falling >= falling[count]))
+            count = (fewer if count - fewer <= more - count else more, more, fewer)[side]
+        if count == 0:
+            return float(np.nextafter(1.0, 2.0))
+        if count >= rows:  # more than all: everything that is not empty
+            return _LEAST if count > rows else max(float(falling[-1]) / 2, _LEAST)
+        return max(float((falling[count - 1] + falling[count]) / 2), _LEAST)
 
-    return AcceptanceThresholds(accepting(right, 0), accepting(few, -1), accepting(many, 1), rows, right, level)
-
-
-def _accepting(falling: Array, count: int, side: int) -> float:
-    """A threshold that accepts ``count`` of these P, or with equal ones no more (-1), no fewer (1), nearest (0)."""
-    rows = len(falling)
-    if 0 < count < rows and falling[count - 1] == falling[count]:
-        fewer = int(np.count_nonzero(falling > falling[count]))
-        more = int(np.count_nonzero(falling >= falling[count]))
-        nearest = fewer if count - fewer <= more - count else more
-        count = {-1: fewer, 0: nearest, 1: more}[side]
-    if count == 0:
-        return float(np.nextafter(1.0, 2.0))
-    if count >= rows:  # more than all: everything that is not empty
-        return _LEAST if count > rows else max(float(falling[-1]) / 2, _LEAST)
-    return max(float((falling[count - 1] + falling[count]) / 2), _LEAST)
+    values, strict, lenient = (
+        np.array([threshold(own, count, side) for own in -np.sort(-p, axis=1)])
+        for count, side in ((right, 0), (few, -1), (many, 1))
+    )
+    return AcceptanceThresholds(values, strict, lenient, rows, right, level)

@@ -14,7 +14,7 @@ from ..errors import InputError, UsageError
 from ..models.base import Progress, Text
 from ..models.text.encoder import Encoder
 from ..models.torch.training import TrainingConfig
-from .base import Discriminator, check_pairs
+from .base import Discriminator
 
 
 @final
@@ -48,38 +48,32 @@ class PretrainedDiscriminator(Discriminator):
         batch_size: int = 64,
         device: str | None = None,
     ) -> None:
-        if template is not None and not {"{input}", "{output}"} <= {
-            hole for hole in ("{input}", "{output}") if hole in template
-        }:
+        if template is not None and not ("{input}" in template and "{output}" in template):
             raise UsageError(f"expected a template with {{input}} and {{output}}, got {template!r}")
         self.source, self.template, self.max_length = source, template, max_length
         self.correct = [correct] if isinstance(correct, str | int) else list(correct)
         self.batch_size, self.device = batch_size, device
         self.model: Encoder | None = None
-        self._places: list[int] = []  # of the labels that mean Correct
+        self._columns: list[int] = []  # of the labels that mean Correct
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         names = ("source", "correct", "template", "max_length", "batch_size")
         return {name: getattr(self, name) for name in names}
 
-    def probabilities(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
-        """P(Correct) of each pair, float32, shape (sample,); `InputError` where the label is not the classifier's."""
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
         from scipy.special import expit
 
-        given, found = check_pairs(inputs, outputs)
         model = self._opened()
-        texts: list[Text] = list(zip(given, found, strict=True))
+        texts: list[Text] = list(zip(inputs, outputs, strict=True))
         if self.template is not None:
             texts = [
-                self.template.replace("{input}", "\0").replace("{output}", output).replace("\0", one)
-                for one, output in zip(given, found, strict=True)
+                self.template.replace("{input}", "\0").replace("{output}", output).replace("\0", given)
+                for given, output in zip(inputs, outputs, strict=True)
             ]
         out = model.logits(texts, progress=progress)
-        self._count_truncated(model.truncated, len(given), model.max_length)
-        p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, self._places].sum(axis=1)
+        self._count_truncated(model.truncated, len(inputs), model.max_length)
+        p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, self._columns].sum(axis=1)
         return np.clip(p, 0, 1).astype(np.float32)
 
     @property
@@ -107,22 +101,17 @@ class PretrainedDiscriminator(Discriminator):
             model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
             # A classifier is asked in batches twice as large as those of its training.
             model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
-            self._places = self._places_of_correct(model)
-            self.model = model
+            labels = {int(place): str(name) for place, name in model.net.config.id2label.items()}
+            columns: set[int] = set()
+            for label in self.correct if len(labels) > 1 else ():
+                own = {at for at, name in labels.items() if label == at or str(label).lower() == name.lower()}
+                if not own:
+                    expected = f"a label of the classifier that means Correct, of {', '.join(labels.values())}"
+                    remedy = "name one of them with correct="
+                    raise InputError(expected, got=repr(label), remedy=remedy, file=self.source)
+                columns |= own
+            self.model, self._columns = model, sorted(columns)
         return self.model
-
-    def _places_of_correct(self, model: Encoder) -> list[int]:
-        labels = {int(place): str(name) for place, name in model.net.config.id2label.items()}
-        if len(labels) == 1:
-            return [0]
-        found = []
-        for wanted in self.correct:
-            at = [place for place, name in labels.items() if wanted == place or str(wanted).lower() == name.lower()]
-            if not at:
-                expected = f"a label of the classifier that means Correct, of {', '.join(labels.values())}"
-                raise InputError(expected, got=repr(wanted), remedy="name one of them with correct=", file=self.source)
-            found += at
-        return sorted(set(found))
 
 
 @final
@@ -154,12 +143,8 @@ class RuleDiscriminator(Discriminator):
         """The name of the rule."""
         return {"name": self.name}
 
-    def probabilities(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
-        """What the function says of each pair, float32, shape (sample,)."""
-        inputs, outputs = check_pairs(inputs, outputs)
-        found = np.empty(len(inputs), dtype=np.float32)
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
+        out = np.empty(len(inputs), dtype=np.float32)
         for row, (given, output) in enumerate(zip(inputs, outputs, strict=True)):
             answer = self.function(given, output)
             try:
@@ -169,10 +154,10 @@ class RuleDiscriminator(Discriminator):
             if not 0 <= value <= 1:
                 expected = f"true, false or a probability from {self.name}"
                 raise InputError(expected, got=repr(answer)[:60], remedy="let the rule answer every pair", row=row + 1)
-            found[row] = value
+            out[row] = value
             if progress is not None:
                 progress(row + 1, len(inputs))
-        return found
+        return out
 
     @property
     def parameters(self) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self, final
 
 import numpy as np
@@ -22,6 +22,8 @@ from .artifacts import fingerprint, keep, load_artifact, trained_as
 from .base import Answers, Classifier, Progress, Request, load_model, part_of
 from .torch.classifier import TorchClassifier
 from .torch.library import on_gpu, one_torch_thread
+
+STEPS = 1000  # of the progress of one model
 
 
 @final
@@ -48,12 +50,12 @@ class Ensemble(Classifier):
         if not models:
             raise UsageError("expected at least one model, got none")
         self.models, self.average = tuple(models), average
-        self.names = tuple(names) or tuple(f"{one.kind}_{i}" for i, one in enumerate(models))
+        self.names = tuple(names) or tuple(f"{model.kind}_{i}" for i, model in enumerate(models))
         if len(set(self.names)) < len(models) or len(self.names) != len(models):
             raise UsageError(f"expected a name for each of {len(models)} models, got {', '.join(self.names)}")
         first = self.models[0]
         self.classes, self.reads = first.classes, first.reads
-        self.by_position = any(one.by_position for one in models)
+        self.by_position = any(model.by_position for model in models)
         self._orders = []  # where each class of the first model stands among those of another
         for other, name in zip(models, self.names, strict=True):
             if set(first.classes) != set(other.classes):
@@ -62,7 +64,7 @@ class Ensemble(Classifier):
                 remedy = "ensembles share their classes; train it on the same, or leave it out"
                 got = f"others: {', '.join(odd)} is known to one alone"
                 raise InputError(expected, got=got, remedy=remedy, file=name)
-            self._orders.append(np.array([other.classes.index(one) for one in first.classes]))
+            self._orders.append(np.array([other.classes.index(name) for name in first.classes]))
 
     def options(self) -> dict[str, Any]:
         """How many there are, and what is judged."""
@@ -75,18 +77,18 @@ class Ensemble(Classifier):
         """The answers of the judged model, or the mean, with the probabilities of every member."""
         request = request or Request()
         alone = replace(request, features=False, views=0)
-        found: list[Answers] = []
+        answers: list[Answers] = []
         for place, model in enumerate(self.models):
 
             def tell(done: int, total: int, place: int = place) -> None:
                 if progress is not None:
                     progress(place * total + done, len(self.models) * total)
 
-            found.append(model.ask(inputs, alone if place else request, progress=tell))
-        ranked = found[0].candidates is not None  # positions among candidates are the same to all
-        pairs = zip(found, self._orders, strict=True)
-        members = np.stack([one.distribution if ranked else one.distribution[:, order] for one, order in pairs])
-        first = replace(found[0], members=members, names=self.names)
+            answers.append(model.ask(inputs, alone if place else request, progress=tell))
+        ranked = answers[0].candidates is not None  # positions among candidates are the same to all
+        pairs = zip(answers, self._orders, strict=True)
+        members = np.stack([own.distribution if ranked else own.distribution[:, order] for own, order in pairs])
+        first = replace(answers[0], members=members, names=self.names)
         if not self.average:
             return first
         return replace(first, logits=None, probabilities=members.mean(0), variance=members.var(0))
@@ -97,7 +99,7 @@ class Ensemble(Classifier):
     @property
     def parameters(self) -> int:
         """Of all models."""
-        return sum(one.parameters for one in self.models)
+        return sum(model.parameters for model in self.models)
 
     def _write(self, folder: Path) -> dict[str, Any]:
         for name, model in zip(self.names, self.models, strict=True):
@@ -109,10 +111,6 @@ class Ensemble(Classifier):
         names = list(about["options"]["names"])
         models = [load_artifact(folder / name, Classifier, "a classifier") for name in names]
         return cls(models, names=names, average=bool(about["options"]["average"]))
-
-
-STEPS = 1000
-"""Progress of a member is told in thousandths."""
 
 
 @dataclass(frozen=True)
@@ -143,68 +141,80 @@ class _Training:
 
     def __call__(self, member: Member) -> None:
         with one_torch_thread():
-            train_member(member, self.fit, None)
+            _train(member, self.fit, None)
 
 
-def train_member(member: Member, fit: Callable[..., Any], progress: Progress | None) -> None:
-    """Train a member with ``fit(model, checkpoint=, progress=)``, or go on, and keep it; nothing where it is kept."""
-    if member.is_finished:
-        return
-    fit(member.model, checkpoint=member.state, progress=progress)
-    keep(member.kept, member.training, member.model.save)
-    shutil.rmtree(member.state, ignore_errors=True)
-
-
-def train_members(
-    members: Sequence[Member], fit: Callable[..., Any], engine: Engine, *, progress: Progress | None = None
-) -> None:
-    """Train the members that are not finished, each a task of an engine; ``progress`` in thousandths of a member.
-
-    What ``fit`` holds (the data) is sent once to a cluster, and with every task to a process. Raises `WorkError` where
-    a member was trained on a machine whose folders are not seen from here.
-    """
-    rest = [one for one in members if not one.is_finished]
-    done = len(members) - len(rest)
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            if more:  # as a training that is not kept: told of before its end
-                progress(STEPS * done - 1, STEPS * len(members))
-            progress(STEPS * done, STEPS * len(members))
-
-    tell(0)
-    gpu = any(_device(one.model) != "cpu" for one in rest)
-    run_tasks(engine, _Training(fit, gpu), rest, on_done=lambda _: tell(1))
-    lost = next((one for one in rest if not one.is_finished), None)
-    if lost is not None:
-        raise WorkError(
-            f"a model was trained, and {lost.kept} does not hold it: the workers write to folders of other machines; "
-            "name a checkpoint folder that all of them see, such as one of a shared disk"
-        )
-
-
-def uses_gpu(model: Any) -> bool:
-    """Whether an untrained model will be trained on a GPU of this machine."""
-    device = _device(model)
-    return device != "cpu" and on_gpu(device)
+def _train(member: Member, fit: Callable[..., Any], progress: Progress | None) -> None:
+    """Train a member, or go on, and keep it; nothing where it is kept."""
+    if not member.is_finished:
+        fit(member.model, checkpoint=member.state, progress=progress)
+        keep(member.kept, member.training, member.model.save)
+        shutil.rmtree(member.state, ignore_errors=True)
 
 
 def _device(model: Any) -> str | None:
-    """What a model, or the one that a judge asks, is told of its device; None leaves it to the machine."""
-    found: str | None = getattr(model, "device", getattr(getattr(model, "model", None), "device", "cpu"))
-    return found
+    """The device of a model, or of the one that a judge asks; None leaves it to the machine."""
+    return getattr(model, "device", getattr(getattr(model, "model", None), "device", "cpu"))
 
 
-@contextmanager
-def member_folder(checkpoint: Path | None) -> Iterator[Path]:
-    """The folder of finished members: the one given, or one of this machine for as long as they are trained."""
-    if checkpoint is not None:
-        yield checkpoint
-        return
-    with tempfile.TemporaryDirectory(prefix="oodometer-") as home:
-        yield Path(home)
+def train_each(
+    models: Sequence[Any],
+    member_of: Callable[[Any, int, Path], Member | None],
+    fit: Callable[..., Any],
+    load: Callable[[Member], Any],
+    *,
+    home: Path | None,
+    engine: tuple[str | Engine | None, int | None],
+    progress: Progress | None,
+) -> list[Any]:
+    """Train several models with ``fit(model, checkpoint=, progress=)``, one after the other, or as tasks of an engine.
+
+    ``member_of(model, place, folder)`` says where a finished one is kept, None of what there is nothing to keep of;
+    those that are finished in ``home`` are loaded. ``engine`` is one and its number of workers. ``progress`` is called
+    in thousandths of a model. What ``fit`` holds (the data) is sent once to a cluster, with every task to a process.
+    Raises `WorkError` where a model was trained on a machine whose folders are not seen from here.
+    """
+    if engine == (None, None):
+        out = []
+        for place, model in enumerate(models):
+            tell = part_of(progress, place, len(models), STEPS)
+            member = None if home is None else member_of(model, place, home)
+            if member is None:
+                fit(model, checkpoint=None, progress=tell)
+            elif member.is_finished:
+                model = load(member)
+                tell(1, 1)
+            else:
+                _train(member, fit, tell)
+            out.append(model)
+        return out
+    devices = {_device(model) for model in models}
+    runner = task_engine(*engine, gpu=any(device != "cpu" and on_gpu(device) for device in devices))
+    assert runner is not None
+    with nullcontext(home) if home is not None else TemporaryDirectory(prefix="oodometer-") as folder:
+        members = [member_of(model, place, Path(folder)) for place, model in enumerate(models)]
+        kept = [member for member in members if member is not None]
+        pending = [member for member in kept if not member.is_finished]
+        done = len(kept) - len(pending)
+
+        def tell_done(more: int) -> None:
+            nonlocal done
+            done += more
+            if progress is not None:
+                if more:  # as a training that is not kept: told of before its end
+                    progress(STEPS * done - 1, STEPS * len(kept))
+                progress(STEPS * done, STEPS * len(kept))
+
+        tell_done(0)
+        gpu = any(_device(member.model) != "cpu" for member in pending)
+        run_tasks(runner, _Training(fit, gpu), pending, on_done=lambda _: tell_done(1))
+        lost = next((member for member in pending if not member.is_finished), None)
+        if lost is not None:
+            raise WorkError(
+                f"a model was trained, and {lost.kept} does not hold it: the workers write to folders of other "
+                "machines; name a checkpoint folder that all of them see, such as one of a shared disk"
+            )
+        return [model if member is None else load(member) for model, member in zip(models, members, strict=True)]
 
 
 def train_deep_ensemble(
@@ -249,65 +259,36 @@ def train_deep_ensemble(
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected at least two different seeds, got [1, 1]; equal ones train equal models
     """
-    seeds = [int(one) for one in seeds]
+    seeds = [int(seed) for seed in seeds]
     if len(seeds) < 2 or len(set(seeds)) < len(seeds):
         raise UsageError(f"expected at least two different seeds, got {seeds}; equal ones train equal models")
-    home = None if checkpoint is None else Path(checkpoint)
-    about = fingerprint({"data": data.fingerprint, "dev": None if dev is None else dev.fingerprint})
-    untrained = _different(make, seeds)
-    fit = partial(_fit, data, dev)
-    if engine is None and workers is None:
-        models = []
-        for place, (seed, model) in enumerate(zip(seeds, untrained, strict=True)):
-            tell = part_of(progress, place, len(seeds), STEPS)
-            member = None if home is None else _member(model, seed, home, about)
-            if member is None:
-                model = fit(model, checkpoint=None, progress=tell)
-            elif member.is_finished:
-                tell(1, 1)
-                model = _kept(member)
-            else:
-                train_member(member, fit, tell)
-            models.append(model)
-    else:
-        apart = list(untrained)
-        runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
-        assert runner is not None
-        with member_folder(home) as folder:
-            members = [_member(model, seed, folder, about) for seed, model in zip(seeds, apart, strict=True)]
-            train_members(members, fit, runner, progress=progress)
-            models = [_kept(one) for one in members]
-    return Ensemble(models, names=[f"seed_{seed}" for seed in seeds], average=True)
-
-
-def _different(make: Callable[[int], Classifier], seeds: Sequence[int]) -> Iterator[Classifier]:
-    """The untrained model of each seed; `UsageError` for two that start from the same one."""
-    starts: set[Any] = set()
-    for seed in seeds:
-        model = make(seed)
+    models = [make(seed) for seed in seeds]
+    starts: set[int] = set()
+    for seed, model in zip(seeds, models, strict=True):
         start = model.training.seed if isinstance(model, TorchClassifier) else seed
         if start in starts:
             raise UsageError(f"two models start from the seed {start}; put the seed into their TrainingConfig")
         starts.add(start)
-        yield model
+    about = fingerprint({"data": data.fingerprint, "dev": None if dev is None else dev.fingerprint})
+
+    def member(model: Classifier, place: int, folder: Path) -> Member:
+        seed, training = seeds[place], repr(getattr(model, "training", None))
+        own = fingerprint({"kind": model.kind, "seed": seed, "options": model.options(), "training": training})
+        return Member(model, own + about, folder / f"seed-{seed}", folder / f"training-{seed}")
+
+    def load(member: Member) -> Classifier:
+        model = load_model(member.kept)
+        for name in ("training", "device"):  # asked in the batches and on the device of the one that was made here
+            if hasattr(member.model, name):
+                setattr(model, name, getattr(member.model, name))
+        return model
+
+    fit, home = partial(_fit, data, dev), None if checkpoint is None else Path(checkpoint)
+    trained = train_each(models, member, fit, load, home=home, engine=(engine, workers), progress=progress)
+    return Ensemble(trained, names=[f"seed_{seed}" for seed in seeds], average=True)
 
 
 def _fit(
     data: Dataset, dev: Dataset | None, model: Classifier, *, checkpoint: Path | None, progress: Progress | None
 ) -> Classifier:
     return model.fit(data, dev=dev, checkpoint=checkpoint, progress=progress)
-
-
-def _member(model: Classifier, seed: int, home: Path, about: str) -> Member:
-    training = repr(getattr(model, "training", None))
-    own = fingerprint({"kind": model.kind, "seed": seed, "options": model.options(), "training": training})
-    return Member(model, own + about, home / f"seed-{seed}", home / f"training-{seed}")
-
-
-def _kept(member: Member) -> Classifier:
-    """The finished model of a member, asked in the batches and on the device of the one that was made here."""
-    found = load_model(member.kept)
-    for name in ("training", "device"):
-        if hasattr(member.model, name):
-            setattr(found, name, getattr(member.model, name))
-    return found

@@ -109,19 +109,11 @@ class Answered:
     def check(self) -> None:
         """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no labelled row."""
         if len(self.classes) < 2:
-            raise InputError(
-                "models of at least two classes",
-                got=f"{len(self.classes)} ({shown(self.classes)})",
-                remedy="name all classes with --classes a,b",
-                file=self.sources[0],
-            )
+            got, remedy = f"{len(self.classes)} ({shown(self.classes)})", "name all classes with --classes a,b"
+            raise InputError("models of at least two classes", got=got, remedy=remedy, file=self.sources[0])
         if not self.labelled:
-            raise InputError(
-                "labelled rows",
-                got=f"none among {len(self.ids):,}",
-                remedy="name the column of the truth with --label, or label a few rows; ten already help",
-                file=self.sources[0],
-            )
+            remedy = "name the column of the truth with --label, or label a few rows; ten already help"
+            raise InputError("labelled rows", got=f"none among {len(self.ids):,}", remedy=remedy, file=self.sources[0])
 
 
 def clusters_of(cells: Sequence[Any], asked: bool) -> Array | None:

@@ -128,15 +128,11 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     for name, record in records.items():
         # Complaints about one record that can be made without the others' numbers
         if record.classes is None or not record.has_prediction:
-            raise InputError(
-                "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
-            )
+            got = f"a record of {name} without them"
+            raise InputError("predicted classes", got=got, remedy="give probabilities or predictions")
         if len(record) != len(base) or not len(record):
-            raise InputError(
-                f"as many rows for {name} as for {first}",
-                got=f"{len(record)} and {len(base)}",
-                remedy="ask all models about the same rows, at least one",
-            )
+            got, remedy = f"{len(record)} and {len(base)}", "ask all models about the same rows, at least one"
+            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
     # Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
     # all, and must name the same. The order is that of the first record with probabilities, else of the first.
     named = {name: tuple(str(one) for one in record.classes or ()) for name, record in records.items()}
@@ -145,11 +141,8 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     for name, known in full.items():
         lacking = [one for one in classes if one not in known]
         if lacking:
-            raise InputError(
-                "the same classes of all models",
-                got=f"{name} without {', '.join(lacking[:5])}",
-                remedy="rank models that tell the same classes apart",
-            )
+            got, remedy = f"{name} without {', '.join(lacking[:5])}", "rank models that tell the same classes apart"
+            raise InputError("the same classes of all models", got=got, remedy=remedy)
     if len(classes) < 2:
         raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
     truth: Array | None = None
@@ -165,9 +158,8 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             label = np.where(record.label < 0, -1, order[record.label])
             if truth is not None and not np.array_equal(truth, label):
                 row = int(np.flatnonzero(truth != label)[0]) + 1
-                raise InputError(
-                    "the same labels for all models", got=f"another for {name}", remedy="give the same rows", row=row
-                )
+                got = f"another for {name}"
+                raise InputError("the same labels for all models", got=got, remedy="give the same rows", row=row)
             truth = label
     return Suite(
         models=tuple(records),

@@ -99,9 +99,8 @@ def pseudo_labels(
     missing = [name for name in ("votes", *(_TEXTS if out is not None else ())) if name not in source.fields]
     if missing:
         remedy = "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
-        raise InputError(
-            f"columns {', '.join(missing)}", got=", ".join(source.columns), remedy=remedy, file=source.path
-        )
+        got = ", ".join(source.columns)
+        raise InputError(f"columns {', '.join(missing)}", got=got, remedy=remedy, file=source.path)
     kept: list[Predictions] = []
     tables: list[Array] = []
     needed = judges = start = 0
@@ -125,12 +124,8 @@ def pseudo_labels(
     record = Predictions.concat([part for part in kept if len(part)] or kept[:1])
     if out is not None:
         if not len(record):
-            raise InputError(
-                f"at least one row that {needed} of {judges} judges accept",
-                got="none",
-                remedy="ask for fewer votes, or judge other outputs",
-                file=source.path,
-            )
+            expected, got = f"at least one row that {needed} of {judges} judges accept", "none"
+            raise InputError(expected, got=got, remedy="ask for fewer votes, or judge other outputs", file=source.path)
         write_predictions(record, out)
     # Rows by truth (unknown, wrong, right) that at least so many judges accept.
     reached = np.sum(tables, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]

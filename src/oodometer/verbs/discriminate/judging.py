@@ -164,12 +164,9 @@ def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
     """The answers of the same judges that labelled rows hold."""
     known, said = probability_columns(labels)
     if set(known) != set(names):
-        raise InputError(
-            f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}",
-            got=", ".join(known) or "none",
-            remedy="judge both files by the same judges: oodometer discriminate predict FOLDER FILE FILE --out FOLDER",
-            file=labels.name,
-        )
+        expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
+        remedy = "judge both files by the same judges: oodometer discriminate predict FOLDER FILE FILE --out FOLDER"
+        raise InputError(expected, got=", ".join(known) or "none", remedy=remedy, file=labels.name)
     return said[[known.index(name) for name in names]]
 
 
@@ -362,11 +359,9 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
     # hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each
     if options.judge_labels and len(options.judge_labels) not in (1, len(options.existing)):
-        raise InputError(
-            f"one label that means Correct for all, or {len(options.existing)}, one for each judge",
-            got=str(len(options.judge_labels)),
-            remedy="repeat --judge-label in the order of the judges",
-        )
+        expected = f"one label that means Correct for all, or {len(options.existing)}, one for each judge"
+        got = str(len(options.judge_labels))
+        raise InputError(expected, got=got, remedy="repeat --judge-label in the order of the judges")
     named: Sequence[str | None] = (
         options.judge_labels
         if len(options.judge_labels) > 1
@@ -378,12 +373,8 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
         known = judge.labels
         if label is None and len(known) > MOST:
-            raise InputError(
-                "a label that means Correct",
-                got="none",
-                file=source,
-                remedy=f"name it with --judge-label; the classifier has {', '.join(known)}",
-            )
+            remedy = f"name it with --judge-label; the classifier has {', '.join(known)}"
+            raise InputError("a label that means Correct", got="none", file=source, remedy=remedy)
         existing.append(judge)
     for one in existing:
         found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
@@ -419,12 +410,9 @@ def _own_confidence(several: Sequence[TextRows]) -> Array:
         try:
             found.append(natural_confidence(one.record)(one.record))
         except NotApplicable as error:
-            raise InputError(
-                "a confidence of the model (confidence, token_logprobs), which is to vote",
-                got="none",
-                remedy="leave out --with-confidence or give the column",
-                file=one.name,
-            ) from error
+            expected = "a confidence of the model (confidence, token_logprobs), which is to vote"
+            remedy = "leave out --with-confidence or give the column"
+            raise InputError(expected, got="none", remedy=remedy, file=one.name) from error
     out: Array = np.concatenate(found).astype(np.float64)
     return out
 

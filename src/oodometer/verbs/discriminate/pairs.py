@@ -329,11 +329,8 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     """
     names, codes = np.unique([squeezed(one) for one in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
-        raise InputError(
-            f"at least {SHARE} different inputs, of which a tenth is held out",
-            got=str(len(names)),
-            remedy="give more rows, or held-out ones with --dev FILE",
-        )
+        expected = f"at least {SHARE} different inputs, of which a tenth is held out"
+        raise InputError(expected, got=str(len(names)), remedy="give more rows, or held-out ones with --dev FILE")
     erring = np.zeros(len(names), dtype=bool)
     erring[codes[~pairs.correct]] = True
     rng = np.random.default_rng([seed, 3])
@@ -345,9 +342,7 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     parts = pairs.take(np.flatnonzero(~held)), pairs.take(np.flatnonzero(held))
     for part, name in zip(parts, ("to train on", "held out"), strict=True):
         if part.correct.all() or not part.correct.any():
-            raise InputError(
-                f"right and wrong pairs {name}",
-                got=f"{int(part.correct.sum())} of {len(part)} right",
-                remedy=f"too few inputs have mistakes ({int(erring.sum())} of {len(names)}): {_NO_NEGATIVES}",
-            )
+            got = f"{int(part.correct.sum())} of {len(part)} right"
+            remedy = f"too few inputs have mistakes ({int(erring.sum())} of {len(names)}): {_NO_NEGATIVES}"
+            raise InputError(f"right and wrong pairs {name}", got=got, remedy=remedy)
     return replace(parts[0], counts=pairs.counts), parts[1]

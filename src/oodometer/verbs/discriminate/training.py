@@ -272,10 +272,7 @@ def _panel(learnt: Pairs, held: Pairs, state: Path, options: TrainOptions, run: 
             if progress is not None:
                 progress(done, total)
 
-        more: dict[str, Any] = {"dev": check, "checkpoint": state, "progress": tell}
-        if runner is not None:
-            return Panel.train_on(runner, make, some, learn, **more)
-        return Panel.train(make, some, *learn, **more)
+        return Panel.train(make, some, *learn, dev=check, checkpoint=state, progress=tell, engine=runner)
 
     if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
         (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members

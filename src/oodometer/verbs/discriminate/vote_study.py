@@ -139,21 +139,14 @@ def vote_study(
     source = as_source(record)
     every = source.read(_READ)
     if every.votes is None:
-        raise InputError(
-            "a column `votes` (or vote_<name>), one verdict of every judge",
-            file=source.name,
-            got=", ".join(every.fields),
-            remedy="let judges vote: `oodometer discriminate`",
-        )
+        expected, got = "a column `votes` (or vote_<name>), one verdict of every judge", ", ".join(every.fields)
+        raise InputError(expected, file=source.name, got=got, remedy="let judges vote: `oodometer discriminate`")
     why = Votes.missing(every)
     known = every.take([]) if why is not None else every.known()
     if not len(known):
-        raise InputError(
-            "at least one row of known truth: `correct`, or `label` with a prediction",
-            got="none",
-            file=source.name,
-            remedy="a study is for labelled rows; without labels there is `oodometer estimate`",
-        )
+        expected = "at least one row of known truth: `correct`, or `label` with a prediction"
+        remedy = "a study is for labelled rows; without labels there is `oodometer estimate`"
+        raise InputError(expected, got="none", file=source.name, remedy=remedy)
     check_draws(sizes, draws, len(known))
     counts = VoteCounts.of(known)
     tables = Votes(sizes=sizes, draws=draws, agree=agree).finish(counts, level, seed)
