@@ -62,10 +62,7 @@ class Panel:
         cls,
         make: Callable[[int], Discriminator],
         seeds: Sequence[int],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        correct: Sequence[Any],
-        *,
+        *pairs: Sequence[Any],
         dev: Dev | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
@@ -80,8 +77,8 @@ class Panel:
             weights and the order of the data.
         seeds :
             Different integers, one a member.
-        inputs, outputs, correct, dev :
-            As for `Discriminator.fit`.
+        pairs, dev :
+            Inputs, outputs and their correctness, as for `Discriminator.fit`.
         checkpoint :
             Folder in which finished members are kept and the one in training keeps its state: an interrupted training
             goes on there, to the same ensemble. Machines of a cluster must all see it.
@@ -98,7 +95,7 @@ class Panel:
         seeds = [int(seed) for seed in seeds]
         if not seeds or len(set(seeds)) < len(seeds):
             raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
-        data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
+        data = fingerprint({"data": [*map(list, pairs), *map(list, dev or ())]})
         judges, warned = [make(seed) for seed in seeds], list[int]()
         for judge in judges:
             judge._warned = warned
@@ -109,7 +106,7 @@ class Panel:
             about = {"data": data, "kind": judge.kind, "seed": seeds[place], "options": judge.options()}
             return Member(judge, fingerprint(about), folder / f"member-{place}", folder / f"training-{place}")
 
-        fit, home = partial(_fit, (inputs, outputs, correct), dev), None if checkpoint is None else Path(checkpoint)
+        fit, home = partial(_fit, pairs, dev), None if checkpoint is None else Path(checkpoint)
         return cls(
             train_each(
                 judges,
@@ -194,7 +191,7 @@ class Panel:
 
 
 def _fit(
-    pairs: Dev, dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
+    pairs: tuple[Any, ...], dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
 ) -> Discriminator:
     return judge.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)
 

@@ -222,7 +222,7 @@ class Codec:
                 raise InputError(expected, got=str(len(row)), remedy=remedy, row=number, column="output")
         return ragged(rows)
 
-    def texts(self, ids: Ragged, special: Sequence[int]) -> list[str]:
+    def texts(self, ids: Ragged, special: Any) -> list[str]:
         """Texts of generated ids without the tokens of start, end and padding; an unknown token shows as it is."""
         kept = ~np.isin(ids.values, special)
         ends = np.concatenate([[0], np.cumsum(kept)])[ids.offsets]

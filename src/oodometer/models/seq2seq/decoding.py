@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array, Ragged
-from ...errors import WorkError
 from ..base import Progress
 from ..torch.batches import Asking, padded, token_batches
 from ..torch.library import torch as load_torch
+from .codec import Codec
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +115,6 @@ def score(
     return Ragged(values, outputs.offsets)
 
 
-def must_be_numbers(logprobs: Array) -> None:
-    """`WorkError` where log-probabilities are none."""
-    if not np.isfinite(logprobs).all():
-        raise WorkError(
-            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
-        )
-
-
 LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 
@@ -164,8 +156,16 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     device, rows = hidden.device, len(hidden)
     settings = net.generation_config
     end = torch.as_tensor(settings.eos_token_id, device=device).reshape(-1)
-    out = _Answers(torch, rows, beams, cap, int(end[0]), device)
-    place = torch.arange(rows, device=device)  # where in the output each sample of the batch belongs
+    # the answers of all samples, gathered as they are done, and where among them each sample of the batch belongs
+    all_ids = torch.full((rows, beams, cap), int(end[0]), dtype=torch.long, device=device)
+    all_values = torch.zeros((rows, beams, cap), device=device)
+    all_totals = torch.full((rows, beams), -torch.inf, device=device)
+    place = torch.arange(rows, device=device)
+
+    def take(place: Any, totals: Any, ids: Any, values: Any) -> None:
+        all_totals[place], width = totals, ids.shape[-1]
+        all_ids[place, :, :width], all_values[place, :, :width] = ids, values
+
     totals = torch.zeros((rows, 1), device=device)
     ids = torch.empty((rows, 1, 0), dtype=torch.long, device=device)
     values = torch.empty((rows, 1, 0), device=device)
@@ -196,7 +196,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
         width = last.shape[0] // len(done)
         stay = torch.arange(len(done), device=device)
         if live <= (1 - least_gain) * len(done):
-            out.take(place[done], *(one[done] for one in kept))
+            take(place[done], *(one[done] for one in kept))
             stay = stay[~done]
             place, totals, ids, values, parent = (one[stay] for one in (place, totals, ids, values, parent))
             kept, done = (kept[0][stay], kept[1][stay], kept[2][stay]), done[stay]
@@ -207,8 +207,11 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
             cache.cross_attention_cache.reorder_cache(same)
             hidden, mask = hidden[same], mask[same]
         last = ids[..., -1].reshape(-1, 1)
-    out.take(place, *kept)
-    return out.found(end)
+    take(place, *kept)
+    ends = torch.isin(all_ids, end)  # positions behind the end token do not count
+    real = ((ends.cumsum(-1) - ends.long()) == 0) & (all_totals > -torch.inf)[..., None]
+    closed = (ends & real).any(-1) | (all_totals == -torch.inf)
+    return Found(all_ids, all_values, real, all_totals, closed.all(-1))
 
 
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
@@ -242,139 +245,74 @@ def _best(torch: Any, kept: Any, new: Any, beams: int, fill: int) -> tuple[Any, 
     return totals, _rows(torch.cat([old[1], new[1]], 1), order), _rows(torch.cat([old[2], new[2]], 1), order)
 
 
-class _Answers:
-    """The answers of all samples of the batch, gathered as they are done."""
-
-    def __init__(self, torch: Any, rows: int, beams: int, cap: int, fill: int, device: Any) -> None:
-        self.torch = torch
-        self.ids = torch.full((rows, beams, cap), fill, dtype=torch.long, device=device)
-        self.values = torch.zeros((rows, beams, cap), device=device)
-        self.totals = torch.full((rows, beams), -torch.inf, device=device)
-
-    def take(self, place: Any, totals: Any, ids: Any, values: Any) -> None:
-        """Put the answers of some samples where they belong."""
-        self.totals[place] = totals
-        self.ids[place, :, : ids.shape[-1]] = ids
-        self.values[place, :, : ids.shape[-1]] = values
-
-    def found(self, end: Any) -> Found:
-        """All of them, the positions behind the end token left out."""
-        ends = self.torch.isin(self.ids, end)
-        real = ((ends.cumsum(-1) - ends.long()) == 0) & (self.totals > -self.torch.inf)[..., None]
-        closed = (ends & real).any(-1) | (self.totals == -self.torch.inf)
-        return Found(self.ids, self.values, real, self.totals, closed.all(-1))
-
-
-class Decoded(NamedTuple):
-    """Token ids of all beams and their log-probabilities.
-
-    ``ids`` and ``token_logprobs`` have one row for each sample and beam, (sample 0, beam 0), (sample 0, beam 1), ...;
-    the end token is in them where it was reached. ``totals`` (sample, beam) is -inf where a beam is missing, and
-    its row is empty.
-    """
-
-    ids: Ragged
-    token_logprobs: Ragged
-    totals: Array
-
-
-@dataclass(frozen=True)
-class DecodingOptions:
-    """How outputs are searched for.
-
-    Parameters
-    ----------
-    beams : width of the search; 1 takes the most probable token at each step.
-    padding : id that fills the inputs.
-    max_output_length : tokens after which an output is cut.
-    usual_output : tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are
-        then decoded anew, together, as far as ``max_output_length``: batches need not be small for the sake of outputs
-        without end. No answer depends on it, but for rounding.
-    batch_tokens : bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
-    device : where.
-    """
-
-    beams: int
-    padding: int
-    max_output_length: int
-    usual_output: int
-    batch_tokens: int
-    device: str
-
-
-def decode(net: Any, inputs: Ragged, how: DecodingOptions, *, progress: Progress | None = None) -> Decoded:
+def decode(
+    net: Any,
+    inputs: Ragged,
+    codec: Codec,
+    *,
+    beams: int,
+    usual_output: int,
+    batch_tokens: int,
+    device: str,
+    progress: Progress | None = None,
+) -> tuple[Ragged, Ragged, Array]:
     """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
 
     Parameters
     ----------
     net :
-        Torch module of an encoder-decoder, in evaluation mode.
+        Torch module of an encoder-decoder, in evaluation mode, on the ``device``.
     inputs :
         Token ids, one row a sample.
-    how :
-        Width and limits of the search.
+    codec :
+        Knows the padding, and the tokens after which an output is cut.
+    beams :
+        Width of the search; 1 takes the most probable token at each step.
+    usual_output :
+        Tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are then
+        decoded anew, together, as far as an output may go: batches need not be small for the sake of outputs without
+        end. No answer depends on it, but for rounding.
+    batch_tokens, device :
+        Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
     progress :
         Called with (samples done, samples).
+
+    Returns ids and log-probabilities with one row for each sample and beam, (sample 0, beam 0), (sample 0, beam 1),
+    ..., the end token in them where it was reached; and totals (sample, beam), -inf where a beam is missing.
     """
     torch = load_torch()
     net.eval()
-    device = how.device
-    out, done = _Outputs(len(inputs), how.beams), 0
-
-    def decoded(waiting: Array, cap: int) -> Array:
-        """Decode some samples as far as ``cap`` tokens; returns those that are not done then."""
-        lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
+    totals = np.full((len(inputs), beams), -np.inf, dtype=np.float32)
+    lengths = np.zeros((len(inputs), beams), dtype=np.int64)
+    parts: list[tuple[Array, Array, Array]] = []  # flat: many small arrays would take more memory than their tokens
+    waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
+    for cap in sorted({min(usual_output, codec.max_output_length), codec.max_output_length}):
+        sizes = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
         again = [waiting[:0]]
-        nonlocal done
-        with Asking(token_batches(lengths, waiting, max(1, how.batch_tokens // how.beams)), len(inputs)) as asking:
+        with Asking(token_batches(sizes, waiting, max(1, batch_tokens // beams)), len(inputs)) as asking:
             for batch in asking:
-                ids, real = padded(inputs, batch, how.padding)
+                ids, real = padded(inputs, batch, codec.padding)
                 mask = torch.from_numpy(real).to(device).long()
                 states = net.get_encoder()(
                     input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
                 )
-                found = search(net, states, mask, beams=how.beams, cap=cap)
-                written, logprobs, own, total, ended = (part.cpu().numpy() for part in found)
-                finished = ended | (cap == how.max_output_length)
-                out.take(batch[finished], *(part[finished] for part in (written, logprobs, own, total)))
+                answers = search(net, states, mask, beams=beams, cap=cap)
+                finished = answers.ended.cpu().numpy() | (cap == codec.max_output_length)
+                written, values, own, total = (part.cpu().numpy()[finished] for part in answers[:4])
+                some = batch[finished]
+                totals[some], lengths[some] = total, own.sum(-1)
+                parts.append((some, written[own].astype(np.int32), values[own].astype(np.float32)))
                 again.append(batch[~finished])
-                done += int(finished.sum())
-                if progress is not None and finished.any():
+                done += len(some)
+                if progress is not None and len(some):
                     progress(done, len(inputs))
-        return np.concatenate(again)
-
-    waiting = np.argsort(-inputs.lengths, kind="stable")
-    for cap in sorted({min(how.usual_output, how.max_output_length), how.max_output_length}):
-        waiting = decoded(waiting, cap)
-    return out.decoded()
-
-
-class _Outputs:
-    """The outputs of all batches, flat: many small arrays would take more memory than the tokens in them."""
-
-    def __init__(self, samples: int, beams: int) -> None:
-        self.totals = np.full((samples, beams), -np.inf, dtype=np.float32)
-        self.lengths = np.zeros((samples, beams), dtype=np.int64)
-        self.parts: list[tuple[Array, Array, Array]] = []
-
-    def take(self, where: Array, written: Array, logprobs: Array, own: Array, totals: Array) -> None:
-        """Keep the outputs of the samples ``where``; ``own`` says which positions are theirs."""
-        self.totals[where] = totals
-        self.lengths[where] = own.sum(-1)
-        self.parts.append((where, written[own].astype(np.int32), logprobs[own].astype(np.float32)))
-
-    def decoded(self) -> Decoded:
-        """All outputs in the order of the samples; the parts are let go on the way."""
-        beams = self.lengths.shape[1]
-        lengths = self.lengths.ravel()
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        ids = np.empty(offsets[-1], dtype=np.int32)
-        logprobs = np.empty(offsets[-1], dtype=np.float32)
-        while self.parts:
-            where, some_ids, some_logprobs = self.parts.pop()
-            rows = (where[:, None] * beams + np.arange(beams)).ravel()
-            long = lengths[rows]
-            at = np.arange(long.sum()) + np.repeat(offsets[rows] - (np.cumsum(long) - long), long)
-            ids[at], logprobs[at] = some_ids, some_logprobs
-        return Decoded(Ragged(ids, offsets), Ragged(logprobs, offsets), self.totals)
+        waiting = np.concatenate(again)
+    offsets = np.concatenate([[0], np.cumsum(lengths.ravel())])
+    all_ids, logprobs = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1], dtype=np.float32)
+    while parts:  # in the order of the samples; the parts are let go on the way
+        some, written, values = parts.pop()
+        rows = (some[:, None] * beams + np.arange(beams)).ravel()
+        sizes = lengths.ravel()[rows]
+        at = np.arange(sizes.sum()) + np.repeat(offsets[rows] - (np.cumsum(sizes) - sizes), sizes)
+        all_ids[at], logprobs[at] = written, values
+    return Ragged(all_ids, offsets), Ragged(logprobs, offsets), totals

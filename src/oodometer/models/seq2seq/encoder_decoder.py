@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, final
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ...datasets import Dataset
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, WorkError
 from ...predictions import Predictions
 from ...store import whole_folder
 from ..artifacts import WEIGHTS, Artifact, fingerprint, read_description
@@ -33,7 +32,7 @@ from ..torch.training import (
     write_tensors,
 )
 from .codec import Codec, StandIns, check_spelling, check_strings
-from .decoding import IGNORED, Beams, DecodingOptions, decode, must_be_numbers, score
+from .decoding import IGNORED, Beams, decode, score
 from .pretrained import (
     build,
     load_config,
@@ -42,7 +41,6 @@ from .pretrained import (
     new_net,
     new_tokens,
     pretrained_tokens,
-    special_ids,
     stand_ins_of,
 )
 
@@ -142,24 +140,18 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
 
 @final
 class Snapshots:
-    """Writes the snapshots of one training: after every ``every`` steps, at most the first ``most``.
+    """Writes the snapshots of one training to a folder: after every ``every`` steps, at most the first ``most``.
 
-    Parameters
-    ----------
-    home : the folder they go to.
-    every, most : which steps are kept.
-    training : `fingerprint` of the training; snapshots of another one in the same folder are an error.
-    save : writes the model to a folder.
+    Snapshots of another training in the same folder are an error.
     """
 
-    def __init__(
-        self, home: Path, every: int, most: int | None, training: str, save: Callable[[Path, int], object]
-    ) -> None:
+    def __init__(self, model: EncoderDecoder, home: Path, every: int, most: int | None, name: str) -> None:
         if every < 1 or (most is not None and most < 1):
             raise UsageError(f"expected every and most of at least 1, got {every} and {most}")
-        self.home, self.every, self.most, self.training, self._save = home, every, most, training, save
+        self.model, self.home, self.every, self.most = model, home, every, most
+        self.training = model.training.fingerprint(name)
         for folder in snapshot_folders(home) if home.is_dir() else []:
-            if read_description(folder).get("training") != training:
+            if read_description(folder).get("training") != self.training:
                 got = "one of another model, other data or another config"
                 remedy = "give an empty folder or remove them"
                 raise InputError("snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder))
@@ -184,35 +176,7 @@ class Snapshots:
             return
         self.home.mkdir(parents=True, exist_ok=True)
         with whole_folder(target) as part:
-            self._save(part, step)
-
-
-@dataclass(frozen=True)
-class SnapshotOptions:
-    """Which snapshots `EncoderDecoder.fit` keeps: none without a folder; `UsageError` for a folder or steps alone.
-
-    >>> SnapshotOptions(every=5)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither
-    """
-
-    snapshots: str | os.PathLike[str] | None = None
-    every: int | None = None
-    most: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.snapshots is None) != (self.every is None):
-            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
-
-    def keeper(self, training: str, save: Callable[..., object]) -> Snapshots | None:
-        """What writes them, with ``save(folder, step=, training=)``; None where none are wanted."""
-        if self.snapshots is None or self.every is None:
-            return None
-
-        def keep(folder: Path, step: int) -> object:
-            return save(folder, step=step, training=training)
-
-        return Snapshots(Path(self.snapshots), self.every, self.most, training, keep)
+            self.model._save(part, step=step, training=self.training)
 
 
 def record_of(
@@ -321,6 +285,13 @@ def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     if len(inputs) != len(outputs):
         remedy = "align them by sample"
         raise InputError(f"{len(inputs)} outputs, one an input", got=str(len(outputs)), remedy=remedy, column="output")
+
+
+def must_be_numbers(logprobs: Array) -> None:
+    """`WorkError` where log-probabilities are none."""
+    if not np.isfinite(logprobs).all():
+        said = "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
+        raise WorkError(said)
 
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more
@@ -438,7 +409,7 @@ class EncoderDecoder(Artifact):
             same weights and the same snapshots.
         snapshots, every, most :
             Folder in which the model after every ``every`` steps is kept (``step-000200/``, see `load`), at most the
-            first ``most`` of them: the fields of `SnapshotOptions`.
+            first ``most`` of them. `UsageError` for a folder or steps alone.
         stop_after :
             End after so many steps, the learning rate being that of the whole config.
         progress :
@@ -448,7 +419,11 @@ class EncoderDecoder(Artifact):
         """
         inputs, outputs = pairs_of(data, outputs)
         held = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
-        kept = SnapshotOptions(**snapshots)
+        kept = {"snapshots": None, "every": None, "most": None, **snapshots}
+        if len(kept) > 3:
+            raise TypeError(f"fit() got an unexpected keyword argument {[*kept][3]!r}")
+        if (kept["snapshots"] is None) != (kept["every"] is None):
+            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
@@ -463,10 +438,12 @@ class EncoderDecoder(Artifact):
         codec = self._codec = self._new_codec(tokenizer, stand_ins)
         pairs = EncodedPairs(codec, inputs, outputs)
         self._usual = int(pairs.written.lengths.max()) + 8
-        begun = {} if self.source is None or not (checkpoint or kept.snapshots) else weights(self.net)
+        begun = {} if self.source is None or not (checkpoint or kept["snapshots"]) else weights(self.net)
         start = [one.detach().cpu().numpy() for one in begun.values()]
         name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *pairs.arrays, *start)
-        keeper = kept.keeper(self.training.fingerprint(name), self._save)
+        keeper = None
+        if kept["snapshots"] is not None:
+            keeper = Snapshots(self, Path(kept["snapshots"]), kept["every"], kept["most"], name)
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
         if held is not None:
@@ -518,16 +495,24 @@ class EncoderDecoder(Artifact):
             raise UsageError(f"expected at least 1 beam, got {beams}")
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
-        most = codec.max_output_length
-        how = DecodingOptions(beams, codec.padding, most, self._usual, self.batch_tokens, device)
-        found = decode(self.net, codec.read(inputs), how, progress=progress)
-        must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
-        texts = codec.texts(found.ids, special_ids(self.net))
-        there = found.totals > -np.inf
+        ids, logprobs, totals = decode(
+            self.net,
+            codec.read(inputs),
+            codec,
+            beams=beams,
+            usual_output=self._usual,
+            batch_tokens=self.batch_tokens,
+            device=device,
+            progress=progress,
+        )
+        must_be_numbers(totals[:, 0])  # every search ends with one answer at least
+        own = self.net.generation_config  # ids of tokens that are no part of a text
+        special = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
+        texts = codec.texts(ids, np.concatenate([np.atleast_1d(some) for some in special if some is not None]))
+        there = totals > -np.inf
         outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
-        totals = np.where(there, found.totals, np.float32(np.nan))
-        best = found.token_logprobs.take(np.arange(len(inputs)) * beams)
-        return Beams(outputs, totals, best, codec.truncated)
+        best = logprobs.take(np.arange(len(inputs)) * beams)
+        return Beams(outputs, np.where(there, totals, np.float32(np.nan)), best, codec.truncated)
 
     def logprobs(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Ragged:
         """Log-probability of each token of given outputs, the end token included; one row a sample, float32.

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...errors import InputError, UsageError
 from ..artifacts import DESCRIPTION, WEIGHTS, read_description
 from ..tokens import learn_pieces, learn_words
@@ -71,13 +69,6 @@ def _plain(net: Any) -> Any:
     for name, value in found.items():  # a saved model is built from its configuration alone
         setattr(config, name, value)
     return net
-
-
-def special_ids(net: Any) -> list[int]:
-    """Ids of a module's tokens of start, end and padding, which are no part of a text."""
-    own = net.generation_config
-    found = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
-    return sorted({int(one) for some in found if some is not None for one in np.atleast_1d(some)})
 
 
 def stand_ins_of(source: str) -> dict[str, str] | None:
