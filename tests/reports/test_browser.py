@@ -36,10 +36,41 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", [375, 1280])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_charts_are_drawn_and_fit(browser: Any, page: Path, width: int, dark: bool) -> None:
+def brightness(browser: Any, expression: str) -> float:
+    """Mean of red, green and blue of a colour, 0 to 255."""
+    color = browser.run(expression)
+    return sum(float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3]) / 3
+
+
+BODY = "getComputedStyle(document.body).backgroundColor"
+LABEL = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
+PARTS = "'.chart svg .role-axis-label text, .chart svg .mark-text text, .chart svg .mark-symbol path'"
+COLLISIONS = """
+    [...document.querySelectorAll('.chart svg')].map(svg => {
+      const boxes = [...svg.querySelectorAll('.role-axis-label text, .role-axis-title text')]
+        .filter(t => getComputedStyle(t).opacity > 0 && t.textContent)
+        .filter(t => !/rotate\\((?!0|-90|90)/.test(t.getAttribute('transform')))  // boxes of slanted text overlap
+        .map(t => t.getBoundingClientRect());
+      return boxes.filter((a, i) => boxes.some((b, j) => i < j && a.left < b.right - 1 && b.left < a.right - 1
+        && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length;
+    }).reduce((a, b) => a + b, 0)"""
+
+
+@pytest.mark.parametrize(("width", "dark"), [(375, False), (375, True), (1280, False), (1280, True)])
+def test_a_page_is_drawn_and_fits(browser: Any, page: Path, width: int, dark: bool) -> None:
     browser.open(page, width=width, dark=dark)
+    check_charts(browser, page, width)
+    if dark:
+        check_dark_and_print(browser)
+        return
+    assert browser.run(COLLISIONS) == 0, "labels of an axis lie on each other"
+    check_wide_tables(browser, width)
+    if width == 1280:
+        check_narrower_window(browser)
+
+
+def check_charts(browser: Any, page: Path, width: int) -> None:
+    """Every chart is drawn, nothing overflows, and nothing is asked for but the page itself."""
     assert browser.run("document.querySelectorAll('.chart svg.marks').length") == CHARTS[page.stem]
     assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
     assert browser.run("document.querySelectorAll('.chart svg path').length") > 50
@@ -50,19 +81,8 @@ def test_charts_are_drawn_and_fit(browser: Any, page: Path, width: int, dark: bo
     assert browser.addresses() == [page.as_uri()]
 
 
-def brightness(browser: Any, expression: str) -> float:
-    """Mean of red, green and blue of a colour, 0 to 255."""
-    color = browser.run(expression)
-    return sum(float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3]) / 3
-
-
-BODY = "getComputedStyle(document.body).backgroundColor"
-LABEL = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
-PARTS = "'.chart svg .role-axis-label text, .chart svg .mark-text text, .chart svg .mark-symbol path'"
-
-
-def test_charts_follow_dark_mode_and_print(browser: Any, page: Path) -> None:
-    browser.open(page, width=1280, dark=True)
+def check_dark_and_print(browser: Any) -> None:
+    """Charts follow dark mode, and print is light and as wide as the paper."""
     assert brightness(browser, BODY) < 40
     assert brightness(browser, LABEL) > 150, "labels are dim in dark mode"
     # What has the colour of the card below it is a hollow dot, or the number in a full one.
@@ -78,45 +98,28 @@ def test_charts_follow_dark_mode_and_print(browser: Any, page: Path) -> None:
     )
     assert brightness(browser, BODY) > 250
     assert brightness(browser, LABEL) < 130
-    # A4 less its margins; the charts were drawn for a wider screen.
+    # A4 less its margins; the charts were drawn for a screen.
     browser.ask("Emulation.setDeviceMetricsOverride", width=718, height=1000, deviceScaleFactor=1, mobile=False)
     assert browser.run("document.documentElement.scrollWidth") == 718
     browser.ask("Emulation.setEmulatedMedia", media="", features=[])
 
 
-def test_axis_labels_do_not_collide(browser: Any, page: Path) -> None:
-    collisions = """
-        [...document.querySelectorAll('.chart svg')].map(svg => {
-          const boxes = [...svg.querySelectorAll('.role-axis-label text, .role-axis-title text')]
-            .filter(t => getComputedStyle(t).opacity > 0 && t.textContent)
-            .filter(t => !/rotate\\((?!0|-90|90)/.test(t.getAttribute('transform')))  // boxes of slanted text overlap
-            .map(t => t.getBoundingClientRect());
-          return boxes.filter((a, i) => boxes.some((b, j) => i < j && a.left < b.right - 1 && b.left < a.right - 1
-            && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length;
-        }).reduce((a, b) => a + b, 0)"""
-    for width in (375, 1280):
-        browser.open(page, width=width)
-        assert browser.run(collisions) == 0
-
-
-def test_a_table_that_is_wider_than_a_phone_says_so(browser: Any, page: Path) -> None:
-    hint = "getComputedStyle(document.querySelector('.scroll.wider'), '::before').content"
-    unfold = "document.querySelectorAll('details').forEach(d => d.open = true)"  # what is folded is not laid out
-    browser.open(page, width=375)
-    browser.run(unfold)
+def check_wide_tables(browser: Any, width: int) -> None:
+    """A table that is wider than its card says so and can be reached by the keyboard; no other one does."""
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")  # what is folded is not laid out
     time.sleep(0.2)
-    assert browser.run("document.querySelectorAll('.scroll.wider').length") > 0
-    assert "scroll sideways" in browser.run(hint)
     wide = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1)"
+    marked = browser.run("document.querySelectorAll('.scroll.wider').length")
+    assert browser.run(f"{wide}.length") == marked
     assert browser.run(f"{wide}.every(s => s.classList.contains('wider') && s.tabIndex === 0)")
-    browser.open(page, width=1280)
-    browser.run(unfold)
-    time.sleep(0.2)
-    assert browser.run(f"{wide}.length === document.querySelectorAll('.scroll.wider').length")
+    if width == 375:
+        assert marked > 0
+        hint = "getComputedStyle(document.querySelector('.scroll.wider'), '::before').content"
+        assert "scroll sideways" in browser.run(hint)
 
 
-def test_charts_follow_the_width_of_the_window(browser: Any, page: Path) -> None:
-    browser.open(page, width=1280)
+def check_narrower_window(browser: Any) -> None:
+    """Charts follow the width of the window."""
     browser.ask("Emulation.setDeviceMetricsOverride", width=600, height=900, deviceScaleFactor=1, mobile=False)
     widest = "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
     deadline = time.monotonic() + 10
