@@ -283,7 +283,7 @@ def turned_digits(seed: int) -> Iterator[Situation]:
     from oodometer.verbs.demo import run as demo
 
     images, labels = demo.digits(seed)
-    models = demo._train(images[:700], labels[:700], seed)
+    models = [demo.train(images[:700] / 16, labels[:700], seed=1000 * seed + i) for i in range(demo._MODELS)]
     reference = demo._predict(models, images[700:1200], labels[700:1200])
     for k, drift in enumerate(demo._DRIFT + FAR):
         target = demo._predict(models, demo._drift(images[1200:], drift, seed + k), labels[1200:])
