@@ -25,8 +25,8 @@ from oodometer.errors import OodometerError
 from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensemble
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.training import TrainingConfig
-from oodometer.recipes.base import Workspace, run_steps
-from oodometer.recipes.workers import Origin, Tickets
+from oodometer.recipes.base import Workspace
+from oodometer.recipes.steps import Origin, Workers, run_steps
 from oodometer.verbs.discriminate import train_judges
 
 TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -136,8 +136,8 @@ def pieces(runner: Any, out: Path) -> dict[str, Any]:
     from tiny_recipe import RECIPE
 
     place = out / "steps"
-    tickets = Tickets(Origin("tiny_recipe", "RECIPE", "small", ()), place, runner)
-    done = run_steps(RECIPE.steps("small", ()), Workspace(place), None, tickets)
+    workers = Workers(Origin("tiny_recipe", "RECIPE", "small", ()), runner)
+    done = run_steps(RECIPE.steps("small", ()), Workspace(place), None, workers)
     assert not any(one.kept for one in done)
     assert not (place / ".engine").exists()
     options: dict[str, Any] = {"beams": 3, "per_input": 2, "checkpoint": out / "beams", "engine": runner}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import UsageError, WorkError
-from oodometer.recipes.base import Progress, Step, Workspace, run_steps
+from oodometer.recipes.base import Progress, Step, Workspace
+from oodometer.recipes.steps import run_steps
 
 
 def chain(log: list[str], settings: int = 0, stop: bool = False) -> list[Step]:

@@ -1,15 +1,18 @@
-"""The contract of an engine: work on every part, merge the states in the order of the parts."""
+"""The contract of an engine: work on every part, merge the states in order; and tasks, each when its needs are done."""
 
 from __future__ import annotations
 
 import pickle
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import Any, ClassVar, Generic, TypeVar, final
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import takewhile
+from typing import Any, ClassVar, TypeVar, final
 
 from ..errors import UsageError
 from ..kernels import cores, limited_to, one_thread, pool
@@ -43,6 +46,70 @@ class Engine(ABC):
         on_done: Callable[[Any], None] | None = None,
     ) -> S:
         """The merged state of all parts; ``on_done(part)`` is called as each part is finished."""
+
+    @contextmanager
+    def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool | None]:
+        """Workers that have the work, for so many parts. None by default: an engine that has `fold` alone."""
+        yield None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Workers that take one part after another.
+
+    submit : of a part, gives the future of an answer. most : parts that may be under way. state : of an answer.
+    """
+
+    submit: Callable[[Any], Future[Any]]
+    most: int
+    state: Callable[[Any], Any] = lambda answer: answer
+
+    def states(self, parts: Iterable[Any]) -> Iterator[Any]:
+        """The states of all parts, in their order."""
+        under_way: deque[Future[Any]] = deque()
+        for part in parts:
+            under_way.append(self.submit(part))
+            if len(under_way) >= self.most:
+                yield self.state(under_way.popleft().result())
+        while under_way:
+            yield self.state(under_way.popleft().result())
+
+
+class PoolEngine(Engine):
+    """An engine whose `fold` is what its pool gives, in order."""
+
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts."""
+        with self.pool(work, len(parts)) as pool:
+            assert pool is not None
+            states: Iterator[S] = pool.states(parts)
+            return fold_states(states, parts, merge, on_done)
+
+
+@contextmanager
+def pool_in(executor: Executor | None, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
+    """The pool of an executor; without one each part is worked on here, as it is submitted."""
+    if executor is None:
+
+        def at_once(part: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(work(part))
+            return future
+
+        yield Pool(at_once, 1)
+        return
+    with executor:
+        try:
+            yield Pool(lambda part: executor.submit(work, part), parts)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def check_workers(workers: int | None) -> int | None:
@@ -102,7 +169,7 @@ def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool =
 
 @register("engine")
 @final
-class LocalEngine(Engine):
+class LocalEngine(PoolEngine):
     """Works in this process: in threads, or, with one worker, in none.
 
     Parameters
@@ -120,35 +187,12 @@ class LocalEngine(Engine):
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers) or cores()
 
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
-        return fold_in(pool, self.workers, parts, work, merge, on_done)
-
-
-def fold_in(
-    open_pool: Callable[[int], Executor],
-    workers: int,
-    parts: Sequence[Any],
-    work: Callable[[Any], S],
-    merge: Callable[[S, S], S],
-    on_done: Callable[[Any], None] | None,
-) -> S:
-    """The merged state of all parts, in a pool of workers that is opened where there is more than one part."""
-    workers = min(workers, len(parts))
-    if workers <= 1:
-        return fold_states((work(part) for part in parts), parts, merge, on_done)
-    with open_pool(workers) as executor:
-        try:
-            return fold_states(executor.map(work, parts), parts, merge, on_done)
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
+    @contextmanager
+    def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
+        """Threads where there are several parts."""
+        workers = min(self.workers, parts)
+        with pool_in(pool(workers) if workers > 1 else None, work, parts) as threads:
+            yield threads
 
 
 T = TypeVar("T")
@@ -157,68 +201,27 @@ R = TypeVar("R")
 GPU = "gpu"
 """Attribute of a function whose tasks take a GPU each, where there is one; an engine that shares out GPUs heeds it."""
 
-_Warned = tuple[str, type[Warning], str, int]
-
-
-@dataclass
-class _Finished:
-    """Results of tasks with their places, and what they warned of: the state of a fold whose parts are items."""
-
-    results: list[tuple[int, Any]] = field(default_factory=list)
-    warned: list[_Warned] = field(default_factory=list)
-
-    def joined(self, other: _Finished) -> _Finished:
-        """These and what comes behind them."""
-        self.results += other.results
-        self.warned += other.warned
-        return self
+_Finished = list[tuple[int, Any, list[tuple[str, type[Warning], str, int]]]]
+"""Tasks that are done: place of the item, result, and what was warned of. States that merge by being added."""
 
 
 @dataclass(frozen=True)
 class _Work:
-    """A task on a worker: one thread, and warnings that travel back to whoever asked."""
+    """A task: one thread, which is given back, and, on a worker, warnings that travel back to whoever asked."""
 
     function: Callable[[Any], Any]
     gpu: bool
+    here: bool = False
 
     def __call__(self, numbered: tuple[int, Any] | None) -> _Finished:
         if numbered is None:
-            return _Finished()
+            return []
         place, item = numbered
-        with warnings.catch_warnings(record=True) as caught:
-            found = _alone(self.function, item)
+        catching: Any = nullcontext([]) if self.here else warnings.catch_warnings(record=True)
+        with limited_to(1), one_thread(), catching as caught:
+            result = self.function(item)
         told = [one for one in caught if issubclass(one.category, UserWarning)]  # others are for developers
-        return _Finished([(place, found)], [(str(one.message), one.category, one.filename, one.lineno) for one in told])
-
-
-@dataclass
-class _Hearing(Generic[T, R]):
-    """Tells of each result once, in the order of the items, whatever the order in which states are merged."""
-
-    items: Sequence[T]
-    on_result: Callable[[T, R], None]
-    on_done: Callable[[T], None] | None
-    waiting: dict[int, R] = field(default_factory=dict)  # results whose turn has not come
-    told: int = 0
-
-    def merge(self, a: _Finished, b: _Finished) -> _Finished:
-        """Both states as one; what is new in them is heard."""
-        self.hear(a)
-        self.hear(b)
-        return a.joined(b)
-
-    def hear(self, state: _Finished) -> None:
-        """Tell of the results of a state, the last of which is new or none is."""
-        for place, result in reversed(state.results):
-            if place < self.told or place in self.waiting:
-                break
-            self.waiting[place] = result
-        while self.told in self.waiting:
-            item = self.items[self.told]
-            self.on_result(item, self.waiting.pop(self.told))
-            self.told += 1
-            if self.on_done is not None:
-                self.on_done(item)
+        return [(place, result, [(str(one.message), one.category, one.filename, one.lineno) for one in told])]
 
 
 def run_tasks(
@@ -226,6 +229,7 @@ def run_tasks(
     function: Callable[[T], R],
     items: Iterable[T],
     *,
+    needs: Mapping[int, Iterable[int]] | None = None,
     on_done: Callable[[T], None] | None = None,
     on_result: Callable[[T, R], None] | None = None,
 ) -> list[R]:
@@ -239,36 +243,32 @@ def run_tasks(
     function, items :
         What must travel: paths, seeds, settings. A function with a true attribute ``gpu`` takes a GPU where there is
         one.
+    needs :
+        Place of an item -> places of those that must be done before it. Of the items that are ready the first is begun
+        first, as soon as a worker is free; an engine that has `Engine.fold` alone begins all that are ready together.
     on_done :
         Called with each item as it and all before it are finished.
     on_result :
         Called here with each item and its result, in that order, too, and before `on_done`: a result that was kept is
-        not lost where a later task fails. Engines that merge states as they come, as those of the package, tell each
-        at once (Spark those of several tasks together); any other at the end.
+        not lost where a later task fails. With ``needs`` each is told as it comes, in whatever order.
 
     Results should be small; what is large is a file that the task writes. Each task has one thread for linear algebra
     and for the package's own passes, on every engine and with any number of workers, so that sums are rounded alike.
     What a task warns of is told here, once. Raises `UsageError` where the function or an item cannot be sent, whatever
-    error a task ended with, and `WorkError` for a worker that died; what other tasks have written stays.
+    error a task ended with, and `WorkError` for a worker that died; tasks that were under way are waited for, and what
+    they have written stays.
 
     >>> run_tasks(LocalEngine(), abs, [-2, 1, -3])
     [2, 1, 3]
-    >>> run_tasks(LocalEngine(), abs, [])
-    []
+    >>> run_tasks(LocalEngine(), print, ["roof", "floor"], needs={0: [1]})
+    floor
+    roof
+    [None, None]
     """
-    given = list(items)
-    if isinstance(engine, LocalEngine):
-        found = []
-        for item in given:
-            found.append(_alone(function, item))
-            if on_result is not None:
-                on_result(item, found[-1])
-            if on_done is not None:
-                on_done(item)
-        return found
+    given, here = list(items), isinstance(engine, LocalEngine)
     if not given:
         return []
-    for what in (function, *given):
+    for what in () if here else (function, *given):
         try:
             pickle.dumps(what)
         except Exception as error:  # pickling runs code of the objects
@@ -277,22 +277,56 @@ def run_tasks(
                 f"the work cannot be sent to workers ({said}); name models and data by their paths, use functions of a "
                 "module, or take the engine local"
             ) from error
-    work = _Work(function, bool(getattr(function, GPU, False)))
-    numbered = list(enumerate(given))
-    if on_result is None:
-        told = None if on_done is None else (lambda part: on_done(part[1]))
-        finished = engine.fold(numbered, work, _Finished.joined, told)
-    else:
-        hearing = _Hearing(given, on_result, on_done)
-        parts = [None, *numbered] if len(numbered) > 1 else numbered
-        finished = engine.fold(parts, work, hearing.merge)
-        hearing.hear(finished)
-    for message, category, file, line in dict.fromkeys(finished.warned):
+    work = _Work(function, bool(getattr(function, GPU, False)), here)
+    results: dict[int, R] = {}
+    warned: dict[tuple[str, type[Warning], str, int], None] = {}
+    waiting = list(range(len(given)))  # places that are told of, in this order
+
+    def hear(finished: _Finished) -> None:
+        for place, result, more in reversed(finished):  # a state that was merged ends with what is new
+            if place in results:
+                break
+            results[place] = result
+            warned.update(dict.fromkeys(more))
+        for place in list((filter if needs else takewhile)(results.__contains__, waiting)):
+            waiting.remove(place)
+            if on_result is not None:
+                on_result(given[place], results[place])
+            if on_done is not None:
+                on_done(given[place])
+
+    def heard(a: _Finished, b: _Finished) -> _Finished:
+        hear(a)
+        hear(b)
+        return a + b
+
+    order = TopologicalSorter({place: (needs or {}).get(place, ()) for place in waiting})
+    order.prepare()
+    ready: list[int] = []
+    under_way: dict[Future[Any], int] = {}
+    failed: dict[int, Exception] = {}
+    with engine.pool(work, 1 if here else len(given)) as pool:
+        most = 0 if pool is None else min(pool.most, getattr(engine, "workers", None) or pool.most)
+        while (order.is_active() and not failed) or under_way:
+            ready = sorted([*ready, *order.get_ready()])
+            if pool is None:
+                parts = [None, *((place, given[place]) for place in ready)]
+                hear(engine.fold(parts if len(ready) > 1 else parts[1:], work, heard, lambda part: None))
+                order.done(*ready)
+                ready = []
+                continue
+            while ready and len(under_way) < most and not failed:
+                place = ready.pop(0)
+                under_way[pool.submit((place, given[place]))] = place
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                place = under_way.pop(future)
+                try:
+                    hear(pool.state(future.result()))
+                    order.done(place)
+                except Exception as error:
+                    failed[place] = error
+        if failed:
+            raise failed[min(failed)]
+    for message, category, file, line in warned:
         warnings.warn_explicit(message, category, file, line)
-    return [result for _, result in sorted(finished.results, key=itemgetter(0))]
-
-
-def _alone(function: Callable[[T], R], item: T) -> R:
-    """The result of a task in one thread; the threads of the process are put back."""
-    with limited_to(1), one_thread():
-        return function(item)
+    return [results[place] for place in range(len(given))]

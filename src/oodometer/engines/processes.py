@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import partial
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, TypeVar, final
+from typing import Any, final
 from weakref import ref
 
 from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, check_workers, fold_in, fold_states
+from .base import Pool, PoolEngine, check_workers, pool_in
 from .remote import Order, order_of, work_of
 
-S = TypeVar("S")
 _PAUSE = 0.2  # seconds between two looks at the workers
 _GRACE = 2.0
 _MOMENT = 0.005
@@ -28,7 +26,7 @@ _MOMENT = 0.005
 
 @register("engine")
 @final
-class ProcessEngine(Engine):
+class ProcessEngine(PoolEngine):
     """Works in separate processes, which start slower than threads and then share nothing.
 
     Parameters
@@ -47,22 +45,19 @@ class ProcessEngine(Engine):
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers) or cores()
 
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
+    @contextmanager
+    def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
+        """Processes where there are several parts."""
         from concurrent.futures.process import BrokenProcessPool
 
-        if min(self.workers, len(parts)) <= 1:
-            return fold_states(map(work, parts), parts, merge, on_done)
-        order = order_of(work, pickle.dumps)
+        workers = min(self.workers, parts)
         try:
-            found: S = fold_in(partial(_pool, order), self.workers, parts, _work_on, merge, on_done)
-            return found
+            if workers <= 1:
+                executor, sent = None, work
+            else:
+                executor, sent = _pool(order_of(work, pickle.dumps), workers), _work_on
+            with pool_in(executor, sent, parts) as processes:
+                yield processes
         except BrokenProcessPool as error:
             raise WorkError(
                 "a worker process died, often of too little memory; take fewer workers, or the engine local"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, final
 from urllib.parse import urlsplit
 
 from ..errors import MissingExtraError, UsageError
 from ..kernels import cores
 from ..registry import register
+from .base import Pool
 from .remote import ClusterEngine, check_listens, join, order_of, received, run_part, why_lost
 
-S = TypeVar("S")
 _RETRIES = 3  # of a part whose worker died
 _STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: states are small
 
@@ -44,8 +44,9 @@ class RayEngine(ClusterEngine):
     name = "ray"
     requires = "Ray"
 
-    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts, no more of them under way than the window holds."""
+    @contextmanager
+    def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
+        """Tasks of Ray, no more of them under way than keep its cores busy."""
         try:
             import ray
         except ImportError:
@@ -74,27 +75,22 @@ class RayEngine(ClusterEngine):
         there = ray.cluster_resources()
         gpus = 1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0  # else it would wait for ever
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(run_part)
-        window = self.workers or 2 * max(1, int(there.get("CPU", 1)))
-        under_way: deque[Any] = deque()
-        rest = iter(parts)
-        try:
-            for part in rest:
-                under_way.append(task.remote(order, pickle.dumps(part)))
-                if len(under_way) >= window:
-                    yield self._first(ray, under_way)
-            while under_way:
-                yield self._first(ray, under_way)
-        finally:
-            for one in under_way:
-                ray.cancel(one, force=True)
+        under_way: set[Any] = set()
 
-    def _first(self, ray: Any, under_way: deque[Any]) -> Any:
-        """The state of the first part that is under way."""
+        def submit(part: Any) -> Any:
+            reference = task.remote(order, pickle.dumps(part))
+            under_way.add(reference)
+            future = reference.future()
+            future.add_done_callback(lambda _: under_way.discard(reference))
+            return future
+
         try:
-            answer = ray.get(under_way.popleft())
+            yield Pool(submit, self.workers or 2 * max(1, int(there.get("CPU", 1))), received)
         except ray.exceptions.RayError as error:
             raise why_lost("Ray", error) from error
-        return received(answer)
+        finally:
+            for one in list(under_way):
+                ray.cancel(one, force=True)
 
 
 def _check_answers(address: str) -> None:

@@ -8,18 +8,16 @@ import signal
 import socket
 import threading
 import weakref
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, nullcontext
 from hashlib import blake2b
 from types import FrameType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
-from .base import Engine, check_workers, fold_states
+from .base import PoolEngine, check_workers
 
-S = TypeVar("S")
 _PATIENCE = 5.0  # seconds for an address to answer
 
 
@@ -64,7 +62,7 @@ def join(
         return session
 
 
-class ClusterEngine(Engine):
+class ClusterEngine(PoolEngine):
     """An engine whose workers are a cluster: at an address, in the session there is, or started here."""
 
     elsewhere = True
@@ -82,20 +80,6 @@ class ClusterEngine(Engine):
         ('ray://head:10001', 'sc://head:15002')
         """
         return cls(workers, argument)
-
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
-        return fold_states(self._states(parts, work), parts, merge, on_done)
-
-    @abstractmethod
-    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts, few of them under way at a time."""
 
 
 @contextmanager

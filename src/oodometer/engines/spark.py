@@ -8,11 +8,12 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, final
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 from ..errors import MissingExtraError, UsageError, WorkError
 from ..kernels import cores
 from ..registry import register
+from .base import Pool, fold_states
 from .remote import ClusterEngine, Order, check_listens, join, order_of, received, run_part, signals_waiting, why_lost
 
 S = TypeVar("S")
@@ -55,8 +57,31 @@ class SparkEngine(ClusterEngine):
     name = "spark"
     requires = "Spark, Java"
 
-    def _states(self, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts; two jobs at a time, so that no core waits for the last part of one."""
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts; two jobs at a time, so that no core waits for the last part of one."""
+        with self._jobs(work, _JOBS) as (submit, tasks):
+            each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
+            jobs = (parts[start : start + each] for start in range(0, len(parts), each))
+            states: Iterator[S] = chain.from_iterable(Pool(submit, _JOBS + 1, partial(map, received)).states(jobs))
+            return fold_states(states, parts, merge, on_done)
+
+    @contextmanager
+    def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
+        """Jobs of one part."""
+        with self._jobs(work) as (submit, tasks):
+            yield Pool(lambda part: submit([part]), tasks, lambda answers: received(answers[0]))
+
+    @contextmanager
+    def _jobs(
+        self, work: Callable[[Any], Any], most: int = 0
+    ) -> Iterator[tuple[Callable[[Sequence[Any]], Future[list[bytes]]], int]]:
+        """What sends parts as a job, ``most`` of them at a time, and how many tasks run at a time."""
         try:
             import pyspark  # noqa: F401
         except ImportError:
@@ -70,21 +95,16 @@ class SparkEngine(ClusterEngine):
             session = active()
             order = _Sent(session, order_of(work, cloudpickle.dumps))
         tasks = self.workers or _parallelism(session)
-        each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
-        jobs = [parts[start : start + each] for start in range(0, len(parts), each)]
-        under_way: deque[Future[list[bytes]]] = deque()
-        with ThreadPoolExecutor(_JOBS) as threads:
+        with ThreadPoolExecutor(most or tasks) as threads:
             try:
-                for some in jobs:
-                    rows = _asked(session, order, list(map(pickle.dumps, some)), tasks)
-                    under_way.append(threads.submit(_answers, rows))
-                    if len(under_way) > _JOBS:
-                        yield from map(received, under_way.popleft().result())
-                while under_way:
-                    yield from map(received, under_way.popleft().result())
+                yield (
+                    lambda parts: threads.submit(
+                        _answers, _asked(session, order, list(map(pickle.dumps, parts)), tasks)
+                    ),
+                    tasks,
+                )
             finally:
-                for one in under_way:
-                    one.cancel()
+                threads.shutdown(wait=False, cancel_futures=True)
                 order.forget()
 
     def _start(self) -> Any:

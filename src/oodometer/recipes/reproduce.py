@@ -15,8 +15,8 @@ from ..kernels import cores
 from ..options import verb
 from ..runs import Manifest, running
 from ..verbs.options import ReproduceOptions
-from .base import Beside, Recipe, StepRun, Workspace, run_steps
-from .workers import Origin, Tickets, usual_workers
+from .base import Recipe, StepRun, Workspace
+from .steps import Origin, Workers, run_steps, usual_workers
 
 RECIPES = {
     "selective-answering": "selective_answering",
@@ -100,16 +100,16 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
     workspace = Workspace(folder)
     chosen = tuple(dict.fromkeys((*only, *tasks)))
     origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
-    beside: Beside | None = None
+    beside: Workers | None = None
     many = workers or usual_workers() if recipe.side_by_side else 1
     if engine is None and many > 1:
-        beside = Tickets(origin, folder, ProcessEngine(many), max(1, cores() // many))
+        beside = Workers(origin, ProcessEngine(many), max(1, cores() // many))
     elif engine is not None:
         from ..models.torch.library import on_gpu
 
         runner = task_engine(engine, workers, gpu=on_gpu(None))
         assert runner is not None
-        beside = Tickets(origin, folder, runner)
+        beside = Workers(origin, runner)
     steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
     with running(Manifest(folder, about)) as manifest:
