@@ -55,7 +55,8 @@ class Counting(Recipe):
         if scale == "meeting":
             out.append(Step("slow", "waiting for both", ("slow.json",), partial(meet, "both.json"), weight=9))
         elif scale != "small":
-            out.append(Step("bad", "failing", ("bad.json",), fail if scale == "failing" else end))
+            bad = fail if scale == "failing" else end
+            out.append(Step("bad", "failing", ("bad.json",), bad, needs=("a", "b")))
         out.append(Step("last", "last", ("last.json",), partial(leave, "last"), needs=("both",), always=True))
         return out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -21,23 +20,23 @@ from ..registry import create, register
 S = TypeVar("S")
 
 
-class Engine(ABC):
+class Engine:
     """Runs ``work(part) -> state`` over parts and folds the states with ``merge(a, b) -> state``.
 
     Parts are references (a file and its row groups), never rows; states are small. States are merged in the
     order of the parts, whatever the order in which they arrive, so that the result does not depend on the
     number of workers, nor on the engine.
 
-    A subclass has a ``name``, says in ``requires`` what must be installed, and takes ``workers`` (None: as many as
-    there are). One that can reach machines by an address takes it in ``from_argument(argument, workers=)``, which
-    ``name:argument`` calls. A package brings its own under the entry-point group ``oodometer.engines``.
+    A subclass has `pool` or, where it hands out all parts at once, `fold`. It has a ``name``, says in ``requires`` what
+    must be installed, and takes ``workers`` (None: as many as there are). One that can reach machines by an address
+    takes it in ``from_argument(argument, workers=)``, which ``name:argument`` calls. A package brings its own under the
+    entry-point group ``oodometer.engines``.
     """
 
     name: ClassVar[str]
     requires: ClassVar[str] = ""
     elsewhere: ClassVar[bool] = False  # whether its workers may be on other machines, which have the files nearer
 
-    @abstractmethod
     def fold(
         self,
         parts: Sequence[Any],
@@ -46,10 +45,14 @@ class Engine(ABC):
         on_done: Callable[[Any], None] | None = None,
     ) -> S:
         """The merged state of all parts; ``on_done(part)`` is called as each part is finished."""
+        with self.pool(work, len(parts)) as pool:
+            assert pool is not None
+            states: Iterator[S] = pool.states(parts)
+            return fold_states(states, parts, merge, on_done)
 
     @contextmanager
     def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool | None]:
-        """Workers that have the work, for so many parts. None by default: an engine that has `fold` alone."""
+        """Workers that have the work, for so many parts; None where an engine has `fold` alone."""
         yield None
 
 
@@ -73,23 +76,6 @@ class Pool:
                 yield self.state(under_way.popleft().result())
         while under_way:
             yield self.state(under_way.popleft().result())
-
-
-class PoolEngine(Engine):
-    """An engine whose `fold` is what its pool gives, in order."""
-
-    def fold(
-        self,
-        parts: Sequence[Any],
-        work: Callable[[Any], S],
-        merge: Callable[[S, S], S],
-        on_done: Callable[[Any], None] | None = None,
-    ) -> S:
-        """The merged state of all parts."""
-        with self.pool(work, len(parts)) as pool:
-            assert pool is not None
-            states: Iterator[S] = pool.states(parts)
-            return fold_states(states, parts, merge, on_done)
 
 
 @contextmanager
@@ -169,7 +155,7 @@ def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool =
 
 @register("engine")
 @final
-class LocalEngine(PoolEngine):
+class LocalEngine(Engine):
     """Works in this process: in threads, or, with one worker, in none.
 
     Parameters

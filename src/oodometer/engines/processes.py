@@ -16,7 +16,7 @@ from weakref import ref
 from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Pool, PoolEngine, check_workers, pool_in
+from .base import Engine, Pool, check_workers, pool_in
 from .remote import Order, order_of, work_of
 
 _PAUSE = 0.2  # seconds between two looks at the workers
@@ -26,7 +26,7 @@ _MOMENT = 0.005
 
 @register("engine")
 @final
-class ProcessEngine(PoolEngine):
+class ProcessEngine(Engine):
     """Works in separate processes, which start slower than threads and then share nothing.
 
     Parameters
@@ -52,11 +52,8 @@ class ProcessEngine(PoolEngine):
 
         workers = min(self.workers, parts)
         try:
-            if workers <= 1:
-                executor, sent = None, work
-            else:
-                executor, sent = _pool(order_of(work, pickle.dumps), workers), _work_on
-            with pool_in(executor, sent, parts) as processes:
+            executor = _pool(order_of(work, pickle.dumps), workers) if workers > 1 else None
+            with pool_in(executor, _work_on if executor else work, parts) as processes:
                 yield processes
         except BrokenProcessPool as error:
             raise WorkError(

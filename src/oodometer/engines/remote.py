@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
-from .base import PoolEngine, check_workers
+from .base import Engine, check_workers
 
 _PATIENCE = 5.0  # seconds for an address to answer
 
@@ -56,13 +56,18 @@ def join(
             return found
         if is_there():
             return None
-        with _signals_kept():
-            session = Session(start())
-        _started[name, address] = session
+        main = threading.current_thread() is threading.main_thread()  # no other may set handlers of signals
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if main}
+        try:
+            session = _started[name, address] = Session(start())
+        finally:  # clusters set their own, and these belong to the program that we are a guest in
+            for number, handler in before.items():
+                if handler is not None:
+                    signal.signal(number, handler)
         return session
 
 
-class ClusterEngine(PoolEngine):
+class ClusterEngine(Engine):
     """An engine whose workers are a cluster: at an address, in the session there is, or started here."""
 
     elsewhere = True
@@ -80,21 +85,6 @@ class ClusterEngine(PoolEngine):
         ('ray://head:10001', 'sc://head:15002')
         """
         return cls(workers, argument)
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Clusters set handlers of signals, which belong to the program that we are a guest in."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set any
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            if handler is not None:
-                signal.signal(number, handler)
 
 
 @contextmanager
@@ -166,8 +156,8 @@ def run_part(order: Order, part: bytes) -> bytes:
     try:
         if order.version != __version__:
             raise UsageError(
-                f"expected workers with oodometer {order.version}, as here, got {__version__} on {_host()}; "
-                "install the same version on all machines"
+                f"expected workers with oodometer {order.version}, as here, got {__version__} on "
+                f"{socket.gethostname()}; install the same version on all machines"
             )
         with chdir(order.folder) if os.path.isdir(order.folder) and os.getcwd() != order.folder else nullcontext():
             found: Any = work_of(order)(pickle.loads(part))
@@ -212,11 +202,5 @@ def _portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return WorkError(f"a worker on {_host()} failed: {type(error).__name__}: {error}")
+        return WorkError(f"a worker on {socket.gethostname()} failed: {type(error).__name__}: {error}")
     return error
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node() or "a machine without a name"
