@@ -67,7 +67,6 @@ def test_the_same_files_on_an_engine(method: Attribution, model: Path, tmp_path:
         found = explain_in(place, method, str(model), TEXTS, progress=lambda *at, d=done: d.append(at), **on, **more)
         assert told(found) == told(here) == told(path)
         assert files(place) == files(tmp_path / "path")  # job.json knows the files of a model that has a path
-        assert files(place) | {"job.json": b""} == files(tmp_path / "here") | {"job.json": b""}
         assert done == [(32, 70), (64, 70), (70, 70)]
     assert here.classes == ("no", "yes")
     assert here.truncated
@@ -103,7 +102,10 @@ class Elsewhere(Engine):
     name = "elsewhere"
 
     def fold(self, parts: Sequence[Any], work: Any, merge: Any, on_done: Any = None) -> Any:
-        return replace(work, function=abs)((0, 0))
+        total: Any = []
+        for part in filter(None, parts):
+            total = merge(total, replace(work, function=abs)((part[0], 0)))
+        return total
 
 
 def answer(texts: list[Any]) -> Any:

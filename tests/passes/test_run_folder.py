@@ -22,7 +22,7 @@ from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.passes.run_folder import run_folder
 from oodometer.predictions import Predictions
-from oodometer.runs import MANIFEST, Lock, Manifest, is_locked, read_manifest
+from oodometer.runs import MANIFEST, Kept, Lock, is_locked, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.history import runs
 
@@ -378,7 +378,7 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
         estimate(folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new")
     (folder / "stressed").mkdir()
     (folder / "stressed" / "stress.csv").write_text("model\n")
-    Manifest(folder / "stressed", {"verb": "stress", "data": "texts"}).begin()
+    Kept(folder / "stressed", {"verb": "stress", "data": "texts"}).begin()
     with pytest.raises(UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "stressed")
     (folder / "file").write_text("")

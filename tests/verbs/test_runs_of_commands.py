@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oodometer.runs import LOCK, MANIFEST, Lock, Manifest, cleared, is_locked, passing, read_manifest, running
+from oodometer.errors import UsageError
+from oodometer.runs import JOB, LOCK, MANIFEST, Kept, Lock, is_locked, read_manifest, running
 from oodometer.verbs.history import Run, runs
 
 MODEL = """
@@ -168,7 +171,7 @@ def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path) -> None:
 
 
 def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path) -> None:
-    """What an earlier version left unfinished has none."""
+    """Whatever took it away."""
     killed = done(folder, "predict", COMMANDS["predict"][1])
     assert killed.returncode == -signal.SIGKILL
     parts = folder / ".out.parquet.parts"
@@ -181,8 +184,8 @@ def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path) -> None:
 
 def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
     def fail() -> None:
-        with running(Manifest(tmp_path, {"verb": "stress"})) as run:
-            run.tell(2, 5, worked=2)
+        with running(Kept(tmp_path, {"verb": "stress"})) as kept:
+            kept.tell(2, 5, worked=2)
             raise ValueError("no luck")
 
     with pytest.raises(ValueError, match="no luck"):
@@ -194,26 +197,59 @@ def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
     told = read_manifest(tmp_path)
     assert told is not None
     assert [told[name] for name in ("status", "why", "done", "parts", "read")] == ["failed", "no luck", 2, 5, 2]
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "a").touch()
-    assert sorted(one.name for one in cleared(tmp_path).iterdir()) == [LOCK, MANIFEST]
 
 
 def test_a_passing_folder_stays_where_something_was_kept(tmp_path: Path) -> None:
     home = tmp_path / ".parts"
 
-    def fail(kept: bool) -> None:
-        with passing(home, {"verb": "predict"}):
-            if kept:
-                (home / "part").touch()
+    def fail(made: bool) -> None:
+        with running(Kept(home, {"verb": "predict"}, "this question"), passing=True) as kept:
+            if made:
+                kept.keep("part", 1)
             raise ValueError("no luck")
 
-    for kept in (False, True):
+    for made in (False, True):
         with pytest.raises(ValueError, match="no luck"):
-            fail(kept)
-        assert home.exists() == kept
-    with passing(home, {"verb": "predict"}):
-        assert (home / "part").exists()
+            fail(made)
+        assert home.exists() == made
+    with running(Kept(home, {"verb": "predict"}, "this question"), passing=True) as kept:
+        assert kept.piece("part", lambda: 2) == 1
     assert not home.exists()
-    with passing(None, {}) as nothing:
-        assert nothing is None
+    with running(Kept(None)) as kept:
+        assert [kept.piece("part", lambda: 2), kept.get("part"), kept.get("other")] == [2, 2, None]
+
+
+def test_pieces_are_of_one_question_and_one_key(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, {"verb": "predict"}, "this question")
+    with running(kept):
+        kept.keep("a", {"right": True})
+        (tmp_path / "b.json").write_bytes((tmp_path / "a.json").read_bytes())
+        with pytest.warns(
+            UserWarning, match=r"b\.json: what was kept there is damaged, or of another work; it is made an"
+        ):
+            assert kept.piece("b", lambda: 3) == 3
+        (tmp_path / "b.json").write_text("{")
+        with pytest.warns(UserWarning, match="it is made anew"):
+            assert kept.piece("b", lambda: 4) == 4
+        assert pickle.loads(pickle.dumps(kept.sent)).get("a") == {"right": True}
+    (tmp_path / "old").mkdir()
+    with running(Kept(tmp_path, {"verb": "predict"}, "another question")):
+        assert sorted(one.name for one in tmp_path.iterdir()) == [JOB, LOCK, MANIFEST]
+
+
+def test_a_folder_of_something_else_is_refused_and_the_remedy_works(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"is not empty, and holds no answers; choose another place"):
+        Kept(tmp_path, question="this question").claim("answers")
+    home = tmp_path / "out"
+    for _ in range(2):
+        Kept(home, question="this question").claim("answers")
+    (home / JOB).write_text('{"format": 0, "of": "an earlier version"}')
+    with pytest.raises(
+        UsageError, match=r"its job.json is damaged or of another version, .*; remove the folder or choos"
+    ):
+        Kept(home, question="this question").claim("answers")
+    shutil.rmtree(home)
+    Kept(home, question="this question").claim("answers")
+    with pytest.raises(UsageError, match=r"thesis.tex: it is a file; name a folder"):
+        Kept(tmp_path / "thesis.tex", question="this question").claim("answers")

@@ -17,8 +17,9 @@ from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..models.base import Classifier, Progress, Text
 from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
+from ..runs import Kept
 from ..store import write_result
-from ..store.artifact_cache import checksum, made_anew, read_artifact, write_artifact
+from ..store.artifact_cache import checksum
 from .base import Attribution, Model, WordAttributions, Words, as_words, check_unicode, checked_targets
 
 _NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
@@ -235,8 +236,6 @@ def _unreadable(name: str, error: Exception) -> InputError:
 AT_ONCE = 32
 """Examples of a part: enough to fill batches, few enough to be lost."""
 
-_JOB, _PART = "job.json", "attributions"
-
 
 @final
 @dataclass(frozen=True)
@@ -266,22 +265,18 @@ class ExplainOptions:
 @final
 @dataclass(frozen=True)
 class _Part:
-    """Consecutive examples of a job, from the place ``start`` on, and the file in which their attributions are kept."""
+    """Consecutive examples of a job, from the place ``start`` on, and where their attributions are kept."""
 
-    file: Path
-    job: str
+    kept: Kept
     start: int
     examples: tuple[Words, ...]
     ids: tuple[str, ...]
     targets: tuple[int, ...] | None
 
-    def known(self) -> dict[str, Any] | None:
-        """What is done; None where there is nothing, with a warning where it is damaged or of another job."""
-        held = read_artifact(self.file, _PART)
-        if held is None or (isinstance(held, dict) and (held.get("job"), held.get("start")) == (self.job, self.start)):
-            return held
-        made_anew(self.file, "what was kept there are other attributions")
-        return None
+    @property
+    def key(self) -> str:
+        """The name of its file."""
+        return f"part-{self.start // AT_ONCE:05d}"
 
 
 @final
@@ -305,8 +300,8 @@ class _Work:
         new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
         many = zip(part.ids, new, strict=True)
         rows = [row_of(one_id, one, about, part.start + at) for at, (one_id, one) in enumerate(many, 1)]
-        whole = {"job": part.job, "start": part.start, "truncated": int(self.method.truncated), "rows": rows}
-        write_artifact(part.file, _PART, whole)
+        whole = {"truncated": int(self.method.truncated), "rows": rows}
+        part.kept.keep(part.key, whole)
         return whole
 
 
@@ -378,34 +373,12 @@ def explain_in(
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     told = [[list(one.texts), one.feature] for one in examples]
     job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
-    # the folder is made, or has what an earlier run of the same job has finished
-    home = Path(folder)
-    files = None if path is None else stamp_of(path)[1:]
-    try:
-        if home.exists() and not home.is_dir():
-            raise UsageError(f"cannot write {home}: it is a file; name a folder")
-        held = read_artifact(home / _JOB, _PART, warn=False)
-        if held is None and (home / _JOB).exists():
-            raise UsageError(
-                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
-                "beside it are of; remove the folder or choose another place"
-            )
-        other = not isinstance(held, dict) or held["job"] != job or (files and held["files"] not in (None, files))
-        entries = home.is_dir() and [one for one in home.iterdir() if not one.name.endswith(".part")]  # of a killed run
-        if entries and other:
-            raise UsageError(
-                f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
-                "this model and these texts; choose another place"
-            )
-        home.mkdir(exist_ok=True)
-        if not (home / _JOB).exists():
-            write_artifact(home / _JOB, _PART, {"job": job, "files": files})
-    except OSError as error:
-        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
+    files = "" if path is None else json.dumps(stamp_of(path)[1:], default=said)
+    kept = Kept(Path(folder), question=f"{job} {files}".strip())
+    kept.claim("attributions by this method with these options of this model and these texts")
     parts = [
         _Part(
-            home / f"part-{start // AT_ONCE:05d}.json",
-            job,
+            kept.sent,
             start,
             tuple(examples[start : start + AT_ONCE]),
             named[start : start + AT_ONCE],
@@ -413,8 +386,8 @@ def explain_in(
         )
         for start in range(0, len(examples), AT_ONCE)
     ]
-    held = {part.start: known for part in parts if (known := part.known()) is not None}
-    rest = [part for part in parts if part.start not in held]
+    done_before = {part.key: known for part in parts if (known := part.kept.get(part.key)) is not None}
+    results, rest = dict(done_before), [part for part in parts if part.key not in done_before]
     done = 0
 
     def tell(part: _Part) -> None:
@@ -424,7 +397,7 @@ def explain_in(
             progress(done, len(examples))
 
     for part in parts:
-        if part.start in held:
+        if part.key in done_before:
             tell(part)
     if engine is None:
         live: Any = model if path is None else open_classifier(path, device=how.device)
@@ -434,26 +407,25 @@ def explain_in(
                 if progress is not None:
                     progress(done + many * some // max(1, whole), len(examples))
 
-            held[part.start] = _Work(method, name).write(part, live, inside)
+            results[part.key] = _Work(method, name).write(part, live, inside)
             tell(part)
         classes = _classes(live)
     else:
-        sent_parts = [replace(part, file=Path(os.path.abspath(part.file))) for part in rest]
         with forgetting():
-            run_tasks(engine, _Work(method, name, sent, how.device != "cpu"), sent_parts, on_done=tell)
-        for part in rest:
-            known = part.known()
-            if known is None:
-                raise WorkError(
-                    f"a part was explained, and {part.file} is not there: the workers write to folders of other "
-                    "machines; name a folder that all of them see"
-                )
-            held[part.start] = known
-        classes = tuple(held[0]["rows"][0]["classes"])
+            run_tasks(engine, _Work(method, name, sent, how.device != "cpu"), rest, on_done=tell)
+        results = {part.key: part.kept.get(part.key) for part in parts}
+        lost = next((key for key, known in results.items() if known is None), None)
+        if lost is not None:
+            raise WorkError(
+                f"a part was explained, and {kept.home / lost}.json is not there: the workers write to folders of "
+                "other machines; name a folder that all of them see"
+            )
+        classes = tuple(results[parts[0].key]["rows"][0]["classes"])
     found: list[WordAttributions] = []
     for part in parts:
-        found += [read_row(row, str(part.file), at) for at, row in enumerate(held[part.start]["rows"], 1)]
-    truncated = sum(one["truncated"] for one in held.values())
+        file, rows = f"{kept.home / part.key}.json", results[part.key]["rows"]
+        found += [read_row(row, file, at) for at, row in enumerate(rows, 1)]
+    truncated = sum(known["truncated"] for known in results.values())
     return Explained(named, tuple(found), classes, method.name, name, truncated)
 
 

@@ -20,8 +20,9 @@ from ..models.seq2seq import Beams, EncoderDecoder
 from ..models.torch.library import on_gpu, one_torch_thread
 from ..predictions import Predictions
 from ..results import percent
+from ..runs import Kept
 from ..store import open_predictions, write_predictions
-from ..store.artifact_cache import content_of, read_artifact, write_artifact
+from ..store.artifact_cache import content_of
 from .base import check_pairs
 
 GOLD = "gold"  # origin of a positive
@@ -176,24 +177,24 @@ Outputs = list[list[str]]
 @final
 @dataclass(frozen=True)
 class _Question:
-    """What a model is asked: inputs, and how many outputs of each; its folder, and the file that keeps the beams."""
+    """What a model is asked: inputs, and how many outputs of each; its folder, and where the beams are kept, if so."""
 
     inputs: tuple[str, ...]
     beams: int
     home: Path | None = None
-    file: Path | None = None
+    kept: Kept | None = None
+    key: str = ""
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""
-        found: Outputs | None = None if self.file is None else read_artifact(self.file, "beams")
-        return found
+        beams: Outputs | None = None if self.kept is None else self.kept.get(self.key)
+        return beams
 
     def asked(self, model: Decoder, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
         outputs = model.decode(list(self.inputs), beams=self.beams, progress=progress).outputs
-        if self.file is not None:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            write_artifact(self.file, "beams", outputs)
+        if self.kept is not None:
+            self.kept.keep(self.key, outputs)
         return outputs
 
 
@@ -208,7 +209,7 @@ class _Task:
         assert question.home is not None
         with one_torch_thread():
             outputs = question.asked(EncoderDecoder.load(question.home))
-        return outputs if question.file is None else None
+        return outputs if question.kept is None else None
 
 
 def _decoded(
@@ -246,7 +247,7 @@ def _decoded(
             outputs = questions[place].known() if answer is None else answer
             if outputs is None:
                 raise WorkError(
-                    f"{questions[place].home} was asked, and {questions[place].file} does not hold its beams: the "
+                    f"{questions[place].home} was asked, and {questions[place].key}.json does not hold its beams: the "
                     "workers write to folders of other machines; name a checkpoint folder that all of them see"
                 )
             found[place] = outputs
@@ -405,7 +406,7 @@ class _Search:
         if kept is None:
             return _Question(inputs, self.beams, home)
         about = {"model": [str(home.resolve()), content_of(home)], "beams": self.beams, "inputs": list(inputs)}
-        return _Question(inputs, self.beams, home, kept / f"beams-{fingerprint(about)}.json")
+        return _Question(inputs, self.beams, home, Kept(kept), f"beams-{fingerprint(about)}")
 
     def mistakes(self, model: Any, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""

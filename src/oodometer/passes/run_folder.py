@@ -16,7 +16,7 @@ from ..errors import InputError, UsageError
 from ..persistence import Archive, Damaged, Encoder, NotKept, archive_of, decoded
 from ..predictions import Predictions
 from ..registry import FAILURES
-from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
+from ..runs import LOCK, MANIFEST, Kept, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
 from ..store.files import KnownFiles, knowing
@@ -76,16 +76,15 @@ def pack_state(state: Any) -> Any:
     return PackedState(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
 
 
-class RunFolder(Manifest):
+class RunFolder(Kept):
     """States of parts in files of their own, each by what it is the state of: the part's rows and the fitted work.
 
-    ``home`` is the folder, ``about`` what the run is (texts by name), which another run in it must agree with. Used as
-    a context, or by `run_folder`, which says how it ended. A state is read again where the file that its rows are in,
-    and all that was learnt from the reference, are what they were; everything else is worked out anew.
+    Another run in the folder must agree with what the run is ``about``. A state is read again where the file that its
+    rows are in, and all that was learnt from the reference, are what they were; everything else is worked out anew.
     """
 
-    def __init__(self, home: Path, about: Mapping[str, str]) -> None:
-        super().__init__(home, about)
+    def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
+        super().__init__(folder, about)
         self._used: set[str] = set()
         self.known: KnownFiles | None = None  # what is known of files of text
 
@@ -141,7 +140,7 @@ class RunFolder(Manifest):
             for i, state in found.states:
                 if not self._keep(files[i], state):
                     held[i] = state.state() if isinstance(state, PackedState) else state
-                self._note_part()
+                self._count()
             return _Finished(())
 
         if fresh:
@@ -155,44 +154,45 @@ class RunFolder(Manifest):
             total = state if i == 0 else merge(total, state)
         return total
 
-    def expect(self, names: Sequence[str]) -> list[bool]:
-        """Whether a state is kept under each of these names; all count as parts of the run, those that are as done.
+    def expect(self, keys: Sequence[str]) -> list[bool]:
+        """Whether a piece is kept under each of these keys; all count as parts of the run, those that are as done.
 
-        For work that is no pass: a name says all that its state depends on. `recall` reads a state, `keep` writes one.
+        For work that is no pass: a key says all that its piece depends on, which is of plain values and arrays.
 
         >>> import tempfile
         >>> with run_folder(Path(tempfile.mkdtemp()), {"verb": "rank"}) as folder:
         ...     assert folder is not None
-        ...     print(folder.expect(["a", "b"]), folder.recall("a"))
+        ...     print(folder.expect(["a", "b"]), folder.get("a"))
         ...     folder.keep("a", {"answers": [1, 2]})
-        ...     print(folder.recall("a"), folder.expect(["a"]))
+        ...     print(folder.get("a"), folder.expect(["a"]))
         [False, False] None
         {'answers': [1, 2]} [True]
         """
-        return self._counted([f"{name}{_ENDING}" for name in names])
+        return self._counted([f"{key}{_ENDING}" for key in keys])
 
-    def recall(self, name: str) -> Any:
-        """What was kept under a name that is expected; None where nothing is, or, with a warning, what is damaged."""
-        path = self.home / PARTS / f"{name}{_ENDING}"
+    def get(self, key: str) -> Any:
+        """The piece under a key that is expected; None where there is none, or, with a warning, where it is damaged."""
+        path = self.home / PARTS / f"{key}{_ENDING}"
         try:
             return _state_in(path)
         except FileNotFoundError:
             return None
         except _UNREADABLE as error:
             made_anew(path, str(error) if isinstance(error, _OfAnother) else _DAMAGED)
-        self._told["done"] -= 1
+        self._manifest["done"] -= 1
         return None
 
-    def keep(self, name: str, state: Any) -> None:
-        """Keep plain values and arrays under a name that is expected; they are there whole, or not at all."""
-        self._keep(f"{name}{_ENDING}", pack_state(state))
-        self._note_part()
+    def keep(self, key: str, piece: Any) -> None:
+        """Keep a piece under a key that is expected."""
+        self._keep(f"{key}{_ENDING}", pack_state(piece))
+        self._count()
 
     def _counted(self, files: Sequence[str | None]) -> list[bool]:
         """Whether each file of a state is there: all are parts of the run, those that are there are done."""
         there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
         self._used |= {one for one in files if one is not None}
-        self._told |= {"parts": self._told["parts"] + len(files), "done": self._told["done"] + sum(there)}
+        self._manifest["parts"] += len(files)
+        self._manifest["done"] += sum(there)
         self._write()
         return there
 
@@ -215,10 +215,8 @@ class RunFolder(Manifest):
         self._keep(name, state)
         return state.state() if isinstance(state, PackedState) else state
 
-    def _note_part(self) -> None:
-        self._told["done"] += 1
-        self._told["read"] += 1
-        self._note()
+    def _count(self) -> None:
+        self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class Kept:
             self.folder.keep(self.names[place], held)
 
     def _recalled(self, place: int) -> Any:
-        return self.folder.recall(self.names[place]) if self.folder is not None and self.there[place] else None
+        return self.folder.get(self.names[place]) if self.folder is not None and self.there[place] else None
 
 
 def name_of_answers(model: SentModel, asked: Dataset) -> str:

@@ -13,7 +13,7 @@ from ..engines import ProcessEngine, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..kernels import cores
 from ..options import verb
-from ..runs import Manifest, running
+from ..runs import Kept, running
 from ..verbs.options import ReproduceOptions
 from .base import Recipe, StepRun, Workspace
 from .steps import Origin, Workers, run_steps, usual_workers
@@ -112,7 +112,7 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
         beside = Workers(origin, runner)
     steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
-    with running(Manifest(folder, about)) as manifest:
-        runs = run_steps(steps, workspace, options.report, beside, manifest)
+    with running(Kept(folder, about)) as kept:
+        runs = run_steps(steps, workspace, options.report, beside, kept)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))

@@ -16,7 +16,7 @@ from ..engines import Engine, run_tasks
 from ..errors import UsageError, WorkError
 from ..kernels import cores, limited_to
 from ..models.torch.library import one_torch_thread
-from ..runs import Lock, Manifest
+from ..runs import Kept, Lock
 from ..store.artifact_cache import checksum_of_files, made_anew, write_artifact
 from .base import Progress, Recipe, Report, Spent, Step, StepRun, Workspace, check_all, stamp_of
 
@@ -31,13 +31,13 @@ def run_steps(
     workspace: Workspace,
     report: Report | None = None,
     workers: Workers | None = None,
-    manifest: Manifest | None = None,
+    kept: Kept | None = None,
 ) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
 
     What the steps left to do need is looked for first, and all that is missing is said in one line (see `check_all`).
     With ``workers`` steps whose needs are met are done side by side; those that are done in every run stay in this
-    process. ``manifest`` is told of each step that is done.
+    process. ``kept`` is told of each step that is done.
 
     >>> import tempfile
     >>> place = Workspace(Path(tempfile.mkdtemp()))
@@ -56,22 +56,22 @@ def run_steps(
         if report is not None:
             report(what, (done + more) / total)
 
-    def finished(step: Step, spent: Spent, kept: bool = False) -> None:
+    def finished(step: Step, spent: Spent, before: bool = False) -> None:
         nonlocal done
-        runs[step.name] = StepRun(step.name, kept, float(spent["seconds"]), float(spent["cpu_seconds"]))
+        runs[step.name] = StepRun(step.name, before, float(spent["seconds"]), float(spent["cpu_seconds"]))
         done += step.weight
-        if manifest is not None:
-            manifest.tell(len(runs), len(steps), int(not kept))
+        if kept is not None:
+            kept.tell(len(runs), len(steps), int(not before))
 
     pending = []
     for step in steps:
         stamp = {} if step.always else workspace.stamp(step.name)
-        kept = stamp.get("mark") == marks[step.name] and _are_there(workspace, step)
-        if kept and checksum_of_files(workspace.folder, step.files) != stamp["files"]:
+        same = stamp.get("mark") == marks[step.name] and _are_there(workspace, step)
+        if same and checksum_of_files(workspace.folder, step.files) != stamp["files"]:
             made_anew(workspace.folder / stamp_of(step.name), f"a file of the step {step.name} has changed since")
-            kept = False
-        if kept:
-            finished(step, stamp, kept=True)
+            same = False
+        if same:
+            finished(step, stamp, before=True)
         else:
             pending.append(step)
     checks = {name: check for step in pending for name, check in step.checks.items()}

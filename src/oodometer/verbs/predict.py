@@ -29,9 +29,8 @@ from ..options import declared, verb
 from ..predictions import Predictions
 from ..results import Interval
 from ..results.prediction import Prediction
-from ..runs import Manifest, cleared, passing, places_said
+from ..runs import Kept, places_said, running
 from ..store import as_source, refuse_clashes, write_predictions
-from ..store.artifact_cache import read_artifact, write_artifact
 from ..store.files import ENDINGS
 from ..store.harness import LogOptions, log_kind, read_command, read_logs
 from ..store.write import write_part
@@ -280,69 +279,46 @@ def as_names(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 @final
 class Parts:
-    """The finished batches of one job.
+    """The finished batches of a job: records in files, or in memory, and a note of each; ``extra``: more columns."""
 
-    Parameters
-    ----------
-    home : the folder that they lie in; None keeps them in memory.
-    job : fingerprint of model, data and options; what another job left in the folder is removed.
-    extra : further columns that the parts carry.
-    run : where it is noted how far the job is, in the same folder.
-    """
-
-    def __init__(self, home: Path | None, job: str, extra: tuple[str, ...], run: Manifest | None = None) -> None:
-        self.home, self.job, self.extra, self._run = home, job, extra, run
-        self._held: list[Predictions] = []
+    def __init__(self, kept: Kept, extra: tuple[str, ...]) -> None:
+        self.kept, self.extra = kept, extra
+        self._records: list[Predictions] = []
         self.notes: list[dict[str, Any]] = []  # of the batches that are finished, from the first on
-        if home is None:
-            return
-        if (read_artifact(home / "job.json", "predictions") if home.is_dir() else None) != job:
-            home.mkdir(parents=True, exist_ok=True)
-            cleared(home)
-            write_artifact(home / "job.json", "predictions", job)
         self.look()
 
     def look(self) -> None:
         """See what else is finished, by tasks elsewhere."""
-        while self.home is not None and (note := self._note(len(self.notes))) is not None:
+        while (note := self._note(len(self.notes))) is not None:
             self.notes.append(note)
 
     def has(self, place: int) -> bool:
         """Whether the batch at a place is finished, though others before it may not be."""
-        return place < len(self.notes) or (self.home is not None and self._note(place) is not None)
+        return place < len(self.notes) or self._note(place) is not None
 
     def add(self, record: Predictions | None, note: dict[str, Any], place: int) -> None:
         """Keep the batch at a place, None where nothing of it could be read, and what is to be known of it."""
-        if self.home is None:
-            self._held += [] if record is None else [record]
-        else:
-            if record is not None:
-                write_part(record, self._file(place))
-            write_artifact(self._file(place).with_suffix(".json"), "note", {**note, "empty": record is None})
-        if place == len(self.notes):
-            self.notes.append(note)
-
-    def tell(self, many: int, worked: int = 0) -> None:
-        """Note how far the job is: ``many`` batches in all, as far as that is known."""
-        if self._run is not None:
-            self._run.tell(len(self.notes), many, worked)
+        if record is not None and self.kept.folder is None:
+            self._records.append(record)
+        elif record is not None:
+            write_part(record, self._file(place))
+        self.kept.keep(f"part-{place:06d}", {**note, "empty": record is None})
+        self.look()
 
     def records(self) -> Iterator[Predictions]:
         """All batches in their order."""
-        yield from self._held
-        for place, note in enumerate(self.notes if self.home is not None else ()):
-            if not note.get("empty"):
+        yield from self._records
+        for place, note in enumerate(self.notes if self.kept.folder is not None else ()):
+            if not note["empty"]:
                 yield read_all(self._file(place), self.extra)
 
     def _note(self, place: int) -> dict[str, Any] | None:
-        file = self._file(place)
-        note = file.with_suffix(".json")
-        found: dict[str, Any] | None = read_artifact(note, "note") if note.is_file() else None
-        return found if found is not None and (found["empty"] or file.is_file()) else None
+        note: dict[str, Any] | None = self.kept.get(f"part-{place:06d}")
+        there = note is not None and (note["empty"] or self.kept.folder is None or self._file(place).is_file())
+        return note if there else None
 
     def _file(self, place: int) -> Path:
-        assert self.home is not None
-        return self.home / f"part-{place:06d}.parquet"
+        return self.kept.home / f"part-{place:06d}.parquet"
 
 
 def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:
@@ -397,14 +373,14 @@ class _Task:
     """Asks about a stretch of batches: the places from ``start`` on and before ``stop``, None for the end."""
 
     options: Asked
-    parts: tuple[Path, str, tuple[str, ...]]
+    kept: Kept
     stamp: str
     gpu: bool
 
     def __call__(self, stretch: tuple[int, int | None]) -> None:
         start, stop = stretch
-        options, parts = self.options, Parts(*self.parts)
-        with kept_model(f"predict {self.parts[1]}", options.opened) as asked:
+        options, parts = self.options, Parts(self.kept, self.options.extra)
+        with kept_model(f"predict {self.kept.question}", options.opened) as asked:
             examples = options.examples(asked.reads)
             if repr(examples.stamp) != self.stamp:
                 raise UsageError(
@@ -419,7 +395,7 @@ class _Task:
 
 def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     """Ask about all batches that are not finished; `UsageError` where model, data or predictions are in memory."""
-    if parts.home is None or not isinstance(options.data, (str, os.PathLike)):
+    if parts.kept.folder is None or not isinstance(options.data, (str, os.PathLike)):
         raise UsageError(
             "workers open model and data by their paths and write files: name both by paths and give out=, or leave "
             "engine and workers out"
@@ -427,22 +403,21 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     device, progress, size = options.device, options.progress, options.batch_rows
     runner = task_engine(options.engine, options.workers, gpu=device != "cpu" and on_gpu(device))
     assert runner is not None
-    kept = Path(os.path.abspath(parts.home)), parts.job, parts.extra
     paths = {"model": os.fspath(options.model), "data": os.fspath(options.data)}
-    task = _Task(replace(options, **paths, progress=None), kept, repr(examples.stamp), device != "cpu")
+    task = _Task(replace(options, **paths, progress=None), parts.kept.sent, repr(examples.stamp), device != "cpu")
     if examples.rows is not None:
         many = max(1, -(-examples.rows // size))
     else:  # read through, as the source does not tell
         many = max(1, sum(1 for _ in examples.batches(size, skip=True)))
     each = -(-many // _MOST)
-    parts.tell(many)
+    parts.kept.tell(len(parts.notes), many)
     # The last one has no end: batches of a file may be smaller than asked for, and so more than counted.
     stretches = [(start, start + each if start + each < many else None) for start in range(0, many, each)]
 
     def tell(stretch: tuple[int, int | None]) -> None:
         before = len(parts.notes)
         parts.look()
-        parts.tell(many, worked=len(parts.notes) - before)
+        parts.kept.tell(len(parts.notes), many, worked=len(parts.notes) - before)
         if progress is not None:
             rows = examples.rows or many * size
             progress(min(rows, (stretch[1] or many) * size), examples.rows or 0)
@@ -457,7 +432,7 @@ def _ask_all(asked: Classifier, examples: Examples, options: Asked, parts: Parts
     total, done = examples.rows or 0, 0
     progress = options.progress or (lambda done, of: None)
     many = -(-total // options.batch_rows)
-    parts.tell(many)
+    parts.kept.tell(len(parts.notes), many)
 
     def tell(before: int, rows: int, at: int, every: int) -> None:
         progress(before + rows * at // max(every, 1), total)
@@ -465,7 +440,7 @@ def _ask_all(asked: Classifier, examples: Examples, options: Asked, parts: Parts
     for place, batch in options.batches(examples):
         if place >= len(parts.notes):
             ask_batch(asked, examples, batch, options, parts, place, partial(tell, done, batch.read))
-            parts.tell(many, worked=1)
+            parts.kept.tell(len(parts.notes), many, worked=1)
         done += batch.read
         progress(done, total)
 
@@ -508,11 +483,12 @@ def predict(options: Asked) -> Prediction:
     home, job = None, ""
     paths = [one for one in (model, *options.members, options.replies) if one is not None]
     if out is not None and examples.stamp is not None and all(isinstance(one, (str, os.PathLike)) for one in paths):
-        about = {"files": [stamp_of(one) for one in paths], "data": examples.stamp, **options.settings()}
-        job = fingerprint({**about, "version": __version__})
+        files = [stamp_of(one) for one in paths]
+        job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
         home = Path(out).with_name(f".{Path(out).name}.parts")
-    with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
-        parts = Parts(home, job, options.extra, run)
+    about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
+    with running(Kept(home, about, job), passing=True) as kept:
+        parts = Parts(kept, options.extra)
         if options.engine is None and options.workers is None:
             _ask_all(asked, examples, options, parts)
         else:

@@ -22,7 +22,7 @@ from ..datasets.dialogues import Replies, exchange
 from ..datasets.images import LateImages, decode_image
 from ..datasets.reading import ArrayExamples, Columns, FolderExamples
 from ..engines import Engine, run_tasks, task_engine
-from ..errors import InputError, UsageError, WorkError
+from ..errors import InputError, UsageError
 from ..models.base import Classifier
 from ..models.labels import matched
 from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
@@ -31,11 +31,11 @@ from ..predictions import Predictions
 from ..results import Interval
 from ..results.estimation import Estimation
 from ..results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
-from ..runs import Manifest, places_said, running
+from ..runs import Kept, places_said, running
 from ..shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, ImageShift, Shift, TextShift, find_image_shift, find_text_shift
 from ..shifts.text import Dropped
 from ..store import together, write_result
-from ..store.artifact_cache import checksum, content_of, read_artifact, write_artifact
+from ..store.artifact_cache import checksum, content_of
 from ..store.write import guarded, write_part
 from ..version import __version__
 from .estimate import estimate
@@ -293,7 +293,6 @@ def shift_examples(
 
 KEY = "source_row"
 PREDICTIONS = "predictions"
-_JOB = "job.json"
 _RESULTS = ("stress.json", "stress.csv")
 
 
@@ -324,6 +323,11 @@ class _Question:
     data: Dataset
     numbers: Sequence[int]
 
+    @property
+    def key(self) -> str:
+        """Where answers are in the folder, without an ending."""
+        return f"{PREDICTIONS}/{self.run.folder}/{self.stem}"
+
 
 @final
 @dataclass(frozen=True)
@@ -337,17 +341,16 @@ class _Answers:
 
 @dataclass
 class _Asker:
-    """Asks runs about data sets; each answer is a file in ``out``, kept where it is of the same inputs and model.
+    """Asks runs about data sets; each answer is a file of ``kept``, there where it is of the same inputs and model.
 
-    settings : what else the answers depend on. total : inputs in all, for ``progress``; parts : data sets, for ``run``.
+    settings : what else the answers depend on. total : inputs in all, for ``progress``; parts : data sets.
     """
 
-    out: Path
+    kept: Kept
     settings: Mapping[str, Any]
     progress: Any = None
     total: int = 0
     parts: int = 0
-    run: Manifest | None = None
     done: int = 0
     answered: int = 0
 
@@ -355,32 +358,30 @@ class _Asker:
         """Say that so many inputs, a data set, are answered."""
         self.done, self.answered = self.done + rows, self.answered + 1
         self.tell()
-        if self.run is not None:
-            self.run.tell(self.answered, self.parts, worked)
+        self.kept.tell(self.answered, self.parts, worked)
 
     def tell(self, more: int = 0) -> None:
         """Say how far the work is."""
         if self.progress is not None:
             self.progress(min(self.done + more, self.total), self.total)
 
-    def kept(self, question: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
+    def known(self, question: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
         """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones.
 
         The note beside answers is written last. Images are told by the job, the condition and their numbers.
         """
-        path, data = self.out / PREDICTIONS / question.run.folder / f"{question.stem}.parquet", question.data
+        path, data = self.kept.home / f"{question.key}.parquet", question.data
         if question.run.stamp is None:
             return path, None, None
         settings = sorted(self.settings.items())
         about = question.run.stamp, settings, __version__, list(question.numbers), data.ids, data.targets
         asked = checksum(repr(about), question.stem if data.modality == "image" else repr(data.inputs))
-        there = path.is_file() and path.with_suffix(".json").is_file()
-        note = read_artifact(path.with_suffix(".json"), PREDICTIONS) if there else None
+        note = self.kept.get(question.key) if path.is_file() else None
         return path, asked, note if note is not None and note["asked"] == asked else None
 
     def ask(self, question: _Question) -> _Answers:
         """The answers to a question: what an earlier run of the same job, or a task, has finished, or new ones."""
-        path, asked, note = self.kept(question)
+        path, asked, note = self.known(question)
         if note is not None:
             record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
@@ -392,7 +393,7 @@ class _Asker:
             record = replace(made.record, columns={**made.record.columns, **numbers})
             write_part(record, path)
             if asked is not None:
-                write_artifact(path.with_suffix(".json"), PREDICTIONS, {"asked": asked, "truncated": truncated})
+                self.kept.keep(question.key, {"asked": asked, "truncated": truncated})
         self.count(len(question.data), int(note is None))
         return _Answers(record, str(path), truncated)
 
@@ -416,15 +417,15 @@ def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) ->
 
     A task travels with the path of its model and the texts of its condition.
     """
-    rest = [question for question in every if asker.kept(question)[2] is None]
+    rest = [question for question in every if asker.known(question)[2] is None]
     asker.answered = len(every) - len(rest)
     asker.done = sum(len(one.data) for one in every) - sum(len(one.data) for one in rest)
     asker.tell()
     with forgetting():
-        task = _Task(_Asker(asker.out, asker.settings), any(one.run.sent and one.run.sent.gpu for one in rest))
+        task = _Task(_Asker(asker.kept.sent, asker.settings), any(one.run.sent and one.run.sent.gpu for one in rest))
         sent = [replace(question, run=replace(question.run, classifier=None)) for question in rest]
         run_tasks(engine, task, sent, on_done=lambda question: asker.count(len(question.data), 1))
-    asker.progress = asker.run = None  # all is answered
+    asker.progress, asker.kept = None, asker.kept.sent  # all is answered, and counted
 
 
 def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], str]:
@@ -469,37 +470,6 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
         sent = sent_models([model for _, model in named], options)
         runs = [replace(run, sent=one) for run, one in zip(runs, sent, strict=True)]
     return runs, modality
-
-
-def _claimed(options: StressOptions, modality: str) -> Path:
-    """Make the folder, or find it with what an earlier run of the same job has finished.
-
-    The job is the data, the rows of them, their labels and candidates and the seed; other models, kinds and severities
-    may join it. Raises `UsageError` where the place holds something else.
-    """
-    settings = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
-    settings += [options.candidates if modality == "dialogue" else None]
-    files = [[os.path.realpath(path), content_of(path)] for path in (options.data, options.reference) if path]
-    job, out = checksum(json.dumps([files, settings], default=str)), Path(options.out)
-    try:
-        if out.exists() and not out.is_dir():
-            raise UsageError(f"cannot write {out}: it is a file; name a folder")
-        link = next((path for name in (_JOB, *_RESULTS) if (path := out / name).is_symlink()), None)
-        if link is not None:
-            raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
-        if not out.resolve().parent.is_dir():
-            raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
-        if out.is_dir() and any(out.iterdir()) and read_artifact(out / _JOB, "stress") != job:
-            raise UsageError(
-                f"cannot write {out}: it is not empty, and holds no results for these data, options and seed; choose "
-                "another place"
-            )
-        out.mkdir(exist_ok=True)
-        if not (out / _JOB).exists():
-            write_artifact(out / _JOB, "stress", job)
-    except OSError as error:
-        raise WorkError(f"cannot write {out}: {error.strerror or error}; choose another place") from error
-    return out
 
 
 _Judged = tuple[_Answers, dict[str, Interval], Estimation]
@@ -631,18 +601,23 @@ def stress(options: StressOptions) -> StressTest:
             for some in (known, shifted) if reference is not None else (every,):
                 some.in_classes(run.classifier.classes)
         shifted, known = (some.in_classes(runs[0].classifier.classes) for some in (shifted, known))
-    folder = _claimed(options, modality)
+    # The job: data, rows, their labels and candidates, the seed; other models, kinds and severities may join it.
+    job = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
+    job += [options.candidates if modality == "dialogue" else None]
+    files = [[os.path.realpath(path), content_of(path)] for path in (options.data, options.reference) if path]
+    about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
+    kept = Kept(Path(options.out), {"verb": "stress", **about}, checksum(json.dumps([files, job], default=str)))
+    kept.claim("results for these data, options and seed", *_RESULTS)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
     conditions = [condition for kind in kinds for condition in kind.conditions]
-    different = {stem: shifted.dataset(kept) for one in conditions for stem, kept in one.different.items()}
+    different = {stem: shifted.dataset(rows) for one in conditions for stem, rows in one.different.items()}
     asked = {"reference": known.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
     total = sum(len(some) for some, _ in asked.values()) * len(runs)
-    asker = _Asker(folder, settings, options.progress, total, len(asked) * len(runs))
+    asker = _Asker(kept, settings, options.progress, total, len(asked) * len(runs))
     warnings: dict[str, None] = {}
     models = []
-    about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
-    with running(Manifest(folder, {"verb": "stress", **about})) as asker.run:
+    with running(kept):
         if engine is not None:
             _ask_elsewhere(engine, asker, [_Question(run, stem, *asked[stem]) for run in runs for stem in asked])
         for name in dict.fromkeys(run.name for run in runs):
@@ -683,7 +658,7 @@ def stress(options: StressOptions) -> StressTest:
             warnings=tuple(warnings),
             argv=options.argv,
         )
-        _write_results(folder, result)
+        _write_results(kept.home, result)
     return result
 
 

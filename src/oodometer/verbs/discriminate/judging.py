@@ -31,10 +31,10 @@ from ...models.base import Progress
 from ...models.torch.library import idle_threads
 from ...options import verb
 from ...predictions import Predictions
-from ...runs import Manifest, passing, places_said
+from ...runs import Kept, places_said, running
 from ...scores import natural_confidence
 from ...store import refuse_clashes, write_predictions
-from ...store.artifact_cache import checksum, content_of, read_artifact, write_artifact
+from ...store.artifact_cache import checksum, content_of
 from ...store.files import format_of
 from ..model_options import JudgeOptions
 from ..opening import Opener
@@ -103,11 +103,11 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     if out is not None:  # the answers of single judges are kept there until the result is written
         home = Path(os.path.abspath(out)).with_name(f".{Path(out).name}.judging")
     about = {"verb": "discriminate predict", **places_said(judges=judges, outputs=outputs, out=out)}
-    with passing(home, about) as run:
+    with running(Kept(home, about), passing=True) as answers:
         both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
         texts = [text for one in both for text in one.inputs]
         asked = _Asked(jury.members, texts, [text or "" for one in both for text in one.outputs or ()])
-        asked.ask(home, run, options.progress)
+        asked.ask(answers, options.progress)
         said = jury.said
         if said is None:
             said = shortest(asked.said) if jury.metric == "exact" else asked.said
@@ -289,12 +289,8 @@ class _Asked:
         self.said = np.zeros((len(members), len(self._inputs)), dtype=np.float32)
         self.cut, self.cuts = 0, list[str]()
 
-    def ask(self, home: Path | None, run: Manifest | None, progress: Progress | None) -> None:
-        """Ask one judge after the other, with no more threads than there are idle cores.
-
-        With ``home``, which the caller removes, an interrupted judging goes on behind the last judge that answered,
-        which ``run`` notes.
-        """
+    def ask(self, kept: Kept, progress: Progress | None) -> None:
+        """Ask one judge after the other, with no more threads than there are idle cores; answers are ``kept``."""
         rows = [row for row, output in enumerate(self._outputs) if output.strip()]
         asked = [self._inputs[row] for row in rows], [self._outputs[row] for row in rows]
         pairs = fingerprint({"pairs": [self._inputs, self._outputs]})
@@ -304,26 +300,20 @@ class _Asked:
             if progress is not None:
                 progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
 
-        with nullcontext() if rules else idle_threads(), noting_cuts(home) as self.cuts:
+        with nullcontext() if rules else idle_threads(), noting_cuts(kept.folder) as self.cuts:
             for place, (judge, name) in enumerate(self.members):
-                path = None
-                if home is not None:
-                    path = home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
-                known = None if path is None else read_artifact(path, "answers")
-                if known is None or len(known["probabilities"]) != len(self._inputs):
+                key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
+                answers = kept.get(key)
+                new = answers is None or len(answers["probabilities"]) != len(self._inputs)
+                if new:
                     judge.truncated = 0
                     if rows:
                         self.said[place, rows] = judge.probabilities(*asked, progress=partial(tell, place))
                     answers = {"probabilities": self.said[place].tolist(), "cut": judge.truncated}
-                    if path is not None:
-                        path.parent.mkdir(parents=True, exist_ok=True)
-                        write_artifact(path, "answers", answers)
-                else:
-                    answers = known
-                    self.said[place] = np.array(known["probabilities"], dtype=np.float32)
+                    kept.keep(key, answers)
+                self.said[place] = np.array(answers["probabilities"], dtype=np.float32)
                 tell(place, 1, 1)
-                if run is not None:
-                    run.tell(place + 1, len(self.members), int(answers is not known))
+                kept.tell(place + 1, len(self.members), int(new))
                 self.cut = max(self.cut, int(answers["cut"]))
 
 

@@ -37,7 +37,7 @@ from ...models.torch.library import torch as load_torch
 from ...options import verb
 from ...results.values import Record
 from ...results.view import Shown, View
-from ...runs import Manifest, passing, places_said
+from ...runs import Kept, places_said, running
 from ...store import write_predictions
 from ...version import __version__
 from ..model_options import TrainOptions
@@ -196,9 +196,10 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
         return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
     load_torch()  # its absence is told before a folder is made
-    with passing(training_home(home), {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}) as run:
+    run = {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}
+    with running(Kept(training_home(home), run), passing=True) as kept:
         with _threads(options), noting_cuts(training_home(home)) as cuts:
-            panel = _panel(learnt, held, training_home(home), options, run)
+            panel = _panel(learnt, held, kept, options)
         with _threads(options), noting_cuts(None):
             progress = _part(options.progress, 1 - _HELD, 1.0)
             found, record = worth(panel, held, metric=metric, level=level, seed=seed, progress=progress)
@@ -226,8 +227,9 @@ def _thresholds(panel: Panel, rows: TextRows, outputs: Sequence[str | None], lev
     return calibrated(said, replace(rows, correct=truth, golds=None), level).to_dict(judge_names(panel.members))
 
 
-def _panel(learnt: Pairs, held: Pairs, state: Path, options: TrainOptions, run: Manifest | None) -> Panel:
-    """The trained judges; ``state`` holds an unfinished training."""
+def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Panel:
+    """The trained judges; the folder of ``kept`` holds an unfinished training."""
+    state = kept.home
     asked = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
     make: Callable[[int], Discriminator] = partial(_untrained, asked, None)
     first = _PRETRAINED if options.pretraining else 0.0
@@ -266,8 +268,7 @@ def _panel(learnt: Pairs, held: Pairs, state: Path, options: TrainOptions, run: 
             finished, rest = divmod(done * len(some), max(total, 1))
             seen |= rest > 0  # of a judge that was kept only the end is told
             if finished > counted:
-                if run is not None:
-                    run.tell(finished, options.judges, int(seen))
+                kept.tell(finished, options.judges, int(seen))
                 counted, seen = finished, False
             if progress is not None:
                 progress(done, total)

@@ -137,8 +137,8 @@ class _FolderJob(Job):
         names = written_names([one.relative_to(self.source) for one in files])
         fingerprint = _fingerprint(self, [[str(one), content_of(one)] for one in files])
         every, total = len(files), len(self.copies) * len(files)
-        with self.filling(fingerprint) as (part, run):
-            homes = [part / self.name(n) if len(self.copies) > 1 else part for n in range(len(self.copies))]
+        with self.filling(fingerprint) as kept:
+            homes = [kept.home / self.name(n) if len(self.copies) > 1 else kept.home for n in range(len(self.copies))]
             size = every if engine is None else STRETCH
             stretches = [
                 _Stretch(number, home, first, files[first : first + size], names[first : first + size])
@@ -151,7 +151,7 @@ class _FolderJob(Job):
 
             def tell(before: int, row: int, worked: int) -> None:
                 self.tell(before + row, total)
-                run.tell(before + row, total, worked)
+                kept.tell(before + row, total, worked)
 
             def finished(one: _Stretch, more: Skipped) -> None:
                 nonlocal done
@@ -162,9 +162,9 @@ class _FolderJob(Job):
                     if len(left_out) == every:
                         got = f"{every} files, of which none decodes"
                         raise InputError("images", got=got, remedy="check what wrote them", file=str(self.source))
-                    kept = "the names of the source; JPEG and GIF as PNG, all without loss"
+                    written = "the names of the source; JPEG and GIF as PNG, all without loss"
                     rows = every - len(left_out)
-                    told = _manifest(self, one.number, fingerprint, rows, left_out, files=kept)
+                    told = _manifest(self, one.number, fingerprint, rows, left_out, files=written)
                     write_atomic(one.home / MANIFEST, _as_text(told))
                 tell(done, 0, 0 if engine is None else len(one.files))
 

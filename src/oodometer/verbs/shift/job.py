@@ -15,13 +15,11 @@ from typing import Any, Self
 
 from ...engines import Engine, run_tasks
 from ...errors import InputError, UsageError, WorkError
-from ...runs import LOCK, Manifest, cleared, places_said, running
+from ...runs import JOB, LOCK, Kept, places_said, running
 from ...runs import MANIFEST as RUN
 from ...store import together, write_atomic, write_result
-from ...store.artifact_cache import read_artifact, write_artifact
 
 MANIFEST = "manifest.json"
-_JOB = "job.json"
 
 
 def deviations(shifts: Iterable[Any]) -> tuple[str, ...]:
@@ -73,8 +71,8 @@ class Job:
             raise UsageError(f"cannot write {self.out}: {why}")
 
     @contextmanager
-    def filling(self, fingerprint: str) -> Iterator[tuple[Path, Manifest]]:
-        """A folder beside the result to fill, and its manifest; it becomes the result at the end of the block.
+    def filling(self, fingerprint: str) -> Iterator[Kept]:
+        """A folder beside the result to fill; it becomes the result at the end of the block.
 
         What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
         Raises `UsageError` where another process fills it.
@@ -85,18 +83,15 @@ class Job:
         try:
             part.mkdir(exist_ok=True)
             about = {"verb": self.command, **places_said(data=self.source, out=self.out)}
-            with running(Manifest(part, about)) as run:
+            with running(Kept(part, about, fingerprint)) as kept:
                 mine = True
-                if read_artifact(part / _JOB, "shift") != fingerprint:
-                    cleared(part)
-                    write_artifact(part / _JOB, "shift", fingerprint)
-                yield part, run
+                yield kept
             for name in (RUN, LOCK):
                 (part / name).unlink(missing_ok=True)
             if home.is_dir():
                 home.rmdir()  # it was empty
             os.replace(part, home)
-            (home / _JOB).unlink()
+            (home / JOB).unlink()
         except (InputError, UsageError):
             if mine:
                 shutil.rmtree(part, ignore_errors=True)
@@ -140,14 +135,15 @@ class FileJob(Job):
         if every == 1:
             with together():
                 return [self.write(0, *self.places(0), write_result)]
-        with self.filling(self.fingerprint) as (part, run):
+        with self.filling(self.fingerprint) as kept:
+            part = kept.home
             rest = [number for number in range(every) if not self.place(part, number)[1].is_file()]
             done = iter(range(every - len(rest) + 1, every + 1))
 
             def tell(_: int) -> None:
                 copies = next(done)
                 self.tell(copies * unit, every * unit)
-                run.tell(copies, every, 1)
+                kept.tell(copies, every, 1)
 
             if engine is not None:
                 run_tasks(engine, _Task(self.sent, part, self.fingerprint), rest, on_done=tell)
@@ -156,7 +152,7 @@ class FileJob(Job):
                 here = engine is None and number in rest
                 told = self.write(number, place, beside, write_atomic) if here else None
                 if engine is None:
-                    run.tell(number + 1, every, int(here))
+                    kept.tell(number + 1, every, int(here))
                 self.written.append(told or json.loads(beside.read_text(encoding="utf-8")))
         return self.written
 

@@ -1,4 +1,4 @@
-"""Running: a job in its folder, alone there, noted as running, then as finished or failed with its reason."""
+"""Kept: the folder of a long work, alone in it, with what the work is, how far it came, and its finished pieces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError, OodometerError, UsageError, WorkError
+from ..store.artifact_cache import made_anew, read_artifact, write_artifact
 from ..store.atomic import open_unfollowed, when_written, write_atomic
 from ..store.places import is_remote
 from ..version import __version__
@@ -117,31 +118,110 @@ def _take(file: Any) -> bool:
 
 MANIFEST = "run.json"
 LOCK = "lock"
+JOB = "job.json"
 _FORMAT = 1
 _PAUSE = 1.0  # seconds between two notes of how far a run is
 
 
-class Manifest:
-    """What a run in the folder ``home`` notes of itself; ``about`` says what the run is (texts by name, verb first).
+class Kept:
+    """What a work has in its folder: a manifest, and the pieces that are finished, each whole or not there.
+
+    Parameters
+    ----------
+    folder : None keeps pieces in memory and notes nothing.
+    about : what the run is, for `oodometer runs`: texts by name, verb first.
+    question : fingerprint of all that pieces depend on, where their keys do not say it: those of another are none.
+
+    The manifest is written inside `running` alone.
 
     >>> import tempfile
-    >>> run = Manifest(Path(tempfile.mkdtemp()), {"verb": "predict", "data": "a.csv"})
-    >>> run.begin()
-    >>> run.tell(done=3, parts=7, worked=1)
-    >>> run.end("finished")
-    >>> told = read_manifest(run.home)
-    >>> told["status"], told["done"], told["parts"], told["read"]
+    >>> kept = Kept(Path(tempfile.mkdtemp()), {"verb": "predict", "data": "a.csv"}, "a.csv by m")
+    >>> with running(kept):
+    ...     [kept.piece("sum", lambda: print("worked out") or 3) for _ in range(2)]
+    ...     kept.tell(done=3, parts=7, worked=1)
+    worked out
+    [3, 3]
+    >>> manifest = read_manifest(kept.folder)
+    >>> manifest["status"], manifest["done"], manifest["parts"], manifest["read"]
     ('finished', 3, 7, 1)
     """
 
-    def __init__(self, home: Path, about: Mapping[str, str]) -> None:
-        self.home, self.about = home, dict(about)
-        self._told: dict[str, Any] = {}
+    def __init__(self, folder: Path | None, about: Mapping[str, str] | None = None, question: str = "") -> None:
+        self.folder, self.about, self.question = folder, dict(about or {}), question
+        self._memory: dict[str, Any] = {}
+        self._manifest: dict[str, Any] = {}
         self._noted = 0.0
 
+    @property
+    def home(self) -> Path:
+        """The folder, where there is one."""
+        assert self.folder is not None
+        return self.folder
+
+    @property
+    def sent(self) -> Kept:
+        """As it travels to workers, which see the folder, keep pieces in it, and note nothing."""
+        return Kept(self.home.absolute(), question=self.question)
+
+    def get(self, key: str) -> Any:
+        """The piece under a key; None where there is none, or, with a warning, where it is damaged or another."""
+        if self.folder is None:
+            return self._memory.get(key)
+        path = self.folder / f"{key}.json"
+        piece = read_artifact(path, f"{self.question} {key}", warn=False)
+        if piece is None and path.exists():
+            made_anew(path, "what was kept there is damaged, or of another work")
+        return piece
+
+    def keep(self, key: str, piece: Any) -> None:
+        """Keep what JSON can hold; what belongs to it is to be there before."""
+        if self.folder is None:
+            self._memory[key] = piece
+            return
+        path = self.folder / f"{key}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_artifact(path, f"{self.question} {key}", piece)
+
+    def piece(self, key: str, make: Callable[[], Any]) -> Any:
+        """The piece under a key, made and kept where there is none."""
+        piece = self.get(key)
+        if piece is None:
+            piece = make()
+            self.keep(key, piece)
+        return piece
+
+    def claim(self, what: str, *results: str) -> None:
+        """Make a folder of results, or find it with pieces of this question.
+
+        Raises `UsageError` for a folder that holds anything else than ``what``, and for ``results`` that are links.
+        """
+        home = self.home
+        try:
+            if home.exists() and not home.is_dir():
+                raise UsageError(f"cannot write {home}: it is a file; name a folder")
+            link = next((one for name in (JOB, *results) if (one := home / name).is_symlink()), None)
+            if link is not None:
+                raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
+            if not home.resolve().parent.is_dir():
+                raise UsageError(f"cannot write {home}: there is no folder {home.parent}; make it first")
+            question = read_artifact(home / JOB, JOB, warn=False)
+            if question is None and (home / JOB).exists():
+                raise UsageError(
+                    f"cannot go on in {home}: its {JOB} is damaged or of another version, and does not say what the "
+                    "rest is of; remove the folder or choose another place"
+                )
+            taken = home.is_dir() and any(not one.name.endswith(".part") for one in home.iterdir())  # of a killed run
+            if taken and question != self.question:
+                raise UsageError(f"cannot write {home}: it is not empty, and holds no {what}; choose another place")
+            home.mkdir(exist_ok=True)
+            if question is None:
+                write_artifact(home / JOB, JOB, self.question)
+        except OSError as error:
+            raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
+
     def begin(self) -> None:
-        """Note that the run begins."""
-        self._told = {
+        """Note that the run begins; pieces of another question are removed."""
+        self._manifest = {
             "format": _FORMAT,
             "oodometer": __version__,
             "about": self.about,
@@ -154,26 +234,27 @@ class Manifest:
             "read": 0,
         }
         self._write()
+        if self.question and read_artifact(self.home / JOB, JOB) != self.question:
+            cleared(self.home)
+            write_artifact(self.home / JOB, JOB, self.question)
 
     def tell(self, done: int, parts: int, worked: int = 0) -> None:
         """How many parts are done and how many there are, 0 where nobody knows; ``worked`` of them were just done."""
-        before = self._told
-        self._told = {**before, "done": done, "parts": parts, "read": before["read"] + worked}
-        self._note(not before["parts"])
+        if self._manifest:
+            first = not self._manifest["parts"]
+            self._manifest |= {"done": done, "parts": parts, "read": self._manifest["read"] + worked}
+            self._write(at_once=first)
 
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended."""
-        self._told |= {"status": status, "why": why, "ended": datetime.now(UTC).isoformat(timespec="seconds")}
+        ended = datetime.now(UTC).isoformat(timespec="seconds")
+        self._manifest |= {"status": status, "why": why, "ended": ended}
         self._write()
 
-    def _note(self, at_once: bool = False) -> None:
-        """Write what is known, but not at every part."""
+    def _write(self, at_once: bool = True) -> None:
         if at_once or time.monotonic() - self._noted > _PAUSE:
-            self._write()
-
-    def _write(self) -> None:
-        self._noted = time.monotonic()
-        write_atomic(self.home / MANIFEST, json.dumps(self._told, indent=1, ensure_ascii=False) + "\n")
+            self._noted = time.monotonic()
+            write_atomic(self.home / MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_manifest(home: Path) -> dict[str, Any] | None:
@@ -212,71 +293,56 @@ def cleared(home: Path) -> Path:
     return home
 
 
-M = TypeVar("M", bound=Manifest)
+K = TypeVar("K", bound=Kept)
 
 
 @contextmanager
-def running(manifest: M) -> Iterator[M]:
+def running(kept: K, *, passing: bool = False) -> Iterator[K]:
     """Inside, the folder of a run is its own: `UsageError` where another process works there.
 
-    A run that fails before anything is kept leaves neither manifest nor lock.
+    A run that fails before anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as
+    long as its job is not finished, such as the parts of a file, and goes in the end with all that is in it.
 
     >>> import tempfile
     >>> home = Path(tempfile.mkdtemp())
-    >>> with running(Manifest(home, {"verb": "stress"})):
-    ...     with running(Manifest(home, {"verb": "stress"})): pass
+    >>> with running(Kept(home, {"verb": "stress"})):
+    ...     with running(Kept(home, {"verb": "stress"})): pass
     Traceback (most recent call last):
     oodometer.errors.UsageError: ... is in use by another run (process ...); wait until it has ended, or give this ...
+    >>> with running(Kept(home / ".out.parts", {"verb": "predict"}), passing=True) as kept:
+    ...     (kept.home / "run.json").is_file()
+    True
+    >>> kept.home.exists()
+    False
     """
-    with Lock(manifest.home / LOCK, manifest.home):
-        manifest.begin()
+    if kept.folder is None:
+        yield kept
+        return
+    home = kept.folder
+    if passing:
         try:
-            yield manifest
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
+    with Lock(home / LOCK, home):
+        kept.begin()
+        try:
+            yield kept
         except BaseException as error:
             said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
             with suppress(OodometerError):  # the first error is the one to tell
-                manifest.end("failed", " ".join(said.split())[:500])
+                kept.end("failed", " ".join(said.split())[:500])
             with suppress(OSError):  # of a run that kept nothing there is nothing to go on from
-                if {one.name for one in manifest.home.iterdir()} <= {LOCK, MANIFEST}:
-                    for name in (MANIFEST, LOCK):
-                        (manifest.home / name).unlink()
+                own = {LOCK, MANIFEST, JOB} if passing else {LOCK, MANIFEST}
+                if {one.name for one in home.iterdir()} <= own:
+                    for name in own:
+                        (home / name).unlink(missing_ok=True)
+                    if passing:
+                        home.rmdir()
             raise
-        manifest.end("finished")
-
-
-@contextmanager
-def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | None]:
-    """A folder that lasts as long as its job is not finished, such as the parts of a file; None for None.
-
-    What the job leaves in the folder goes with it in the end; after an error, or a kill, it is there for the next run,
-    but for a folder in which nothing was kept yet.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp()) / ".out.parts"
-    >>> with passing(home, {"verb": "predict"}):
-    ...     (home / "run.json").is_file()
-    True
-    >>> home.exists()
-    False
-    """
-    if home is None:
-        yield None
-        return
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
-    mine = False
-    try:
-        with running(Manifest(home, about)) as manifest:
-            mine = True
-            yield manifest
-    except BaseException:
-        with suppress(OSError):
-            if mine:
-                home.rmdir()  # where it is empty
-        raise
-    when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
+        kept.end("finished")
+    if passing:
+        when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
 
 
 def places_said(**data: Any) -> dict[str, str]:
