@@ -27,20 +27,7 @@ PARTS = "parts"
 FACTS = "files.json"
 _ENDING = ".state"
 _DRAFT = "draft"  # a state that is being written
-_UNREADABLE = (InputError, Damaged, OSError, zlib.error)
-_DAMAGED = "what was kept there (a state) is damaged or of another version"
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
-
-
-class _OfAnother(Damaged):
-    """A state under the name of another."""
-
-
-@dataclass(frozen=True)
-class _Finished:
-    """A part's place in the order and its state, on the way from a worker to the folder."""
-
-    states: tuple[tuple[int, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -49,9 +36,9 @@ class _Numbered:
 
     work: Callable[[Any], Any]
 
-    def __call__(self, numbered: tuple[int, Any]) -> _Finished:
+    def __call__(self, numbered: tuple[int, Any]) -> list[tuple[int, Any]]:
         i, part = numbered
-        return _Finished(((i, pack_state(self.work(part))),))
+        return [(i, pack_state(self.work(part)))]
 
 
 @dataclass(frozen=True)
@@ -136,21 +123,22 @@ class RunFolder(Kept):
             if there[i]:
                 on_done(part)
 
-        def keep(found: _Finished) -> _Finished:
-            for i, state in found.states:
+        def keep(states: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+            for i, state in states:
                 if not self._keep(files[i], state):
                     held[i] = state.state() if isinstance(state, PackedState) else state
-                self._count()
-            return _Finished(())
+                self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
+            return []
 
         if fresh:
-            last = engine.fold(
-                fresh, _Numbered(work), lambda a, b: _Finished((*keep(a).states, *keep(b).states)), on_done
-            )
-            keep(last)
+            keep(engine.fold(fresh, _Numbered(work), lambda a, b: keep(a) + keep(b), on_done))
         total: Any = None
         for i, part in enumerate(parts):
-            state = held.pop(i) if i in held else self._recall(files[i], work, part)
+            state = held.pop(i) if i in held else self._read(str(files[i]))
+            if state is None:
+                packed = pack_state(work(part))
+                self._keep(files[i], packed)
+                state = packed.state() if isinstance(packed, PackedState) else packed
             total = state if i == 0 else merge(total, state)
         return total
 
@@ -172,20 +160,16 @@ class RunFolder(Kept):
 
     def get(self, key: str) -> Any:
         """The piece under a key that is expected; None where there is none, or, with a warning, where it is damaged."""
-        path = self.home / PARTS / f"{key}{_ENDING}"
-        try:
-            return _state_in(path)
-        except FileNotFoundError:
-            return None
-        except _UNREADABLE as error:
-            made_anew(path, str(error) if isinstance(error, _OfAnother) else _DAMAGED)
-        self._manifest["done"] -= 1
-        return None
+        there = (self.home / PARTS / f"{key}{_ENDING}").exists()
+        piece = self._read(f"{key}{_ENDING}")
+        if there and piece is None:
+            self._manifest["done"] -= 1
+        return piece
 
     def keep(self, key: str, piece: Any) -> None:
         """Keep a piece under a key that is expected."""
         self._keep(f"{key}{_ENDING}", pack_state(piece))
-        self._count()
+        self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
 
     def _counted(self, files: Sequence[str | None]) -> list[bool]:
         """Whether each file of a state is there: all are parts of the run, those that are there are done."""
@@ -204,19 +188,24 @@ class RunFolder(Kept):
         write_atomic(self.home / PARTS / name, whose + state.content, draft=self.home / _DRAFT)
         return True
 
-    def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
-        """The state in a file; made anew where the file is damaged."""
-        path = self.home / PARTS / str(name)
+    def _read(self, name: str) -> Any:
+        """The state in a file; None where there is none, or, with a warning, where it is damaged or another's."""
+        path = self.home / PARTS / name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise UsageError(f"{path} is a link or a pipe, which is not followed; remove it")
+        why = "what was kept there (a state) is damaged or of another version"
         try:
-            return _state_in(path)
-        except _UNREADABLE as error:
-            made_anew(path, str(error) if isinstance(error, _OfAnother) else _DAMAGED)
-        state = pack_state(work(part))
-        self._keep(name, state)
-        return state.state() if isinstance(state, PackedState) else state
-
-    def _count(self) -> None:
-        self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
+            whose, _, content = path.read_bytes().partition(b"\n")
+            if whose == name.encode():
+                return PackedState(content).state()
+            if whose.endswith(_ENDING.encode()):
+                why = "what was kept there is the state of other rows, or of other work"
+        except FileNotFoundError:
+            return None
+        except (InputError, Damaged, OSError, zlib.error):
+            pass
+        made_anew(path, why)
+        return None
 
 
 @contextmanager
@@ -250,18 +239,6 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         yield folder
 
 
-def _state_in(path: Path) -> Any:
-    """The state in a file; one of `_UNREADABLE` where there is none, or one that is not what the name says."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UsageError(f"{path} is a link or a pipe, which is not followed; remove it")
-    whose, _, content = path.read_bytes().partition(b"\n")
-    if not whose.endswith(_ENDING.encode()):
-        raise Damaged("no state")
-    if whose != path.name.encode():
-        raise _OfAnother("what was kept there is the state of other rows, or of other work")
-    return PackedState(content).state()
-
-
 def _foreign(home: Path) -> Iterator[Path]:
     """What no run folder holds, such as the results of `stress`, whose folder has a manifest, too."""
     return (one for one in home.iterdir() if one.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT))
@@ -283,7 +260,12 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
     for part in parts:
         told = part.identity() if hasattr(part, "identity") else None
-        yield None if told is None else checksum(base, told, _truth(labels, work, part))
+        truth = ""
+        if told is not None and labels is not None:  # of the part's rows; of all where it is not known which these are
+            rows = part.span()
+            some = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
+            truth = checksum_of_truth(some)
+        yield None if told is None else checksum(base, told, truth)
 
 
 def _kept(home: Path) -> dict[str, list[int]]:
@@ -306,12 +288,3 @@ def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | N
         return None
     serving = max((one for one in scales if one <= scale), default=scale)
     return f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"
-
-
-def _truth(labels: Predictions | None, work: Any, part: Any) -> str:
-    """The labels of a part's rows; of all rows where it is not known which are its own."""
-    if labels is None:
-        return ""
-    rows = part.span()
-    own = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
-    return checksum_of_truth(own)
