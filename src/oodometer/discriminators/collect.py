@@ -187,8 +187,7 @@ class _Question:
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""
-        beams: Outputs | None = None if self.kept is None else self.kept.get(self.key)
-        return beams
+        return self.kept.get(self.key) if self.kept is not None else None  # type: ignore[no-any-return]
 
     def asked(self, model: Decoder, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
