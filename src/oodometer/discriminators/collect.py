@@ -187,7 +187,7 @@ class _Question:
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""
-        return self.kept.get(self.key) if self.kept is not None else None  # type: ignore[no-any-return]
+        return self.kept.get(self.key) if self.kept is not None else None
 
     def asked(self, model: Decoder, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""

@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
@@ -31,62 +31,6 @@ from ..version import __version__
 from .answered import Answered, RankOptions
 
 _FORM = "1"  # of what is kept: other versions of the package have other names anyway
-
-
-@final
-@dataclass
-class Kept:
-    """Parts of a work by their places: those that the run folder has are there, the others are kept as they are made.
-
-    names : of the parts, from `name_of_answers` or `name_of_attributions`; without a ``folder`` none is there.
-    """
-
-    folder: RunFolder | None
-    names: Sequence[str]
-    there: list[bool] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.there = [False] * len(self.names) if self.folder is None else self.folder.expect(self.names)
-
-    def answers(self, place: int) -> tuple[Answers, int] | None:
-        """Answers and how many inputs were cut; None where they are not there, or damaged."""
-        held = self._recalled(place)
-        if held is None:
-            return None
-        return Answers(held["classes"], logits=held["logits"], probabilities=held["probabilities"]), held["truncated"]
-
-    def keep_answers(self, place: int, answers: Answers, truncated: int) -> None:
-        """Keep what a model answered: classes and numbers as they came."""
-        if self.folder is not None:
-            logits, p = (None if one is None else np.asarray(one) for one in (answers.logits, answers.probabilities))
-            held = {"classes": tuple(answers.classes), "logits": logits, "probabilities": p, "truncated": truncated}
-            self.folder.keep(self.names[place], held)
-
-    def attributions(self, place: int, texts: Sequence[Words]) -> list[WordAttributions] | None:
-        """Attributions of these texts; None where they are not there, or damaged."""
-        held = self._recalled(place)
-        if held is None:
-            return None
-        values = np.split(held["values"], np.cumsum([len(one.words) for one in texts])[:-1])
-        rows = zip(texts, values, held["targets"].tolist(), held["numbers"].tolist(), strict=True)
-        return [
-            WordAttributions(words, own, separator, target, probability, base, fit)
-            for words, own, target, (separator, probability, base, fit) in rows
-        ]
-
-    def keep_attributions(self, place: int, found: Sequence[WordAttributions]) -> None:
-        """Keep the attributions of the texts of a part, to the last bit."""
-        if self.folder is not None:
-            numbers = [[one.separator, one.probability, one.base, one.fit] for one in found]
-            held = {
-                "values": np.concatenate([one.values for one in found]),
-                "targets": np.array([one.target for one in found], dtype=np.int64),
-                "numbers": np.array(numbers, dtype=np.float64),
-            }
-            self.folder.keep(self.names[place], held)
-
-    def _recalled(self, place: int) -> Any:
-        return self.folder.get(self.names[place]) if self.folder is not None and self.there[place] else None
 
 
 def name_of_answers(model: SentModel, asked: Dataset) -> str:
@@ -164,10 +108,11 @@ def ask_all(
     and not asked again. ``progress`` is called with (rows answered, rows of all models). Raises `InputError` for
     answers that are no probabilities.
     """
-    told = [] if folder is None or sent is None else [name_of_answers(one, part) for one in sent for part in parts]
-    kept, sizes = Kept(folder, told), [len(part) for part in parts]
+    keys = [] if folder is None or sent is None else [name_of_answers(one, part) for one in sent for part in parts]
+    there = folder.expect(keys) if folder is not None else []
+    sizes = [len(part) for part in parts]
     total = len(models) * sum(sizes)
-    done = sum(some for some, there in zip(sizes * len(models), kept.there, strict=False) if there)
+    done = sum(rows for rows, kept in zip(sizes * len(models), there, strict=False) if kept)
 
     def tell(rows: int = 0, some: int = 0, whole: int = 1) -> None:
         if progress is not None:
@@ -179,19 +124,23 @@ def ask_all(
     for number, (name, model) in enumerate(zip(names, models, strict=True)):
         probabilities, logits, cut = list[Array](), list[Array | None](), 0
         for place, part in enumerate(parts, number * len(parts)):
-            was_there = place < len(kept.there) and kept.there[place]
-            held = kept.answers(place) if was_there else None
-            if held is None:
+            was_there = place < len(there) and there[place]
+            kept = folder.get(keys[place]) if folder is not None and was_there else None
+            if kept is None:
                 rows = 0 if was_there else len(part)
-                held = model.ask(part, progress=partial(tell, rows)), model.truncated
-                kept.keep_answers(place, *held)
+                given = model.ask(part, progress=partial(tell, rows))
+                kept = {"classes": tuple(given.classes), "truncated": model.truncated}
+                for kind, values in (("logits", given.logits), ("probabilities", given.probabilities)):
+                    kept[kind] = None if values is None else np.asarray(values)
+                if folder is not None and keys:
+                    folder.keep(keys[place], kept)
                 done += rows
-            found, more = held
+            found = Answers(kept["classes"], logits=kept["logits"], probabilities=kept["probabilities"])
             own = [str(one) for one in found.classes]
             order = [own.index(str(one)) for one in classes]
             probabilities.append(np.asarray(found.distribution)[:, order])
             logits.append(None if found.logits is None else np.asarray(found.logits)[:, order])
-            cut += more
+            cut += kept["truncated"]
         records.append(_record(probabilities, logits, classes, name))
         if cut:
             truncated[name] = cut
@@ -255,17 +204,21 @@ def attributions_of(
     """
     groups = [(number, group) for number, model in enumerate(models) for group in method.groups_for(model, texts)]
     words = [[texts[at] for at in group] for _, group in groups]
-    names: list[str] = []
-    if means.folder is not None and means.sent is not None:
+    folder, keys = means.folder, list[str]()
+    if folder is not None and means.sent is not None:
         tasks = means.engine is not None
         whose = [means.sent[number] for number, _ in groups]
-        names = [name_of_attributions(one, method, own, tasks) for one, own in zip(whose, words, strict=True)]
-    kept = Kept(means.folder, names)
+        keys = [name_of_attributions(one, method, own, tasks) for one, own in zip(whose, words, strict=True)]
     found: dict[int, list[WordAttributions]] = {}
-    for place in range(len(names)):
-        held = kept.attributions(place, words[place])
-        if held is not None:
-            found[place] = held
+    for place, there in enumerate(folder.expect(keys) if folder is not None else ()):
+        kept = folder.get(keys[place]) if folder is not None and there else None
+        if kept is not None:
+            parts = np.split(kept["values"], np.cumsum([len(one.words) for one in words[place]])[:-1])
+            rows = zip(words[place], parts, kept["targets"].tolist(), kept["numbers"].tolist(), strict=True)
+            found[place] = [
+                WordAttributions(own, values, separator, target, probability, base, fit)
+                for own, values, target, (separator, probability, base, fit) in rows
+            ]
     total, done = len(models) * len(texts), sum(map(len, found.values()))
     rest = [place for place in range(len(groups)) if place not in found]
 
@@ -275,7 +228,14 @@ def attributions_of(
 
     def finished(place: int, new: list[WordAttributions]) -> None:
         nonlocal done
-        kept.keep_attributions(place, new)
+        if folder is not None and keys:
+            numbers = [[one.separator, one.probability, one.base, one.fit] for one in new]
+            piece = {
+                "values": np.concatenate([one.values for one in new]),
+                "targets": np.array([one.target for one in new], dtype=np.int64),
+                "numbers": np.array(numbers, dtype=np.float64),
+            }
+            folder.keep(keys[place], piece)
         found[place] = new
         done += len(new)
         tell(0, 0, 1)
