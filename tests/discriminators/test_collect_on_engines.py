@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +89,8 @@ class Elsewhere(Engine):
     name = "elsewhere"
 
     def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
-        return replace(work(parts[0]), results=[(place, None) for place, _ in parts])
+        work(parts[1])
+        return [(place, None, []) for place, _ in parts[1:]]
 
 
 def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:
