@@ -6,6 +6,7 @@ A process of its own, since clusters leave much behind in the one that starts th
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -186,12 +187,15 @@ def engines_own(runner: Any, out: Path) -> dict[str, Any]:
 
 
 def work(engine: str) -> dict[str, Any]:
-    """Checksums of what each verb leaves, all paths relative; Spark, which is the slowest to start, does less."""
+    """Checksums of what each verb leaves, all paths relative.
+
+    Verbs that take the ways of others run where workers stay between tasks: processes and Spark start anew each time.
+    """
     out = Path("out") / engine
     out.mkdir(parents=True)
     runner = create_engine(engine, 2)
     found = {**networks(runner, out), **shifts(runner, out), **pieces(runner, out)}
-    if engine != "spark":
+    if engine == "local" or engine == ("ray" if importlib.util.find_spec("ray") else "processes"):
         found |= others(runner, out)
     if engine != "local":
         found["own"] = engines_own(runner, out)

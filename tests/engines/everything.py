@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import gc
 import hashlib
-import importlib.util
 import json
 import os
 import signal
@@ -21,7 +20,6 @@ from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fi
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
 from oodometer.passes.plan import default_methods
-from oodometer.reports.page import render
 
 
 def add(a: int, b: int) -> int:
@@ -91,7 +89,7 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
 
 
 def methods(engine: str, folder: Path) -> dict[str, Any]:
-    """Every estimator, metric and test of the diagnosis, a backtest of slow and quick methods, and a page of each."""
+    """Every estimator, metric and test of the diagnosis, and a backtest of slow and quick methods."""
     rich, moved = folder / "rich.parquet", folder / "moved.parquet"
     on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
     few: dict[str, Any] = {"families": ["none", "class_prior", "logit_noise"], "repeats": 2, "cache": None}
@@ -111,15 +109,7 @@ def methods(engine: str, folder: Path) -> dict[str, Any]:
         **{name: one.to_dict() for name, one in found.items()},
         "answered": sorted({name for one in judged for name in (*one.metrics, *one.curves, *one.tables)}),
         "trials": [one.to_dict() for one in found["backtest"].trials],
-        "pages": {name: page(one.to_dict()) for name, one in found.items() if name != "rich diagnosis"},
     }
-
-
-def page(told: dict[str, Any]) -> str:
-    """A fingerprint of the page of a result, where the libraries that draw are there."""
-    if importlib.util.find_spec("vl_convert") is None:
-        return "not drawn"
-    return hashlib.sha256(render(told).encode()).hexdigest()
 
 
 def folds(engine: str, folder: Path) -> dict[str, Any]:

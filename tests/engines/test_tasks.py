@@ -82,7 +82,7 @@ def test_every_task_gives_the_same_to_the_last_bit(engine: str, folder: Path) ->
         pytest.skip(why_not(engine))
     found, local = done_on(engine, folder), read("local", folder)
     own = found.pop("own")
-    assert len(found) == (8 if engine == "spark" else 14)
+    assert len(found) == (14 if engine == ("processes" if why_not("ray") else "ray") else 8)
     for name, value in found.items():
         assert value == local[name], name
     assert found["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training
