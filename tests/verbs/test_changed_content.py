@@ -257,7 +257,7 @@ def test_answers_of_other_weights_have_another_name(tmp_path: Path) -> None:
     def names() -> list[Any]:
         sent = SentModel(str(home), stamp_of(home))
         search = _Search(["a"], ["a"], CollectOptions(beams=4))
-        beams = search.question(home, np.arange(1), tmp_path).file
+        beams = search.question(home, np.arange(1), tmp_path).key
         return [name_of_answers(sent, asked), beams, content_of(home)]
 
     first = names()
