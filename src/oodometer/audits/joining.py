@@ -38,7 +38,6 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
     """The columns to join by: ``key`` of both, ``TARGET=LABELS`` where names differ, else `id` where both hold it.
     Raises `UsageError` for a column that a file lacks, naming the columns that may have been meant.
 
-    >>> from oodometer.store import as_source
     >>> labels, target = as_source({"loan": [7], "label": [1]}), as_source({"id": [7], "prediction": [1]})
     >>> key_of("id=loan", labels, target), key_of(None, labels, target)
     (Key(target='id', labels='loan'), None)
@@ -119,7 +118,6 @@ def check_places(labels: Source, target: Source) -> bool:
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     """Columns of one name in both files, but those of what a model says and of what is held against it.
 
-    >>> from oodometer.store import as_source
     >>> one, other = ({"mail": ["a"], name: ["b"], "y_pred": [0], "label": [1]} for name in ("Site", "site"))
     >>> _shared(as_source(one), as_source(other))
     [('mail', 'mail'), ('Site', 'site')]
@@ -240,7 +238,6 @@ def matched_rows(
     column of ids; `UsageError` for a key that a file lacks, and where there is none and rows of the target were left
     out (``where``).
 
-    >>> from oodometer.store import as_source
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
     >>> matched_rows(labels, as_source({"id": ["a", "b", "c"], "prediction": [0, 1, 1]}), 3).tolist()
     [2, 0]
@@ -412,7 +409,6 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
     without row numbers stay as they are, one for each target row in its order. Those of rows that the target does not
     hold are left out, which is said. Raises as `matched_rows`.
 
-    >>> from oodometer.store import as_source
     >>> goal = as_source({"prediction": [0, 1, 1]})
     >>> labels = as_source({"row": [2], "label": [1]}, extra_columns=["row"], axes=goal.axes)
     >>> joined_truth(labels, goal).record.label.tolist()

@@ -332,7 +332,6 @@ class ImportanceWeighting(_DensityRatio):
     below 30 rows on either side, 30 effective ones or a tenth covered; warns below 100 effective ones, half
     covered, and above an AUC of 0.99. Source: Shimodaira (2000); Bickel et al. (2009).
 
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> here, there = rng.normal(0, 1, 2000), rng.normal(1, 1, 2000)  # right wherever x > 0: 84 % of the target
     >>> reference = Predictions.from_arrays(features=here[:, None], correct=here > 0)

@@ -88,7 +88,6 @@ class BBSE(LabelCountEstimator):
     g = C^-T P_S(correct, y): Var_T(g_h)/n_T + Var_S(w_y (correct - g_h))/n_S, plus v(1-v)/n_T. `NotApplicable` without
     true classes and where C cannot be inverted. Source: Lipton et al. (2018).
 
-    >>> from oodometer import Predictions
     >>> reference = Predictions.from_classes([0] * 90 + [1] * 10 + [1] * 60 + [0] * 40, label=[0] * 100 + [1] * 100)
     >>> estimate = BBSE().fit(reference).estimate(Predictions.from_classes([0] * 190 + [1] * 210))
     >>> np.round(estimate.details["prior"], 3).tolist(), round(estimate.value, 3)
@@ -272,9 +271,6 @@ def check_width(probabilities: Array, classes: int) -> None:
 def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     """What a user should know: of the reference, and that no class prior explains the target where that is so.
 
-    >>> import numpy as np
-    >>> from oodometer import Predictions
-    >>> from oodometer.estimators.target_prior import count_labels
     >>> label_counts, one = count_labels(Predictions.from_classes([0] * 99, label=[0] * 99)), np.ones((99, 1))
     >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), label_counts)
     ('no class prior explains the target: misfit 13.0 times what label shift leaves (p = 0.01); do not rely on this',)
@@ -303,7 +299,6 @@ class LabelShift(LabelCountEstimator):
     without true classes. Source: Saerens et al. (2002) and Alexandari et al. (2020) for maximum likelihood; Lipton et
     al. (2018) for the setting.
 
-    >>> from oodometer import Predictions
     >>> reference = Predictions.from_classes([0] * 90 + [1] * 10 + [1] * 60 + [0] * 40, label=[0] * 100 + [1] * 100)
     >>> target = Predictions.from_classes([0] * 190 + [1] * 210)  # 0.15 of class 0: 0.9 q + 0.4 (1 - q) = 0.475
     >>> estimate = LabelShift().fit(reference).estimate(target)

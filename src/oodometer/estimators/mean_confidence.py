@@ -39,7 +39,6 @@ _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
     """Log-odds bin of each sample's confidence at the resolution for so many classes, intp, shape (sample,).
 
-    >>> from oodometer.scores import natural_confidence
     >>> p = Predictions.from_confidence([0.0, 1.0])
     >>> confidence_bins(p, natural_confidence(p), 1).tolist()
     [0, 959]
@@ -53,7 +52,6 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
     Every method that counts in cells made of these counts from them and not from the rows again. `ValueError` for a
     predicted class that is none of so many.
 
-    >>> from oodometer.scores import natural_confidence
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]])
     >>> counts_by_class_and_bin(p, natural_confidence(p), 2).sum(axis=1).tolist()
     [1, 1]
@@ -71,7 +69,6 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
 def total_confidence(record: Predictions, score: Score) -> float:
     """Sum of the score over the samples, in double precision.
 
-    >>> from oodometer.scores import natural_confidence
     >>> p = Predictions.from_confidence([0.25, 1.0])
     >>> total_confidence(p, natural_confidence(p))
     1.25
@@ -82,7 +79,6 @@ def total_confidence(record: Predictions, score: Score) -> float:
 def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
     """Mean over the samples of (correct - confidence), and the variance of that mean (`mean_and_variance`).
 
-    >>> from oodometer.scores import natural_confidence
     >>> p = Predictions.from_confidence([0.5, 0.75], correct=[1, 1])
     >>> confidence_gap(p, natural_confidence(p))[0]
     0.375

@@ -529,7 +529,6 @@ def pooled_statistic(label_counts: LabelCounts, counts: Array, expected: Array) 
 def recall_of(label_counts: LabelCounts) -> Array:
     """P_S(correct | class), shape (class,); the reference's accuracy for a class without rows.
 
-    >>> from oodometer import Predictions
     >>> recall_of(count_labels(Predictions.from_classes([0, 0, 1], label=[0, 1, 1]))).tolist()
     [1.0, 0.5]
     """

@@ -247,7 +247,6 @@ class Agreement(Thresholded):
     Needs `members`; `NotApplicable` without. The best score under shift, unless the models share a simplicity
     bias. Source: Trivedi et al. (2023).
 
-    >>> from oodometer import Predictions
     >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], members=[[0, 0], [0, 0]])
     >>> Agreement().fit(p).estimate(p).value
     0.5
@@ -267,7 +266,6 @@ class Smoothness(Thresholded):
 
     Needs `views`; `NotApplicable` without. Source: Ng et al. (2023); behind confidence in Trivedi et al. (2023).
 
-    >>> from oodometer import Predictions
     >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], views=[[0, 0], [0, 0]])
     >>> Smoothness().fit(p).estimate(p).value
     0.5

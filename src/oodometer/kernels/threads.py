@@ -135,7 +135,6 @@ def by_chunks(
     for each other at the interpreter's lock. Work that is one compiled pass (``lock=False``) does not hold the lock and
     minds the cache itself: it gets one large piece for each core.
 
-    >>> import numpy as np
     >>> out = np.zeros(5)
     >>> by_chunks(lambda a, b: out[a:b].fill(b - a), 5, 1)
     >>> out.tolist()

@@ -168,7 +168,6 @@ class Accuracy(Metric[Counts, Measure]):
 
     Source: Clopper and Pearson (1934) for the interval.
 
-    >>> from oodometer import Predictions
     >>> Accuracy().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.75
     """
@@ -216,7 +215,6 @@ class TopKAccuracy(Metric[Counts, Measure]):
 
     Only for more than k classes. Source: Russakovsky et al. (2015).
 
-    >>> from oodometer import Predictions
     >>> p = Predictions.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], label=[1, 0])
     >>> TopKAccuracy(k=2).compute(p).value
     0.5

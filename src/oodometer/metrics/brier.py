@@ -84,7 +84,6 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
     `NotApplicable` with the count of such rows. Where `logits` are given, probabilities that underflowed are
     taken from them. With `candidate_scores` p is their softmax over the candidates of the sample.
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_probabilities([[0.5, 0.5], [0.25, 0.75]], label=[0, 0])
     >>> round(NegativeLogLikelihood().compute(r).value, 4)
     1.0397
@@ -261,7 +260,6 @@ class Brier(Metric[BrierState, Measure]):
     reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance. ``form`` says which
     score it is. The interval is the large-sample one of a mean.
 
-    >>> from oodometer import Predictions
     >>> b = Brier().compute(Predictions.from_probabilities([[0.8, 0.2], [0.4, 0.6]], label=[0, 0]))
     >>> round(b.value, 3), round(b.extras["decomposition"]["uncertainty"], 3), b.extras["form"]
     (0.2, 0.0, 'binary')

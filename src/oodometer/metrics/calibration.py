@@ -234,7 +234,6 @@ class ExpectedCalibrationError(_EqualWidthError):
     the error of the population over the same bins: a Poisson bootstrap over (bin, verdict), its lower end 0 where a
     calibrated model might show as much (`consistency`).
 
-    >>> from oodometer import Predictions
     >>> record = Predictions.from_confidence([0.95, 0.94, 0.45, 0.0], correct=[1, 0, 1, 0])
     >>> e = ExpectedCalibrationError().compute(record)
     >>> round(e.value, 4), e.lower <= e.value <= e.upper
@@ -288,7 +287,6 @@ def _debiased(bins: CalibrationBins) -> float:
 class DebiasedCalibrationError(_EqualWidthError):
     """ECE less its expected bias (Kumar et al. 2019); the one to compare data sets of different sizes by.
 
-    >>> from oodometer import Predictions
     >>> calm = Predictions.from_confidence([0.9] * 10, correct=[1] * 9 + [0])
     >>> round(DebiasedCalibrationError().compute(calm).value, 3)
     0.0
@@ -335,7 +333,6 @@ def _equal_mass_bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
 class EqualMassCalibrationError(RankMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal mass, with an interval for the error of the population, as that of `ece`.
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.2, 0.4, 0.6, 0.8], correct=[0, 1, 1, 0])
     >>> round(EqualMassCalibrationError(bins=2).compute(r).value, 3)
     0.2
@@ -413,7 +410,6 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
     A Poisson bootstrap over 256 chunks of neighbouring ranks; the lower end is 0 where a calibrated model might show as
     large an error (`consistency`).
 
-    >>> from oodometer import Predictions
     >>> k = KolmogorovSmirnovError().compute(Predictions.from_confidence([0.2, 0.6, 0.9], correct=[1, 0, 1]))
     >>> round(k.value, 4)
     0.2667
@@ -534,7 +530,6 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
     The state is a histogram of 3,840 cells; the interval, for the error of the population, is a Poisson
     bootstrap over 256 of them, its lower end 0 where a calibrated model might show as much (`consistency`).
 
-    >>> from oodometer import Predictions
     >>> s = SmoothCalibrationError().compute(Predictions.from_confidence([0.9] * 4, correct=[1, 1, 1, 1]))
     >>> 0.09 < s.value < 0.1 + 1e-6
     True
@@ -581,7 +576,6 @@ class ReliabilityDiagram(BinnedMetric[Curve]):
     ``extra`` holds ``rows``, ``bin_lower`` and ``bin_upper`` of each bin. The band is Clopper-Pearson's, bin
     by bin. Source: Guo et al. (2017).
 
-    >>> from oodometer import Predictions
     >>> c = ReliabilityDiagram(bins=2).compute(Predictions.from_confidence([0.9, 0.8, 0.1], correct=[1, 0, 0]))
     >>> c.x.round(2).tolist(), c.y.tolist(), c.extra["rows"].tolist()
     ([0.1, 0.85], [0.0, 0.5], [1, 2])

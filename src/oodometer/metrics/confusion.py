@@ -140,7 +140,6 @@ class ConfusionMetric(Metric[Confusion, R]):
 class ConfusionTable(ConfusionMetric[dict[str, Any]]):
     """The confusion matrix as a table: ``classes`` and ``counts`` (row = true class, column = predicted class).
 
-    >>> from oodometer import Predictions
     >>> ConfusionTable().compute(Predictions.from_classes(["a", "b", "b"], label=["a", "a", "b"]))
     {'classes': ['a', 'b'], 'counts': [[1, 1], [0, 1]]}
     """
@@ -164,7 +163,6 @@ class CohenKappa(ConfusionMetric[Measure]):
     1 = all right, 0 = as good as chance. The interval is linearised. Where all rows are of one class and predicted as
     it, there is no kappa. Source: Cohen (1960).
 
-    >>> from oodometer import Predictions
     >>> CohenKappa().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.5
     """
@@ -201,7 +199,6 @@ class MatthewsCorrelation(ConfusionMetric[Measure]):
     p_k predicted as it. Where all rows are of one class, or predicted as one, it is 0, as in scikit-learn, and the
     interval is (-1, 1). The interval is linearised. Source: Gorodkin (2004).
 
-    >>> from oodometer import Predictions
     >>> round(MatthewsCorrelation().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value, 4)
     0.5774
     """
@@ -302,7 +299,6 @@ class AboutClass:
 def about_class(metrics: Sequence[Metric[Any, Any]], positive: int | str | None) -> list[Metric[Any, Any]]:
     """The metrics; those of one of two classes are about the class named.
 
-    >>> from oodometer.registry import create
     >>> about_class([create("metric", "f1")], "spam")[0].positive
     'spam'
     """
@@ -342,7 +338,6 @@ class MacroPrecision(ClassMean):
     The interval spans the linearised one and that of the classes' Jeffreys posteriors; as for the other macro
     averages. A class that was never predicted so adds all the doubt there is. Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> MacroPrecision().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1 + 1/2) / 2
     0.75
     """
@@ -358,7 +353,6 @@ class MacroRecall(ClassMean):
 
     Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> MacroRecall().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1/2 + 1) / 2
     0.75
     """
@@ -375,7 +369,6 @@ class MacroF1(ClassMean):
 
     Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> round(MacroF1().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value, 4)  # (2/3 + 2/3) / 2
     0.6667
     """
@@ -391,7 +384,6 @@ class BalancedAccuracy(ClassMean):
 
     The same number as `macro_recall`, with its interval. Source: Brodersen et al. (2010).
 
-    >>> from oodometer import Predictions
     >>> BalancedAccuracy().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1/2 + 1) / 2
     0.75
     """
@@ -412,7 +404,6 @@ class F1(PositiveClassMetric):
     that the interval of Clopper and Pearson (1934) for q gives an exact one. Where n is 0, F1 is 0, as in scikit-learn,
     and the interval is (0, 1). Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> F1().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0], classes=[0, 1])).value  # 4 / 5
     0.8
     """
@@ -437,7 +428,6 @@ class Precision(PositiveClassMetric):
     Of more than two classes it is `macro_precision`. Where nothing is predicted positive it is 0, as in scikit-learn,
     and the interval is (0, 1). Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> Precision().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0], classes=[0, 1])).value  # 2 of 3
     0.6666666666666666
     """
@@ -456,7 +446,6 @@ class Recall(PositiveClassMetric):
     Of more than two classes it is `macro_recall`. Where there is no positive it is 0, as in scikit-learn, and the
     interval is (0, 1). Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> Recall().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0], classes=[0, 1])).value  # 2 of 2
     1.0
     """
@@ -475,7 +464,6 @@ class Specificity(AboutClass, ConfusionMetric[Measure]):
     Of more than two classes it is the mean over the classes that occur, each against the rest, with a linearised
     interval. Where there is no negative it is 0 and the interval is (0, 1). Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> record = Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0], classes=[0, 1])
     >>> Specificity().compute(record).value  # 1 of 2
     0.5

@@ -293,7 +293,6 @@ class RocAuc(OneVsRestMetric[Measure]):
     are more than two); beyond, those of one narrow bin count as tied, and ``binning`` bounds what that may have cost.
     Source: Hanley and McNeil (1982).
 
-    >>> from oodometer import Predictions
     >>> p = [0.9, 0.7, 0.6, 0.2]
     >>> RocAuc().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value
     0.75
@@ -349,7 +348,6 @@ class AveragePrecision(OneVsRestMetric[Measure]):
     Of more than two classes the mean over the classes that occur, each against the rest. The interval is Wilson's with
     a linearised variance. The share of positives is its value by chance. Source: Zhu (2004).
 
-    >>> from oodometer import Predictions
     >>> p = [0.9, 0.7, 0.6, 0.2]
     >>> round(AveragePrecision().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value, 4)
     0.8333
@@ -412,7 +410,6 @@ class FprAt95Tpr(OneVsRestMetric[Measure]):
     classes that occur, each against the rest, with the mean of their intervals. Fewer than about 80 positives do not
     show where 95 % of all positives are, and the interval then reaches to 1. Source: Hendrycks and Gimpel (2017).
 
-    >>> from oodometer import Predictions
     >>> p = [0.9, 0.7, 0.6, 0.2]
     >>> FprAt95Tpr().compute(Predictions.from_probabilities(p, label=[1, 0, 1, 0])).value
     0.5
@@ -450,7 +447,6 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
     F1 = 2q / (1 + q) with q = hits / (support + predicted - hits).
     `roc_auc` is that of the class's probability against all other rows. Source: Sokolova and Lapalme (2009).
 
-    >>> from oodometer import Predictions
     >>> rows = PerClass().compute(Predictions.from_classes(["a", "b", "b"], label=["a", "a", "b"]))
     >>> rows[0]["class"], rows[0]["precision"].value, rows[0]["recall"].value, round(rows[0]["f1"].value, 3)
     ('a', 1.0, 0.5, 0.667)

@@ -149,7 +149,6 @@ class ExpectedValue(ConfusionMetric[Measure]):
     ``payoff`` gives V by class name: rows are true classes, columns predicted ones. ``total`` is that of all rows. The
     interval is Wilson's for a mean between the smallest and the largest entry of V. Source: Elkan (2001).
 
-    >>> from oodometer import Predictions
     >>> worth = ExpectedValue({"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}})
     >>> record = Predictions.from_classes(["no", "yes", "yes"], label=["no", "yes", "no"])
     >>> worth.compute(record).value  # (0 + 5 - 1) / 3

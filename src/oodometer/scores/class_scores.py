@@ -39,7 +39,6 @@ def negative_entropy(probabilities: Array) -> Array:
 
     A zero probability adds nothing (p log p -> 0). Source: Garg et al. (2022), where it beats max probability.
 
-    >>> import numpy as np
     >>> negative_entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(4).tolist()
     [-0.6931, 0.0]
     """
@@ -87,7 +86,6 @@ def margin(probabilities: Array) -> Array:
 
     Source: margin confidence as compared by Hendrycks and Gimpel (2017).
 
-    >>> import numpy as np
     >>> margin(np.array([[0.2, 0.5, 0.3]])).round(3).tolist()
     [0.2]
     """
@@ -160,7 +158,6 @@ def max_probability(probabilities: Array) -> Array:
 
     Source: Hendrycks and Gimpel (2017).
 
-    >>> import numpy as np
     >>> max_probability(np.array([[0.2, 0.8], [0.5, 0.5]])).tolist()
     [0.8, 0.5]
     """
