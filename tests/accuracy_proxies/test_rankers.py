@@ -45,9 +45,6 @@ def logits_of(rows: int, classes: int, seed: int = 0, scale: float = 2.0) -> Any
     return scale * np.random.default_rng([seed, rows, classes]).standard_normal((rows, classes))
 
 
-# ------------------------------------------------------------------------------------------ formulas
-
-
 @pytest.mark.parametrize(("rows", "classes"), [(1, 2), (3, 7), (200, 2), (200, 10), (40, 40), (150, 300)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nuclear_norm_is_that_of_the_singular_values(rows: int, classes: int, dtype: Any) -> None:
@@ -104,7 +101,7 @@ def test_mano_of_probabilities_alone_takes_them_as_they_are() -> None:
     with pytest.raises(NotApplicable, match="needs `logits`"):
         MaNo(normalization="taylor").score(Predictions.from_probabilities(p))
     with pytest.raises(UsageError, match="normalization"):
-        MaNo(normalization="soft")  # type: ignore[arg-type]
+        MaNo(normalization="soft")
 
 
 def answers(accuracy: float, sizes: tuple[float, ...], seed: int, rows: int = 1000) -> Predictions:
@@ -147,7 +144,7 @@ def test_numbers_in_a_ranking_by_mano_are_of_one_normalisation(sizes: list[float
     want = "softmax" if np.mean(criteria) > 5 or bare else "taylor"
     found = rank_models(records, "mano")
     for name, record in records.items():
-        assert found.evidence[name].value == MaNo(normalization=want).score(record)  # type: ignore[arg-type]
+        assert found.evidence[name].value == MaNo(normalization=want).score(record)
     logits = [record.has("logits") for record in records.values()]
     alone = {"taylor" if c <= 5 and has else "softmax" for c, has in zip(criteria, logits, strict=True)}
     assert bool(found.warnings) == (len(alone) > 1)
@@ -219,9 +216,6 @@ def test_energy_refuses_log_probabilities() -> None:
         MetaDistributionEnergy(temperature=0)
 
 
-# ------------------------------------------------------------------------------------------ what all obey
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_larger_is_more_accurate(name: str) -> None:
     records = [hard(d) for d in (0.7, 1.0, 1.5, 2.5, 4.0)]
@@ -291,9 +285,6 @@ def test_a_thousand_classes(name: str) -> None:
     z = logits_of(400, 1000)
     record = Predictions.from_arrays(logits=z, features=rng.standard_normal((400, 20)))
     assert np.isfinite(registry.create("ranker", name).score(record))
-
-
-# ------------------------------------------------------------------------------------------ orders
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -95,5 +95,5 @@ def test_strata_hold_all_rows_and_labels() -> None:
 
 def test_power_speaks_of_the_test_that_an_audit_makes() -> None:
     few = SampledRows.evenly(np.arange(40), (np.arange(40) < 20).astype(int))
-    assert noticeable(40, 10**9, 0.8, 0.9, 0.95).below > 0.5  # type: ignore[operator]
+    assert noticeable(40, 10**9, 0.8, 0.9, 0.95).below > 0.5
     assert refutes(few, np.full(900, 0.9), 0.0, 0.8, 0.9, 0.95) < 0.05

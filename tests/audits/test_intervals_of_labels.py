@@ -29,9 +29,6 @@ GOAL = as_source({"prediction": [0, 1, 1, 0, 1], "label": [0, 1, 0, 0, 1]})
 PREDICTED = np.array([0, 1, 1, 0, 1])
 
 
-# ------------------------------------------------------------------------------------------ labels alone
-
-
 @pytest.mark.parametrize(("hits", "labels", "rows"), [(3, 5, 12), (5, 5, 12), (0, 4, 9), (7, 10, 60)])
 def test_hypergeometric_is_the_search_through_every_share(hits: int, labels: int, rows: int) -> None:
     kept = [
@@ -87,9 +84,6 @@ def test_effective_labels_of_an_interval_half_as_wide() -> None:
     assert effective_labels(0.9, 1.0, 0.95, 500) == pytest.approx(0, abs=1e-6)
 
 
-# ------------------------------------------------------------------------------------------ PPI++
-
-
 def test_ppi_plus_plus_by_loop() -> None:
     rng = np.random.default_rng(0)
     score = rng.random(60)
@@ -139,9 +133,6 @@ def test_ppi_plus_plus_fails_at_ten_labels() -> None:
     assert np.mean(held) < 0.5
     judged = judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9)
     assert "ppi++" not in {e.method for e in judged.intervals}
-
-
-# ------------------------------------------------------------------------------------------ the choice
 
 
 def test_the_choice_does_not_look_at_labels() -> None:
@@ -234,9 +225,6 @@ def test_suggested_labels_refute_too() -> None:
     wrong = SampledRows(row, np.zeros(40), np.full(40, 0.6), np.full(40, np.nan), np.zeros(0, dtype=np.int64))
     assert refutes(wrong, score, 1.0, 0.8, 0.95, 0.95) < 0.001
     assert refutes(wrong, score, 1.0, 0.0, 0.95, 0.95) == 1.0
-
-
-# ------------------------------------------------------------------------------------------ reading labels
 
 
 def test_labels_in_both_forms() -> None:

@@ -34,7 +34,6 @@ ROWS = 12
 
 
 def frame() -> dict[str, Any]:
-    assert TARGET.probabilities is not None
     ids = ["=evil", 'a"b,c', *(f"{i:04d}" for i in range(2, len(TARGET)))]
     texts = [f"{EVIL} {i}" for i in range(len(TARGET))]
     return {"probabilities": TARGET.probabilities, "id": ids, "review": texts, "<b>stars</b>": [3.25] * len(TARGET)}
@@ -59,7 +58,6 @@ def test_it_is_one_file_that_loads_nothing_and_runs_nothing_of_the_data(page: Pa
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text)
     assert len(text) < 60_000
     found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
     data = json.loads(found[1])
     assert data["classes"] == ["0", "1", "2", "3"]
     assert data["saved"] == ["id", "draw", "row", "stratum", "probability", "weight", "share"]
@@ -78,7 +76,6 @@ def test_without_texts_the_columns_are_open_and_without_classes_one_judges(tmp_p
     out = tmp_path / "rows.html"
     audit(outputs, target, suggest=2, methods=["ac"], out=out)
     found = re.search(r'id="data">(.*?)</script>', out.read_text(encoding="utf-8"))
-    assert found is not None
     data = json.loads(found[1])
     assert [data["columns"][i] for i in data["open"]] == ["age"]
     assert [data["columns"][i] for i in data["folded"]] == ["time"]

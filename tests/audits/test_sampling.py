@@ -24,9 +24,6 @@ def target(rows: int, seed: int = 0, error: float = 0.1) -> tuple[np.ndarray, np
     return score, (rng.random(rows) < score).astype(float)
 
 
-# ------------------------------------------------------------------------------------------ the estimate
-
-
 def test_even_draws_give_the_difference_estimator() -> None:
     score, right = target(50)
     row = np.arange(0, 50, 7)
@@ -111,9 +108,6 @@ def test_suggested_labels_err_less_than_random_ones() -> None:
     assert np.mean(chosen**2) < 0.5 * np.mean(random**2)
 
 
-# ------------------------------------------------------------------------------------------ suggestions
-
-
 @given(st.integers(5, 200), st.integers(0, 10_000), st.sampled_from([1.0, 0.6, 0.3]))
 def test_sizes_have_mean_one_and_bounded_weights(rows: int, seed: int, share: float) -> None:
     score = np.random.default_rng(seed).random(rows)
@@ -162,9 +156,6 @@ def test_constant_predictions_mean_even_chances() -> None:
     assert sizes(np.full(10, 0.7), 0.3) == pytest.approx(np.ones(10))
 
 
-# ------------------------------------------------------------------------------------------ the draws of a person
-
-
 def test_the_order_of_a_file_changes_nothing() -> None:
     row, correct = np.array([7, 3, 9, 1]), np.array([1, 0, 1, 1])
     turned = SampledRows.evenly(row[::-1], correct[::-1])
@@ -176,9 +167,6 @@ def test_all_rows_labelled_is_the_truth() -> None:
     score, right = target(12, seed=1)
     everything = SampledRows.evenly(np.arange(12), right)
     assert everything.mean(score, 1.0) == right.mean()
-
-
-# ------------------------------------------------------------------------------------------ f from the reference
 
 
 def test_correctness_is_the_rate_at_each_confidence() -> None:

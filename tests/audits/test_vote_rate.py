@@ -30,9 +30,6 @@ def outputs(rows: int, accuracy: float, recall: float, specificity: float, seed:
     return Predictions.from_arrays(votes=votes, correct=right, confidence=confidence)
 
 
-# ------------------------------------------------------------------------------------------ the rate
-
-
 def test_the_rate_is_that_of_the_reference() -> None:
     votes = np.repeat([[0, 1, 1], [0, 0, 1]], 1000, axis=1)  # 1,000 rows each with 0, 1 and 2 votes
     right = np.concatenate([np.arange(1000) < 100, np.arange(1000) < 300, np.arange(1000) < 950])
@@ -71,9 +68,6 @@ def test_a_reference_that_cannot_tell_leaves_votes_at_their_word() -> None:
         VoteRate.fit(Predictions.from_confidence([0.9], correct=[1]))
 
 
-# ------------------------------------------------------------------------------------------ the choice
-
-
 def test_the_better_proxy_of_the_reference_is_taken() -> None:
     fields = ("votes", "confidence")
     good, bad = outputs(2000, 0.8, 0.95, 0.9, seed=2), outputs(2000, 0.8, 0.5, 0.5, seed=3)
@@ -95,9 +89,6 @@ def test_what_the_files_hold_decides_first() -> None:
     assert choose_proxy(good, ("votes", "confidence"), 3).name == "confidence"  # these are other judges
     unseen = choose_proxy(truths, ("votes",), 4)
     assert (unseen.name, unseen.slope) == ("votes", pytest.approx(1.0))
-
-
-# ------------------------------------------------------------------------------------------ coverage
 
 
 def draws(rows: int, labels: int, seed: int) -> np.ndarray:
@@ -161,7 +152,6 @@ def test_audit_says_what_it_leant_on() -> None:
     labels = {"row": row, "correct": target.correct[row].astype(bool)}
     found = audit(reference, target.without_labels(), labels=labels, level=LEVEL, methods=["votes"])
     assert (found.proxy, found.to_dict()["proxy"]) == ("votes", "votes")
-    assert found.estimate is not None
     assert found.estimate.method == "ppi-betting"
     assert found.estimate.lower <= target.accuracy <= found.estimate.upper
     assert found.effective_labels is not None
@@ -180,7 +170,6 @@ def test_votes_alone_will_do_for_an_audit() -> None:
         labels={"row": row, "correct": target.correct[row].astype(bool)},
     )
     assert found.proxy == "votes"
-    assert found.estimate is not None
     assert found.estimate.lower <= target.accuracy <= found.estimate.upper
 
 
@@ -188,7 +177,6 @@ def test_suggestions_follow_the_votes() -> None:
     """Rows that some judge rejects are drawn more often."""
     reference, target = outputs(1500, 0.9, 0.95, 0.9, seed=4), outputs(1500, 0.7, 0.95, 0.9, seed=5)
     found = audit(reference, target.without_labels(), suggest=200, suggest_by="confidence", methods=["votes"])
-    assert found.suggestion is not None
     doubted = target.votes.min(axis=0) == 0
     assert found.suggestion.share < 1
     assert doubted[found.suggestion.row].mean() > 1.3 * doubted.mean()

@@ -25,7 +25,6 @@ ODD_IDS = ["007", "1234567890123456789", "1e5", "=cmd", "ü7", "-3"]
 
 def rows_of(record: Predictions) -> list[dict[str, Any]]:
     """The target as a stranger has it: odd ids, odd texts, columns called as ours."""
-    assert record.probabilities is not None
     names = [f"p_{c}" for c in range(record.probabilities.shape[1])]
     return [
         {

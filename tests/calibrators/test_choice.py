@@ -28,7 +28,6 @@ def test_overconfidence_is_cured_by_a_temperature() -> None:
     assert choice.scores["temperature"] < choice.scores["none"]
     assert "temperature lowered the cross-validated Brier score from" in choice.why
     made = choice.apply(sharpened(3000, 3.0, seed=1))
-    assert made.probabilities is not None
     assert made.top.first.mean() == pytest.approx(made.accuracy, abs=0.03)
 
 
@@ -51,7 +50,6 @@ def test_a_tiny_reference_is_not_calibrated_on(rows: int) -> None:
 
 def test_rows_without_a_label_do_not_count() -> None:
     record = sharpened(3000, 3.0)
-    assert record.label is not None
     label = record.label.astype(float)
     label[49:] = np.nan
     few = Predictions.from_probabilities(record.probabilities, label=label)
@@ -59,7 +57,7 @@ def test_rows_without_a_label_do_not_count() -> None:
     some = Predictions.from_probabilities(
         record.probabilities, label=np.where(np.arange(3000) < 2000, record.label, np.nan)
     )
-    first = Predictions.from_probabilities(record.probabilities[:2000], label=record.label[:2000])  # type: ignore[index]
+    first = Predictions.from_probabilities(record.probabilities[:2000], label=record.label[:2000])
     assert choose_calibrator(some).scores == choose_calibrator(first).scores
 
 
@@ -90,7 +88,6 @@ def test_the_best_of_several_candidates_is_taken() -> None:
     true /= true.sum(axis=1, keepdims=True)
     label = (true.cumsum(axis=1) > rng.random((5000, 1))).argmax(axis=1)
     choice = choose_calibrator(Predictions.from_probabilities(p, label=label), ("temperature", "isotonic"))
-    assert choice.calibrator is not None
     assert choice.calibrator.name == "isotonic"
     assert choice.scores["isotonic"] < choice.scores["temperature"]
     with pytest.raises(UsageError, match=r"unknown calibrator 'isotonik'; did you mean isotonic"):

@@ -42,9 +42,6 @@ def counts_of(seed: int, classes: int = 3, bins: int = 40, most: int = 30) -> tu
     return rows, rng.binomial(rows, np.linspace(0.1, 0.9, bins))
 
 
-# ------------------------------------------------------------------------------------------ bins and counts
-
-
 @pytest.mark.parametrize("classes", [1, 2, 16, 17, 1000])
 def test_bins_are_fine_for_few_classes_and_coarse_for_many(classes: int) -> None:
     width = LOG_ODDS_BINS if classes <= 16 else LOG_ODDS_BINS // 8
@@ -88,9 +85,6 @@ def test_class_counts_are_those_of_a_loop(classes: int, monkeypatch: pytest.Monk
             want_hits[k, where] += label[i] == k
     assert (rows == want_rows).all()
     assert (hits == want_hits).all()
-
-
-# ------------------------------------------------------------------------------------------ folds
 
 
 @given(counts=COUNTS, seed=st.integers(0, 5))
@@ -175,9 +169,6 @@ def test_a_seeded_sample_is_uniform() -> None:
     assert abs(np.mean(chosen % 2) - 0.5) < 0.02
 
 
-# ------------------------------------------------------------------------------------------ pool adjacent violators
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_the_map_is_scikit_learns_isotonic_regression(seed: int) -> None:
     rows, hits = (x[0] for x in counts_of(seed, classes=1))
@@ -209,9 +200,6 @@ def test_the_map_rises_and_empty_bins_follow_the_nearest(data: st.DataObject) ->
     for b in np.flatnonzero(rows == 0):
         gaps = np.abs(full - b)
         assert rate[b] in rate[full[gaps == gaps.min()]]
-
-
-# ------------------------------------------------------------------------------------------ the choice of a form
 
 
 def simulated(kind: str, rows: int, seed: int = 0) -> tuple[Any, Any]:
@@ -283,9 +271,6 @@ def test_one_class_or_no_row_at_all() -> None:
     assert np.isfinite(made.rate).all()
 
 
-# ------------------------------------------------------------------------------------------ its sampling error
-
-
 def slow_variance(made: BinnedMap, weights: Any) -> float:
     """Blocks are independent rates: w^2 r (1 - r) / n, with half a hit and half a miss added to each."""
     total = 0.0
@@ -341,9 +326,6 @@ def test_variance_and_redrawn_maps_agree_with_simulated_references(form: Any) ->
     assert raw.redraw(rng) is raw.rate
 
 
-# ------------------------------------------------------------------------------------------ isotonic
-
-
 def miscalibrated(rows: int = 4000, classes: int = 3, seed: int = 0) -> Predictions:
     """Each class is wrong in a way of its own."""
     rng = np.random.default_rng(seed)
@@ -356,15 +338,12 @@ def miscalibrated(rows: int = 4000, classes: int = 3, seed: int = 0) -> Predicti
 
 def test_isotonic_is_one_against_the_rest_made_to_sum_to_one() -> None:
     record = miscalibrated()
-    assert record.probabilities is not None
-    assert record.label is not None
     raw = np.empty(record.probabilities.shape)
     for k in range(3):
         bins = bin_numbers(record.probabilities[:, k], 3)
         raw[:, k] = IsotonicRegression().fit_transform(bins, record.label == k)
     want = raw / raw.sum(axis=1, keepdims=True)
     made = Isotonic().fit(record)(record)
-    assert made.probabilities is not None
     np.testing.assert_allclose(made.probabilities, want, atol=1e-9)
     assert (made.predicted == record.predicted).all()
     assert made.calibrated == "isotonic"
@@ -377,13 +356,12 @@ def test_isotonic_is_one_against_the_rest_made_to_sum_to_one() -> None:
 @pytest.mark.parametrize("classes", [2, 4, 20])
 def test_calibrated_rows_are_distributions(method: Any, dtype: Any, classes: int) -> None:
     source = miscalibrated(600, classes, seed=1)
-    assert source.probabilities is not None
     record = Predictions.from_probabilities(source.probabilities.astype(dtype), label=source.label)
     target = miscalibrated(300, classes, seed=2)
     made = method().fit(record)(target)
     np.testing.assert_allclose(made.probabilities.sum(axis=1), 1, atol=1e-6)
     assert made.probabilities.min() >= 0
-    assert made.probabilities.dtype == target.probabilities.dtype  # type: ignore[union-attr]
+    assert made.probabilities.dtype == target.probabilities.dtype
     assert (made.predicted == target.predicted).all()
 
 
@@ -408,14 +386,9 @@ def test_they_need_probabilities_and_labels(method: Any) -> None:
     assert np.isfinite(method().fit(one)(one).probabilities).all()
 
 
-# ------------------------------------------------------------------------------------------ histogram
-
-
 @pytest.mark.parametrize("bins", [1, 4, 15])
 def test_histogram_is_that_of_a_loop(bins: int) -> None:
     record = miscalibrated(500, 3, seed=4)
-    assert record.probabilities is not None
-    assert record.label is not None
     raw = np.empty((500, 3))
     for k in range(3):
         p = record.probabilities[:, k]
@@ -426,7 +399,7 @@ def test_histogram_is_that_of_a_loop(bins: int) -> None:
             raw[i, k] = sum(record.label[j] == k for j in same) / len(same)
     want = raw / raw.sum(axis=1, keepdims=True)
     made = Histogram(bins=bins).fit(record)(record).probabilities
-    np.testing.assert_allclose(made, want, atol=1e-12)  # type: ignore[arg-type]
+    np.testing.assert_allclose(made, want, atol=1e-12)
 
 
 def test_histogram_with_few_distinct_values() -> None:
@@ -434,6 +407,5 @@ def test_histogram_with_few_distinct_values() -> None:
     p = [[0.9, 0.1]] * 300 + [[0.6, 0.4]] * 100
     record = Predictions.from_probabilities(p, label=[0] * 240 + [1] * 60 + [0] * 30 + [1] * 70)
     made = Histogram().fit(record)(record).probabilities
-    assert made is not None
     np.testing.assert_allclose(made[0], [0.8, 0.2])
     np.testing.assert_allclose(made[-1], [0.3, 0.7])

@@ -90,7 +90,6 @@ def test_it_is_applied_and_not_only_fitted(kind: str, dtype: Any) -> None:
     fitted = Temperature().fit(record)
     assert fitted.temperature > 2
     made = fitted(record)
-    assert made.probabilities is not None
     assert made.probabilities.dtype == dtype
     np.testing.assert_allclose(
         made.probabilities,
@@ -111,7 +110,6 @@ def test_what_is_known_of_the_best_classes_stays_true(kind: str, classes: int) -
     data = {"logits": z} if kind == "logits" else {"probabilities": softmax(z)}
     record = Predictions.from_arrays(**data, label=label)
     made = Temperature().fit(record)(record)
-    assert made.probabilities is not None
     want = top_two(made.probabilities)
     np.testing.assert_allclose(made.top.first, want.first, rtol=1e-9)
     np.testing.assert_allclose(made.top.second, want.second, rtol=1e-9)
@@ -125,7 +123,6 @@ def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
     p = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1, 0, 0]], dtype=dtype)
     record = Predictions.from_probabilities(p, label=[0, 2, 1, 1])  # two rows give the truth no chance at all
     made = Temperature().fit(record)(record)
-    assert made.probabilities is not None
     assert np.isfinite(made.probabilities).all()
     np.testing.assert_allclose(made.probabilities.sum(axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(made.probabilities[2, 0], made.probabilities[2, 1])
@@ -148,7 +145,6 @@ def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(s
     )
     assert want < 1.2, "with log of the smallest number of the computer it is far above"
     made = Temperature().fit(Predictions.from_probabilities(p, label=label))(Predictions.from_probabilities(p[1:2]))
-    assert made.probabilities is not None
     assert made.probabilities[0, 2] < 1e-20
 
 
@@ -160,7 +156,7 @@ def test_a_reference_with_logits_serves_a_target_with_probabilities() -> None:
         fitted(Predictions.from_logits(target)),
         fitted(Predictions.from_probabilities(softmax(target))),
     )
-    np.testing.assert_allclose(by_logits.probabilities, by_probabilities.probabilities, atol=1e-9)  # type: ignore[arg-type]
+    np.testing.assert_allclose(by_logits.probabilities, by_probabilities.probabilities, atol=1e-9)
 
 
 def test_unlabelled_rows_are_left_out() -> None:

@@ -82,9 +82,6 @@ def check_plain(found: Diagnosis) -> None:
         assert finding.statistic is None or math.isfinite(finding.statistic)
 
 
-# ------------------------------------------------------------------------------------------ known kinds
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_moved(seed: int) -> None:
     found = FITTED.diagnose(world(3000, seed + 100))
@@ -175,9 +172,6 @@ def test_no_shift_raises_few_alarms_with_features_and_members() -> None:
     assert sum(kind != "none" for kind in kinds) <= 5
 
 
-# ------------------------------------------------------------------------------------------ states
-
-
 @pytest.mark.parametrize("pieces", [1, 7, 400])
 def test_states_merge_to_one_pass(pieces: int) -> None:
     reference, target = example_record(600), example_record(600, seed=4, difficulty=1.3)
@@ -219,9 +213,6 @@ def test_fit_returns_a_copy_and_a_seed_gives_one_answer() -> None:
     target = world(800, 5, tilt=0.3)
     same(fitted.diagnose(target), Diagnostician(seed=3).fit(REFERENCE).diagnose(target))
     same(fitted.diagnose(target), fitted.diagnose(target.without_labels()))
-
-
-# ------------------------------------------------------------------------------------------ odd records
 
 
 def only(record: Predictions, *fields: str, **more: Any) -> Predictions:
@@ -309,9 +300,6 @@ def test_the_verb_reads_what_estimate_reads() -> None:
         diagnose(REFERENCE, target.slice(0, 0))
 
 
-# ------------------------------------------------------------------------------------------ signs
-
-
 def test_signs_tell_how_far_and_what_is_left_unexplained() -> None:
     signs = ShiftStatistics().fit(REFERENCE)
 
@@ -345,9 +333,6 @@ def test_the_distance_moved_by_hand() -> None:
     g = 2 * (100 * math.log(100 / 75) + 100 * math.log(100 / 125) + 50 * math.log(50 / 75) + 150 * math.log(150 / 125))
     assert found["moved"] == pytest.approx(math.sqrt((g - 1) * 400 / 40_000), rel=1e-6)
     assert found["unexplained"] == pytest.approx(0, abs=1e-3)
-
-
-# ------------------------------------------------------------------------------------------ single findings
 
 
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=8))
@@ -428,7 +413,6 @@ def test_the_alarm(confidence: Any, agreement: Any, overlap: Finding | None, str
     found = alarm_finding(
         made_mean("confidence", *confidence), agreement and made_mean("agreement", *agreement), overlap
     )
-    assert found is not None
     assert found.strength == strength
     assert found.refutes == (reading_confidence() if strength != "none" else ())
 
@@ -503,12 +487,10 @@ def test_columns_that_no_shift_would_make() -> None:
     rng = np.random.default_rng(0)
     here, there = rng.normal(size=(500, 4)), rng.normal(size=(400, 4))
     fine = columns_finding((here, there), None)
-    assert fine is not None
     assert (fine.statistic, fine.strength, fine.says) == (0.0, "none", "no column is odd")
     there[:, 1] = -999
     there[:, 3] *= 1000
     odd = columns_finding((here, there), None)
-    assert odd is not None
     assert odd.details["odd"][0] == "feature 1: constant at -999"
     assert (
         odd.details["odd"][1].startswith("feature 3: 99 % of the rows lie outside")
@@ -517,18 +499,16 @@ def test_columns_that_no_shift_would_make() -> None:
     assert (odd.statistic, odd.strength) == (2.0, "strong")
     constant = here.copy()
     constant[:, 1] = -999
-    assert columns_finding((constant, np.where([[0, 1, 0, 0]], -999.0, here)), None).statistic == 0  # type: ignore[union-attr]
+    assert columns_finding((constant, np.where([[0, 1, 0, 0]], -999.0, here)), None).statistic == 0
     assert columns_finding(None, None) is None
-    assert columns_finding((here, there[:1]), None).strength == "strong"  # type: ignore[union-attr]
+    assert columns_finding((here, there[:1]), None).strength == "strong"
     p = rng.dirichlet(np.ones(3), size=100)
     broken = columns_finding(None, (p, np.tile([0.2, 0.3, 0.5], (50, 1))))
-    assert broken is not None
     assert broken.statistic == 3
 
 
 def test_odd_columns_are_found_in_a_target() -> None:
     target = world(500, 3)
-    assert target.features is not None
     features = target.features.copy()
     features[:, 0] = 0
     found = FITTED.diagnose(replace(target, features=features, _cache={}))

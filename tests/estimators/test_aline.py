@@ -56,9 +56,6 @@ def world(seed: int, models: int = 6, rows: int = 800) -> tuple[Predictions, Pre
     return record(known, label), record(seen), accuracy_of(worse)[0]
 
 
-# ------------------------------------------------------------------------------------------ pieces
-
-
 @given(
     codes=st.integers(1, 7).flatmap(
         lambda m: st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=1, max_size=12)
@@ -98,7 +95,6 @@ def test_pairs_are_solved_as_by_least_squares(models: int) -> None:
 def test_line_is_that_of_scipy() -> None:
     x, y = np.random.default_rng(0).standard_normal((2, 20))
     found, want = fit_line(x, y), scipy.stats.linregress(x, y)
-    assert found is not None
     assert found[:3] == pytest.approx((want.slope, want.intercept, want.rvalue**2))
     assert found.variance == pytest.approx(np.square(y - want.slope * x - want.intercept).sum() / 18)
     assert fit_line(np.ones(4), np.arange(4.0)) is None
@@ -106,9 +102,6 @@ def test_line_is_that_of_scipy() -> None:
 
 def test_probit_is_clipped_half_a_count_inside() -> None:
     assert probit(np.array([0, 3, 10]), 10) == pytest.approx(quantile([0.5, 3, 9.5], 10))
-
-
-# ------------------------------------------------------------------------------------------ the estimates
 
 
 def test_three_models_by_hand() -> None:
@@ -258,9 +251,6 @@ def test_beats_source_accuracy_on_real_models(cls: Any, data_dir: Path) -> None:
         assert found.details["r_squared"] > 0.95
         assert not found.warnings
     assert np.mean(errors) < 0.015
-
-
-# ------------------------------------------------------------------------------------------ edges
 
 
 @pytest.mark.parametrize("cls", BOTH)

@@ -29,12 +29,8 @@ def calibrated(rows: int, classes: int = 4, seed: int = 0, shape: float = 0.5, d
 
 def cell(record: Predictions, i: int) -> tuple[int, int]:
     """Predicted class and bin of one sample."""
-    assert record.probabilities is not None
     k = int(record.predicted[i])
     return k, int(bin_numbers(record.probabilities[i, k : k + 1], record.num_classes)[0])
-
-
-# ------------------------------------------------------------------------------------------ accuracy
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -99,7 +95,6 @@ def test_metrics_from_a_small_reference_are_less_certain() -> None:
 
 def test_one_map_for_all_classes_where_they_err_alike() -> None:
     reference = example_record(3000, seed=1)
-    assert reference.probabilities is not None
     sharp = reference.probabilities**4 / (reference.probabilities**4).sum(axis=1, keepdims=True)
     record = Predictions.from_probabilities(sharp, label=reference.label)
     found = CBPE().fit(record).estimate(record)
@@ -130,12 +125,8 @@ def test_confidence_alone_gives_the_accuracy_alone() -> None:
     assert by_correct.value == pytest.approx(0.75)
 
 
-# ------------------------------------------------------------------------------------------ the confusion matrix
-
-
 def slow_expectation(fitted: CBPE, target: Predictions) -> tuple[Any, Any]:
     """Expected samples of each class that were predicted as it, and as another one, sample by sample."""
-    assert target.probabilities is not None
     classes = target.num_classes
     found, missed = np.zeros(classes), np.zeros(classes)
     for i in range(len(target)):
@@ -206,9 +197,6 @@ def test_a_class_above_one_half_that_was_not_predicted_keeps_its_bin() -> None:
     assert got[0].sum() == 0
 
 
-# ------------------------------------------------------------------------------------------ against the truth
-
-
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_on_calibrated_data_every_metric_is_near_the_truth(classes: int, seed: int) -> None:
@@ -216,8 +204,6 @@ def test_on_calibrated_data_every_metric_is_near_the_truth(classes: int, seed: i
     target = calibrated(24_000, classes, seed=10 + seed, shape=0.7)
     found = CBPE().fit(calibrated(24_000, classes, seed=20 + seed, shape=0.7)).estimate(target).details
     y, h, p = target.label, target.predicted, target.probabilities
-    assert p is not None
-    assert y is not None
     truth = confusion_matrix(y, h, labels=np.arange(classes)).T  # ours has the predicted class on its rows
     np.testing.assert_allclose(found["confusion"], truth, atol=5 * np.sqrt(truth.max()))
     metrics = {name: found["metrics"][f"macro_{name}"]["value"] for name in METRICS}
@@ -260,7 +246,6 @@ def test_the_interval_of_f1_holds_the_truth_mostly() -> None:
         target = calibrated(400, 3, seed=100 + seed)
         found = CBPE(level=0.9).fit(calibrated(600, 3, seed=200 + seed)).estimate(target).details["metrics"]
         y, h, p = target.label, target.predicted, target.probabilities
-        assert p is not None
         assert y is not None
         truth = {
             "precision": precision_score(y, h, average="macro"),
@@ -283,9 +268,6 @@ def test_classes_that_never_occur_leave_the_macro_mean() -> None:
     assert found["metrics"]["macro_f1"]["value"] == pytest.approx(np.mean(both))
     assert [row["class"] for row in found["per_class"]] == list("abcd")
     assert found["per_class"][3]["f1"]["value"] == 0
-
-
-# ------------------------------------------------------------------------------------------ states and options
 
 
 def test_the_light_variant_has_the_accuracy_alone() -> None:
@@ -329,7 +311,6 @@ def test_after_a_calibrator_that_moves_the_argmax_the_others_keep_their_bins() -
     record = Predictions.from_probabilities(p, label=[0] * 210 + [1] * 90 + [0] * 300)
     made = Isotonic().fit(record)(record)  # class 1 is predicted and has 0.3, class 0 has 0.7
     state = CBPE().fit(made).summarize(made)
-    assert made.probabilities is not None
     assert state["others"][0, bin_numbers(made.probabilities[:1, 0], 2)[0]] == 300
 
 

@@ -79,9 +79,6 @@ def test_two_missed_rows_prove_little():
     assert one.upper > 0.5
 
 
-# --------------------------------------------------------------------------------------------- 0/0
-
-
 @pytest.fixture(scope="module")
 def none_positive():
     """A target of which no row is predicted positive."""
@@ -128,9 +125,6 @@ def test_the_table_of_classes_has_the_same_rule():
     assert (named["precision"].lower, named["precision"].upper) == (0.0, 1.0)
 
 
-# --------------------------------------------------------------------------------------------- rare classes
-
-
 def test_a_rare_class_of_a_large_reference_keeps_its_weight():
     (p, label), (q, _) = rare(120_000, 11), rare(5_000, 12)
     guess = p >= 0.05
@@ -156,9 +150,6 @@ def test_the_intervals_of_weighted_rows_are_as_wide_as_those_of_all():
     i, n = one.metrics["recall"]["source"], int(label.sum())
     chance = np.sqrt(i.value * (1 - i.value) * 2 / n)  # both samples
     assert 0.75 < (i.upper - i.lower) / (2 * 1.96 * chance) < 1.3
-
-
-# --------------------------------------------------------------------------------------------- one class in all
 
 
 def one_class(rows=60):

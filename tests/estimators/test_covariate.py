@@ -48,9 +48,6 @@ def tilted(seed: int, rows: int, shift: float = 0.0, labelled: bool = True) -> P
     return Predictions.from_arrays(features=x[:, None], confidence=confidence, correct=right if labelled else None)
 
 
-# ------------------------------------------------------------------------------------------ domain classifier
-
-
 @given(
     low=st.lists(st.integers(0, 4), min_size=1, max_size=12), high=st.lists(st.integers(0, 4), min_size=1, max_size=12)
 )
@@ -180,9 +177,6 @@ def test_too_few_rows_are_refused() -> None:
         compare_domains(normal(1, 29), normal(2, 100))
 
 
-# ------------------------------------------------------------------------------------------ importance
-
-
 @given(
     pairs=st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 1)), min_size=1, max_size=12), rows=st.integers(1, 50)
 )
@@ -298,9 +292,6 @@ def test_comparison_of_samples_is_that_of_their_columns() -> None:
     assert found.weights @ a["verdicts"] / 200 > reference.accuracy
 
 
-# ------------------------------------------------------------------------------------------ pape
-
-
 @settings(max_examples=30)
 @given(rows=st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.floats(0.1, 5)), min_size=1, max_size=25))
 def test_weighted_isotonic_is_that_of_sklearn(rows: list[tuple[float, bool, float]]) -> None:
@@ -345,9 +336,6 @@ def test_pape_without_shift_is_the_reference_or_its_confidence() -> None:
     assert found.details["calibration"] == "raw"
     assert found.value == pytest.approx(0.75, abs=0.01)
     assert found.details["effective_rows"] > 1900
-
-
-# ------------------------------------------------------------------------------------------ mandoline
 
 
 def sliced(counts: dict[str, tuple[int, int]]) -> Predictions:

@@ -91,8 +91,8 @@ def test_at_least_the_discrepancy_of_a_plain_search(classes: int) -> None:
         found = DisagreementDiscrepancy().fit(record(here, classes)).estimate(record(there, classes))
         ours.append(found.details["discrepancy"])
         halves = [tuple(part[half::2] for part in s) for half in (0, 1) for s in (here, there)]
-        weights = plain_search(*halves[:2], classes)  # type: ignore[arg-type]
-        plain.append(gap(weights, *halves[2:]))  # type: ignore[arg-type]
+        weights = plain_search(*halves[:2], classes)
+        plain.append(gap(weights, *halves[2:]))
         truth.append((here[1] == here[2]).mean() - (there[1] == there[2]).mean())
     assert min(np.subtract(ours, plain)) > -0.03
     assert np.mean(ours) > np.mean(plain)

@@ -58,9 +58,6 @@ def two_classes(ones_right: int = 60) -> Predictions:
     return Predictions.from_classes(predicted, label=[0] * 100 + [1] * 100)
 
 
-# ------------------------------------------------------------------------------------------ cells
-
-
 @given(data=st.data())
 def test_cells_count_like_a_loop_and_keep_the_order_of_confidence(data: Any) -> None:
     seed = data.draw(st.integers(0, 10_000))
@@ -70,7 +67,6 @@ def test_cells_count_like_a_loop_and_keep_the_order_of_confidence(data: Any) -> 
     one_by_one = np.array([cells.count(record.slice(i, i + 1)).argmax() for i in range(rows)])
     table = np.zeros((len(cells), 3), dtype=int)
     hits = np.zeros(len(cells), dtype=int)
-    assert record.label is not None
     for cell, label, verdict in zip(one_by_one, record.label, record.verdicts, strict=True):
         table[cell, label] += 1
         hits[cell] += verdict
@@ -102,7 +98,7 @@ def test_members_stand_in_for_confidence_and_plain_classes_for_both() -> None:
     members = np.where(rng.random((4, 400)) < 0.8, label, 1 - label)
     with_members = Predictions.from_arrays(prediction=members[0], members=members[1:], label=label)
     plain = Predictions.from_classes(members[0], label=label)
-    assert count_labels(with_members).score.name == "model_agreement"  # type: ignore[union-attr]
+    assert count_labels(with_members).score.name == "model_agreement"
     assert len(count_labels(with_members)) > len(count_labels(plain)) == 3
     fitted = LabelShift().fit(with_members)
     assert fitted.why_not(plain) == "needs `members`; there are only label, prediction"
@@ -114,9 +110,6 @@ def test_reference_without_true_classes_says_so() -> None:
     for method in METHODS:
         with pytest.raises(NotApplicable, match=r"true class \(`label`\)"):
             method().fit(bare)
-
-
-# ------------------------------------------------------------------------------------------ prior
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -189,9 +182,6 @@ def test_p_values_are_level_under_label_shift_and_tiny_under_another_shift() -> 
     assert any("no class prior explains the target" in text for text in note)
 
 
-# ------------------------------------------------------------------------------------------ estimates
-
-
 def test_by_hand_with_two_classes() -> None:
     """A share 0.475 of class 0 predicted: 0.9 q + 0.4 (1 - q) = 0.475, so q = 0.15 and 0.9 q + 0.6 (1 - q) = 0.645."""
     target = Predictions.from_classes([0] * 190 + [1] * 210)
@@ -214,8 +204,6 @@ def test_without_shift_the_reference_accuracy_comes_back() -> None:
 
 def adjust_by_label(record: Predictions) -> float:
     """Mean posterior of the prediction, which on its own sample SLD leaves as it is but for a new prior."""
-    assert record.probabilities is not None
-    assert record.label is not None
     source = np.bincount(record.label) / len(record)
     found = adjusted_prior(record.probabilities, record.predicted, np.bincount(record.label))
     posterior = adjust(record.probabilities, found.prior, source)
@@ -253,7 +241,6 @@ def uneven(rows: int, prior: Any, seed: int) -> Predictions:
 
 def test_sld_is_the_fixed_point_of_saerens() -> None:
     record = uneven(600, [0.1, 0.2, 0.3, 0.4], 1)
-    assert record.probabilities is not None
     source = np.array([0.25, 0.25, 0.25, 0.25])
     prior = source.copy()
     for _ in range(3000):  # the paper's iteration, as it stands
@@ -301,9 +288,6 @@ def test_bbse_refuses_what_cannot_be_inverted() -> None:
     found = BBSE().fit(two_classes()).estimate(Predictions.from_classes([0] * 100))
     assert found.value == pytest.approx(0.9)
     assert any("negative class weight" in text for text in found.warnings)
-
-
-# ------------------------------------------------------------------------------------------ LEAP
 
 
 def paper_leap(rows: Array, prior: Array, predicted: Array, left_out: int) -> float:
@@ -402,9 +386,6 @@ def test_leap_refuses_verdicts_that_are_no_matter_of_classes() -> None:
     with pytest.raises(NotApplicable, match="contingency table says nothing"):
         LEAP().fit(odd)
     assert LabelShift().fit(odd).estimate(odd).value == pytest.approx(0.5, abs=0.03)
-
-
-# ------------------------------------------------------------------------------------------ edges
 
 
 @pytest.mark.parametrize("method", METHODS)

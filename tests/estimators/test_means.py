@@ -58,9 +58,6 @@ def smoothed_variance(values: list[float]) -> float:
     return (population_variance(values) * len(values) + 1) / (len(values) + 1)
 
 
-# ------------------------------------------------------------------------------------------ source
-
-
 @given(correct=st.lists(st.booleans(), min_size=1, max_size=40))
 def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_target(correct: list[bool]) -> None:
     reference, target = records([0.5] * len(correct), correct, [0.9, 0.1])
@@ -74,9 +71,6 @@ def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_t
     assert (endless.lower, endless.upper) == pytest.approx((exact.low, exact.high), abs=1e-5)
     assert found.rows == 2
     assert found.details == {"reference_rows": len(correct)}
-
-
-# ------------------------------------------------------------------------------------------ average confidence
 
 
 @given(data=pairs())
@@ -115,9 +109,6 @@ def test_calibration_on_the_reference_widens_the_interval() -> None:
     assert cured.upper - cured.lower > 2 * (raw.upper - raw.lower)
 
 
-# ------------------------------------------------------------------------------------------ difference of confidences
-
-
 @given(data=pairs())
 def test_difference_of_confidences_is_acc_plus_the_fall(data: Any) -> None:
     confidence, correct, there = data
@@ -154,9 +145,6 @@ def test_the_direction_of_the_fall() -> None:
     """Less confident by 0.2: less accurate by 0.2, not more."""
     reference, target = records([0.9] * 10, [True] * 9 + [False], [0.7] * 10)
     assert DifferenceOfConfidence().fit(reference).estimate(target).value == pytest.approx(0.7)
-
-
-# ------------------------------------------------------------------------------------------ histogram importance
 
 
 def density_ratio(confidence: list[float], correct: list[bool], there: list[float], bins: int = 10) -> float:
@@ -211,9 +199,6 @@ def test_variance_of_importance_by_hand() -> None:
     rate = 6.5 / 11
     want = wilson_from_variance(0.6, rate * (1 - rate) / 10 + 0.24 / 40, 10, 0.9)
     assert (found.lower, found.upper) == pytest.approx(want)
-
-
-# ------------------------------------------------------------------------------------------ agreement of models
 
 
 @st.composite
@@ -296,9 +281,6 @@ def test_logits_of_a_model_are_never_averaged_with_probabilities() -> None:
     assert found.value == pytest.approx(float(np.mean(np.sum(good**2, axis=1))))
 
 
-# ------------------------------------------------------------------------------------------ votes
-
-
 @given(data=st.data())
 def test_voting_bounds_are_those_of_loops(data: st.DataObject) -> None:
     rows, judges = data.draw(st.integers(1, 10)), data.draw(st.integers(1, 4))
@@ -318,8 +300,6 @@ def test_votes_need_no_labels_on_the_reference() -> None:
     target = Predictions.from_arrays(votes=[[True, True], [True, False]])
     assert VotingBounds().fit(reference).estimate(target).value == 0.75
 
-
-# ------------------------------------------------------------------------------------------ what all share
 
 ALL = [*registry.names("estimator"), "threshold:margin", "threshold:energy", "ac:vote_share"]
 
@@ -351,7 +331,7 @@ def test_batches_of_any_size_give_the_same(name: str) -> None:
 
 def test_rows_of_unknown_truth_are_left_out_of_the_reference() -> None:
     record = example_record(200, seed=1)
-    label = record.label.astype(float)  # type: ignore[union-attr]
+    label = record.label.astype(float)
     label[50:] = np.nan
     gaps = Predictions.from_arrays(**{n: getattr(record, n) for n in record.fields} | {"label": label})
     target = example_record(100, seed=2)

@@ -169,9 +169,6 @@ def test_other_models_stand_for_the_truth():
     assert not found["roc_auc"]  # needs probabilities
 
 
-# ------------------------------------------------------------------------------------------ the verb
-
-
 @pytest.fixture(scope="module")
 def found():
     target = binary(1200, 9, moved=0.8)

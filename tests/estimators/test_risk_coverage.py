@@ -52,7 +52,6 @@ def test_with_no_shift_the_curve_is_the_true_one() -> None:
     """Estimated without labels, then compared with the labels."""
     target = calibrated(20_000, seed=2)
     curve = RiskCoverage(level=0.9).fit(calibrated(5000, seed=1)).estimate(target)
-    assert target.confidence is not None
     correct = target.verdicts[np.argsort(-target.confidence)]
     truth = np.cumsum(correct) / np.arange(1, 20_001)
     at = (np.arange(1, 101) * 200) - 1

@@ -51,9 +51,6 @@ def by_confidence(confidence: Any, correct: Any = None) -> Predictions:
     return Predictions.from_confidence(confidence, correct=correct)
 
 
-# ------------------------------------------------------------------------------------------ the cut
-
-
 @given(scores=SCORES, share=st.floats(0, 1))
 def test_the_cut_is_that_of_a_search(scores: list[float], share: float) -> None:
     ordered = np.sort(np.array(scores))
@@ -125,9 +122,6 @@ def test_the_band_is_that_of_its_ranks(data: st.DataObject, level: float) -> Non
         assert total_credit(np.array(scores), cut) == pytest.approx(max(count, 0), abs=1e-9)
 
 
-# ------------------------------------------------------------------------------------------ ATC
-
-
 @given(data=st.data())
 def test_atc_is_a_search_of_every_threshold(data: st.DataObject) -> None:
     units = st.one_of(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.floats(0, 1))
@@ -152,7 +146,7 @@ def test_threshold_over_any_score(name: str, dtype: Any) -> None:
 
     def cast(record: Predictions) -> Predictions:
         fields = {n: getattr(record, n) for n in record.fields}
-        return Predictions.from_arrays(**{**fields, "logits": record.logits.astype(dtype), "probabilities": None})  # type: ignore[union-attr]
+        return Predictions.from_arrays(**{**fields, "logits": record.logits.astype(dtype), "probabilities": None})
 
     reference, target = cast(example_record(300, seed=1)), cast(example_record(211, seed=2, difficulty=1.7))
     score = create("score", name).fit(reference)
@@ -257,9 +251,6 @@ def test_neighbour_distances_of_reference_and_target_are_comparable() -> None:
     assert abs(np.mean(values)) < 0.03
 
 
-# ------------------------------------------------------------------------------------------ class-wise
-
-
 def slow_class_cut(scores: list[float], count: int) -> tuple[float, float]:
     """The cut of one class: within the gap below the last score that counts, by the share that counts."""
     threshold, share = slow_cut(scores, count)
@@ -343,9 +334,6 @@ def test_more_classes_than_sixteen_bits_hold() -> None:
     assert fitted.estimate(target.slice(1, 2)).value == 0
 
 
-# ------------------------------------------------------------------------------------------ the distance gate
-
-
 def slow_nearness(reference: list[list[float]], x: list[float]) -> float:
     near = sorted(math.dist(x, y) for y in reference)[:25]
     return -sum(near) / len(near)
@@ -353,7 +341,7 @@ def slow_nearness(reference: list[list[float]], x: list[float]) -> float:
 
 def slow_gate(reference: Predictions, target: Predictions) -> tuple[float, float]:
     """Value and share beyond the gate: each row with all others, each class's own 1 % quantile of nearness."""
-    features = reference.features.tolist()  # type: ignore[union-attr]
+    features = reference.features.tolist()
     own = np.array([slow_nearness(features[:i] + features[i + 1 :], x) for i, x in enumerate(features)])
     gate = {}
     for k in range(reference.num_classes):
@@ -365,7 +353,7 @@ def slow_gate(reference: Predictions, target: Predictions) -> tuple[float, float
         return [s if d >= gate[h] else -math.inf for s, d, h in rows]
 
     cut = slow_cut(gated(reference, own), int(reference.verdicts.sum()))
-    there = [slow_nearness(features, x) for x in target.features.tolist()]  # type: ignore[union-attr]
+    there = [slow_nearness(features, x) for x in target.features.tolist()]
     scores = gated(target, there)
     credits = [0.0 if s == -math.inf else slow_share([s], cut) for s in scores]
     return float(np.mean(credits)), float(np.mean(np.isneginf(scores)))
@@ -395,7 +383,7 @@ def test_far_away_nothing_is_right() -> None:
     record = example_record(200, seed=1)
     bare = {n: getattr(record, n) for n in record.fields if n not in ("label", "features")}
     reference = Predictions.from_arrays(**bare, features=record.features, correct=np.ones(200))
-    far = Predictions.from_arrays(**bare, features=record.features + 1000)  # type: ignore[operator]
+    far = Predictions.from_arrays(**bare, features=record.features + 1000)
     found = DistanceThreshold().fit(reference).estimate(far)
     assert found.value == 0
     assert found.details["share_beyond_the_reference"] == 1

@@ -35,9 +35,6 @@ def random_rows(rows: int, classes: int, seed: int, spread: float = 3.0) -> Arra
     return softmax(spread * np.random.default_rng([seed, rows]).standard_normal((rows, classes)))
 
 
-# ------------------------------------------------------------------------------------------ transport
-
-
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), classes=st.integers(1, 5), spread=st.floats(0.1, 6.0))
 def test_cost_is_that_of_the_linear_programme(seed: int, rows: int, classes: int, spread: float) -> None:
@@ -93,9 +90,6 @@ def test_a_class_of_no_share_takes_nothing() -> None:
     assert np.isfinite(plan.potentials).all()
     alone = transport(probabilities, np.array([0.0, 1.0, 0.0]))
     assert alone.cost == pytest.approx(float(1 - probabilities[:, 1].mean()))
-
-
-# ------------------------------------------------------------------------------------------ COT and COTT
 
 
 def uneven(rows: int, prior: Any, seed: int) -> Predictions:

@@ -21,9 +21,6 @@ LADDER = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 0, 
 HAND = Predictions.from_arrays(votes=LADDER)
 
 
-# ------------------------------------------------------------------------------------------ k of n
-
-
 @pytest.mark.parametrize(("agree", "low", "high"), [(None, 0.2, 0.8), (4, 0.2, 0.8), (3, 0.4, 0.6)])
 def test_by_hand(agree: int | None, low: float, high: float) -> None:
     found = VotingBounds(agree=agree).fit(HAND).estimate(HAND)
@@ -94,8 +91,6 @@ def test_one_judge_makes_no_bounds() -> None:
     assert "one judge makes no bounds" in found.warnings[0]
 
 
-# ------------------------------------------------------------------------------------------ what the reference says
-
 HAND_LABELLED = Predictions.from_arrays(votes=LADDER, correct=[1, 1, 0, 0, 0])
 
 
@@ -128,9 +123,6 @@ def test_labels_without_predictions_are_no_truth() -> None:
     assert "reference" not in VotingBounds().fit(record).estimate(record).details
 
 
-# ------------------------------------------------------------------------------------------ MaxProb
-
-
 @given(
     confidence=st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 0.9, 1.0]), min_size=1, max_size=20),
     gamma=st.sampled_from([0.0, 0.2, 0.5, 0.9]),
@@ -156,9 +148,6 @@ def test_max_prob_is_run_only_where_it_is_asked_for() -> None:
     record = Predictions.from_confidence([0.9, 0.4], correct=[1, 0])
     found = estimate(record, record.without_labels(), methods=["max-prob", "max-prob:0.95"])
     assert [(e.method, e.value) for e in found.estimates] == [("max-prob", 0.5), ("max-prob:0.95", 0.0)]
-
-
-# ------------------------------------------------------------------------------------------ the oracle
 
 
 def test_the_oracle_by_hand() -> None:

@@ -41,7 +41,6 @@ def test_it_holds_the_rows_of_the_smallest_keys() -> None:
     record = data(20_000)
     found = reduce(add, pieces(record, 4096, 20_000))
     rows = np.sort(np.argsort(scramble(np.arange(20_000)))[:200])
-    assert record.probabilities is not None
     want = record.probabilities[rows]
     got = found.arrays["probabilities"]
     assert sorted(map(tuple, got.tolist())) == sorted(map(tuple, want.tolist()))

@@ -146,7 +146,7 @@ def test_replicated_metrics_equal_the_metrics(name: str) -> None:
             "risk_at_coverage": {"coverage": 0.7}}.get(name, {})  # fmt: skip
     metric = create("metric", name, **made)
     ranks = Ranks.of(record.confidence, record.verdicts)
-    own = replicated(rank_bins(ranks.groups), name, **OPTIONS)  # type: ignore[arg-type]
+    own = replicated(rank_bins(ranks.groups), name, **OPTIONS)
     assert own[0] == pytest.approx(metric.compute(record).value, abs=1e-9)
 
 
@@ -156,12 +156,12 @@ def test_replicates_spread_as_samples_do() -> None:
     fresh = [draw(rng, 4000) for _ in range(200)]
     for name in ("auc_coverage", "augrc", "risk_at_coverage", "accuracy"):
         spread = np.std([replicated(rank_bins(Ranks.of(r.confidence, r.verdicts).groups), name, **OPTIONS)[0]
-                         for r in fresh])  # type: ignore[arg-type]  # fmt: skip
+                         for r in fresh])  # fmt: skip
         one = fresh[0]
         groups = Ranks.of(one.confidence, one.verdicts).groups
-        alone = replicated(resampled(groups, 0), name, **OPTIONS).std()  # type: ignore[arg-type]
+        alone = replicated(resampled(groups, 0), name, **OPTIONS).std()
         joint = jointly_resampled([groups], [one.confidence], [one.verdicts], 0)[0]
-        together = replicated(joint, name, **OPTIONS).std()  # type: ignore[arg-type]
+        together = replicated(joint, name, **OPTIONS).std()
         assert alone == pytest.approx(spread, rel=0.25), name
         assert together == pytest.approx(spread, rel=0.25), name
 
@@ -169,14 +169,10 @@ def test_replicates_spread_as_samples_do() -> None:
 def test_the_same_rows_are_drawn_for_all_models() -> None:
     """A model and the same with a shift of confidence, which changes no order, never part."""
     one = draw(np.random.default_rng(11), 5000)
-    assert one.confidence is not None
     other = one.confidence**2
     a, b = (Ranks.of(c, one.verdicts).groups for c in (one.confidence, other))
     first, second = jointly_resampled([a, b], [one.confidence, other], [one.verdicts] * 2, 3)
-    np.testing.assert_allclose(
-        replicated(first, "aurc", **OPTIONS),
-        replicated(second, "aurc", **OPTIONS),  # type: ignore[arg-type]
-    )
+    np.testing.assert_allclose(replicated(first, "aurc", **OPTIONS), replicated(second, "aurc", **OPTIONS))
 
 
 def test_cells_do_not_depend_on_ties_or_batches() -> None:

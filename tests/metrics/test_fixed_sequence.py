@@ -77,7 +77,7 @@ def test_more_rejections_never_take_a_level_away_and_true_ones_share_it(
 ) -> None:
     """The two conditions of Goeman and Solari (2010), for sets that hold with each hypothesis what follows from it."""
     _, starts, parts = trial
-    rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
+    rng = np.random.default_rng(random.randrange(2**32))
     few, many = np.sort(rng.integers(0, len(parts) + 1, (2, starts.shape[1])), axis=0)
     rows = np.arange(len(parts))[:, None]
     before, after = (np.cumsum(resting(rows < reached, starts, parts)[::-1], axis=0)[::-1] for reached in (few, many))

@@ -66,7 +66,6 @@ def test_auc_without_labels_is_that_of_scikit_learn_on_the_reference_itself(reco
 
 
 def test_brier_and_log_loss(record: Predictions) -> None:
-    assert record.probabilities is not None
     assert m.Brier().compute(record).value == pytest.approx(brier_score_loss(record.label, record.probabilities))
     two = Predictions.from_probabilities(record.probabilities[:, :1] * [1, -1] + [0, 1], label=record.label > 0)
     found, peer = m.Brier().compute(two), brier_score_loss(two.label, two.probabilities[:, 1])

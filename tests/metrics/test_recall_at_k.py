@@ -40,7 +40,7 @@ def test_it_is_top_k_accuracy() -> None:
 )
 def test_by_a_plain_sort(rows: list[tuple[list[int], int]], k: int) -> None:
     scores, label = [[float(one) for one in row] for row, _ in rows], [at for _, at in rows]
-    places = [sorted(range(len(row)), key=lambda i, row=row: (-row[i], i)).index(at) for row, at in rows]  # type: ignore[misc]
+    places = [sorted(range(len(row)), key=lambda i, row=row: (-row[i], i)).index(at) for row, at in rows]
     assert recall_at_k(scores, label, k=k) == np.mean([place < k for place in places])
     record = Predictions.from_candidates(scores, label=label)
     metric = RecallAtK(k=k)
@@ -67,7 +67,7 @@ def test_evaluate_tells_it_of_candidates_alone() -> None:
 @pytest.mark.parametrize("k", [0, -1, True])
 def test_wrong_k(k: object) -> None:
     with pytest.raises(UsageError, match="a k of at least 1"):
-        recall_at_k([[1.0, 2.0]], [0], k=k)  # type: ignore[arg-type]
+        recall_at_k([[1.0, 2.0]], [0], k=k)
     with pytest.raises(UsageError, match="such as recall_at_k:5"):
         create("metric", "recall_at_k:x")
 

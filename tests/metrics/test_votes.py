@@ -55,9 +55,6 @@ def some(rows: int = 400, judges: int = 5, seed: int = 0) -> Predictions:
     return Predictions.from_arrays(votes=np.where(right, own < 0.9, own > 0.8), correct=right)
 
 
-# ------------------------------------------------------------------------------------------ rules
-
-
 def test_rules_by_hand() -> None:
     votes = np.array(VOTES, dtype=np.int8)
     assert judged_correct(votes, "any-incorrect").tolist() == [True, False, False, False]
@@ -89,9 +86,6 @@ def test_which_numbers_of_judges_make_bounds() -> None:
             else:
                 with pytest.raises(UsageError, match="majority"):
                     check_agree(agree, judges)
-
-
-# ------------------------------------------------------------------------------------------ recall and precision
 
 
 def by_loop(judged_right: list[bool], right: list[bool]) -> list[float | None]:
@@ -151,9 +145,6 @@ def test_where_there_is_nothing_to_recall() -> None:
     assert (found["incorrect_recall"], found["incorrect_precision"]) == (None, None)
 
 
-# ------------------------------------------------------------------------------------------ bounds
-
-
 @given(record=judged())
 def test_bounds_are_those_of_loops(record: Predictions) -> None:
     counts = VoteCounts.of(record)
@@ -200,9 +191,6 @@ def test_fewer_judges_are_the_mean_over_every_choice_of_them(judges: int) -> Non
         assert (one["lower"].value, one["upper"].value) == pytest.approx((low, high))
     every = bounds_of(VoteCounts.of(record).at_least.sum(axis=0), judges, 0.95)
     assert found[-1]["lower"].value == pytest.approx(every["lower"].value)
-
-
-# ------------------------------------------------------------------------------------------ smaller draws
 
 
 def test_all_rows_leave_nothing_to_chance() -> None:
@@ -257,9 +245,6 @@ def test_sizes() -> None:
     for sizes, draws in (([0], 5), ([61], 5), ([], 5), ([10], 0)):
         with pytest.raises(UsageError, match="expected"):
             check_draws(sizes, draws, 60)
-
-
-# ------------------------------------------------------------------------------------------ the metric
 
 
 def test_in_evaluate_only_where_there_are_votes() -> None:

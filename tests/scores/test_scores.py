@@ -53,9 +53,6 @@ def probabilities(classes: int, dtype: Any, rows: int = 200) -> Any:
     return p.astype(dtype)
 
 
-# ------------------------------------------------------------------------------------------ of one distribution
-
-
 @pytest.mark.parametrize(("classes", "dtype"), SHAPES)
 def test_scores_of_a_distribution(classes: int, dtype: Any) -> None:
     p = probabilities(classes, dtype)
@@ -144,9 +141,6 @@ def test_reasons_name_all_that_is_missing() -> None:
     assert missing((), ()) is None
 
 
-# ------------------------------------------------------------------------------------------ natural confidence
-
-
 def test_the_natural_confidence_of_a_record() -> None:
     tokens = {"token_logprobs": [[-1.0]]}
     for fields, name in (
@@ -173,12 +167,8 @@ def test_after_calibration_it_is_the_confidence_in_the_predicted_class() -> None
 def test_a_temperature_does_not_move_the_argmax() -> None:
     record = example_record(200, seed=5)
     cured = Temperature().fit(record)(record)
-    assert cured.probabilities is not None
     np.testing.assert_allclose(MaxProbability()(cured), cured.probabilities.max(axis=1))
     np.testing.assert_allclose(Margin()(cured), np.diff(np.sort(cured.probabilities, axis=1))[:, -1])
-
-
-# ------------------------------------------------------------------------------------------ agreement, views, votes
 
 
 @given(data=st.data())
@@ -222,7 +212,6 @@ def members_with_copy(rows: int) -> Predictions:
 def test_a_member_that_is_the_judged_model_does_not_vote() -> None:
     record = members_with_copy(60)
     assert copies_of_base(record).tolist() == [False, True, False]
-    assert record.members is not None
     want = np.mean(record.members[[0, 2]] == record.predicted, axis=0)
     np.testing.assert_allclose(ModelAgreement().fit(record)(record), want)
 
@@ -249,9 +238,6 @@ def test_another_number_of_members_is_refused() -> None:
         fitted(target)
 
 
-# ------------------------------------------------------------------------------------------ sequences
-
-
 @given(rows=st.lists(st.lists(st.floats(-30, 0), max_size=5), min_size=1, max_size=6))
 def test_sequence_scores_are_those_of_loops(rows: list[list[float]]) -> None:
     record = Predictions.from_arrays(token_logprobs=rows)
@@ -266,9 +252,6 @@ def test_tokens_of_probability_0_and_1() -> None:
     record = Predictions.from_arrays(token_logprobs=Ragged.from_rows([[1e-7, 0.0], [-np.inf, -1.0], [math.log(0.5)]]))
     assert SequenceProbability()(record).tolist() == pytest.approx([1.0, 0.0, 0.5])
     assert SequenceProbability()(record).max() <= 1
-
-
-# ------------------------------------------------------------------------------------------ neighbours
 
 
 def slow_distances(reference: Any, target: Any, neighbors: int = 25) -> list[float]:

@@ -39,9 +39,6 @@ def test_every_family_of_the_house_is_tested_here() -> None:
     assert names("simulation") == FAMILIES
 
 
-# ------------------------------------------------------------------------------------------ every family
-
-
 @pytest.mark.parametrize(("family", "severity"), CASES)
 def test_targets_hold_rows_of_the_pool_and_none_twice(family: str, severity: float) -> None:
     for seed in range(4):
@@ -93,7 +90,6 @@ def moved_clusters(drawn: Predictions) -> float:
 
 def moved_points(drawn: Predictions) -> float:
     points = coordinates(POOL)
-    assert points is not None
     return float(np.linalg.norm(points[drawn.columns["row"]].mean(axis=0)))
 
 
@@ -194,9 +190,6 @@ def test_a_thousand_classes(family: str) -> None:
     for severity in simulation.severities:
         drawn = simulation.draw(pool, severity, np.random.default_rng(0))
         assert drawn is None if family == "class_prior" else len(drawn) >= 20
-
-
-# ------------------------------------------------------------------------------------------ promises of one family
 
 
 def test_no_shift_draws_every_row_alike() -> None:
@@ -334,9 +327,6 @@ def test_groups_and_periods_are_the_users_own() -> None:
         assert rows[-1] - rows[0] == 239, "one stretch of time, whatever the order of rows"
 
 
-# ------------------------------------------------------------------------------------------ the draws
-
-
 def test_draw_by_shares_by_hand() -> None:
     """Rows of part -1 are never drawn, and parts are drawn in the shares that are asked for."""
     part = np.repeat([-1, 0, 2], [100, 300, 300])
@@ -344,7 +334,6 @@ def test_draw_by_shares_by_hand() -> None:
     sizes = []
     for seed in range(50):
         drawn = draw_by_shares(pool, part, 1e6, np.random.default_rng(seed))
-        assert drawn is not None
         sizes.append(np.bincount(drawn.columns["part"] + 1, minlength=4))
     assert np.mean(sizes, axis=0) == pytest.approx([0, 300, 0, 300], abs=2)
     assert draw_by_shares(pool, np.zeros(700, dtype=int), 1.0, np.random.default_rng(0)) is None
@@ -357,7 +346,6 @@ def test_draw_by_weight_prefers_heavy_rows() -> None:
     got, want = [], []
     for seed in range(60):
         drawn = draw_by_weight(pool, weight, np.random.default_rng(seed))
-        assert drawn is not None
         got.append(drawn.columns["heavy"].mean())
         p = np.exp(weight) / np.exp(weight).sum()
         other = np.random.default_rng(1000 + seed).choice(600, len(drawn), replace=False, p=p)
@@ -369,14 +357,10 @@ def test_coordinates_are_white_and_few() -> None:
     rng = np.random.default_rng(0)
     wide = Predictions.from_arrays(features=rng.normal(size=(500, 60)) * np.arange(1, 61), correct=[1] * 500)
     points = coordinates(wide)
-    assert points is not None
     assert points.shape == (500, 20)
     assert points.std(axis=0) == pytest.approx(1)
     assert np.cov(points.T) == pytest.approx(np.eye(20) * 500 / 499, abs=1e-6)
     assert coordinates(BARE) is None
-
-
-# ------------------------------------------------------------------------------------------ plugins
 
 
 def test_a_plugin_simulation_is_tried_by_the_backtest() -> None:
