@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from scipy.stats import binom
 
+import oodometer
 from oodometer.audits.betting import SampledRows
 from oodometer.audits.judge import (
     binomial_p_value,
     confidence_pays,
     effective_labels,
+    exact_interval,
     exact_p_value,
     hypergeometric,
     judge,
@@ -21,6 +28,9 @@ from oodometer.audits.judge import (
     refutes,
 )
 from oodometer.audits.labels import LabelledRows, collect, read_labels
+from oodometer.audits.result import noticeable, strata
+from oodometer.audits.suggestion import expected_widths, labels_alone_width, moved
+from oodometer.cli import main
 from oodometer.errors import InputError
 from oodometer.intervals import clopper_pearson
 from oodometer.store import as_source
@@ -309,3 +319,183 @@ def test_the_exact_test_of_a_small_target_counts_hypergeometrically() -> None:
     assert exact_p_value(0, 3, 5, 0.4, 1.0) == pytest.approx(0.2)
     assert exact_p_value(3, 3, 5, 0.0, 0.6) == pytest.approx(0.2)
     assert exact_p_value(0, 3, 5, 0.6, 1.0) == 0.0, "three right rows cannot hide among two"
+
+
+ROWS = 300
+RNG = np.random.default_rng(3)
+P = RNG.uniform(0.02, 0.98, ROWS).round(3)
+TRUTH = (RNG.uniform(size=ROWS) < P).astype(int)
+REFERENCE = pd.DataFrame({"prob_0": 1 - P, "prob_1": P, "label": TRUTH})
+TARGET = pd.DataFrame({"id": np.arange(1000, 1000 + ROWS), "prob_0": 1 - P, "prob_1": P})
+RIGHT = float(((P > 0.5) == TRUTH).mean())
+
+
+def all_labels(before: int, name: str = "id") -> pd.DataFrame:
+    """The target's labels behind those of ``before`` earlier rows, all wrong, in any order."""
+    own = pd.DataFrame({name: TARGET["id"], "label": TRUTH})
+    earlier = pd.DataFrame({name: np.arange(10_000, 10_000 + before), "label": RNG.integers(0, 2, before)})
+    return pd.concat([earlier, own]).sample(frac=1, random_state=0)
+
+
+def estimated(labels: Any, **asked: Any) -> oodometer.Estimation:
+    return oodometer.estimate(REFERENCE, TARGET, labels=labels, methods=["ac"], backtest=None, diagnosis=False, **asked)
+
+
+@pytest.mark.parametrize("before", [1, 2000])
+@pytest.mark.parametrize(("name", "key"), [("id", None), ("case", "id=case")])
+def test_labels_of_other_rows_are_left_out_and_counted(before: int, name: str, key: str | None) -> None:
+    found = estimated(all_labels(before, name), key=key)
+    assert found.target["labelled"] == ROWS
+    assert found.target["accuracy"]["value"] == pytest.approx(RIGHT)
+    (said,) = (one for one in found.warnings if "labels" in one)
+    verb = (
+        "is not needed: the target has no row of its id"
+        if before == 1
+        else "are not needed: the target has no row of their id"
+    )
+    assert said.endswith(f": {before:,} of {before + ROWS:,} labels {verb}")
+
+
+def test_every_verb_with_labels_leaves_them_out() -> None:
+    labels = all_labels(500)
+    evaluated = oodometer.evaluate(TARGET, labels=labels, metrics=["accuracy"])
+    assert (evaluated.rows, evaluated["accuracy"].value) == (ROWS, pytest.approx(RIGHT))
+    compared = oodometer.compare([TARGET, TARGET.copy()], labels=labels, names=["a", "b"], steps=20)
+    assert compared["a"].in_domain.metrics["accuracy"].value == pytest.approx(RIGHT)
+    assert oodometer.backtest(
+        TARGET, labels=labels, methods=["source"], families=["none"], repeats=1, cache=None
+    ).reference["accuracy"] == pytest.approx(RIGHT)
+    for found in (evaluated, compared):
+        assert any("500 of 800 labels are not needed" in one for one in found.warnings)
+
+
+def test_an_audit_is_that_of_the_labels_of_its_rows() -> None:
+    labels = all_labels(500).assign(correct=lambda rows: rows["label"] == 1).drop(columns="label")
+    kept = labels[labels["id"] < 10_000]
+    asked: dict[str, Any] = {"methods": ["ac"], "seed": 1}
+    wide, own = (oodometer.audit(REFERENCE, TARGET, labels=one, **asked) for one in (labels, kept))
+    assert (wide.labels, wide.estimate) == (own.labels, own.estimate)
+    assert [one for one in wide.warnings if one not in own.warnings] == [
+        one for one in wide.warnings if "500 of 800 labels are not needed" in one
+    ]
+
+
+def test_labels_that_are_not_needed_may_repeat_and_those_needed_may_not() -> None:
+    labels = all_labels(4)
+    twice = pd.concat([labels, labels[labels["id"] >= 10_000]])
+    assert estimated(twice).target["accuracy"]["value"] == pytest.approx(RIGHT)
+    with pytest.raises(InputError, match="expected each id once"):
+        estimated(pd.concat([labels, labels[labels["id"] == 1000]]))
+
+
+@pytest.mark.parametrize(("found", "refused"), [(0, True), (2, True), (3, False)])
+def test_ids_of_which_hardly_any_is_found_are_other_ids(found: int, refused: bool) -> None:
+    labels = all_labels(1000)
+    labels = labels[(labels["id"] >= 10_000) | (labels["id"] < 1000 + found)]
+    if not refused:
+        assert estimated(labels).target["labelled"] == found
+        return
+    with pytest.raises(InputError, match=f"and {found or 'none'} of {1000 + found:,} labels are of rows of the target"):
+        estimated(labels)
+
+
+def test_an_unknown_id_beside_a_row_is_refused() -> None:
+    labels = pd.DataFrame({"id": [1000, 7], "row": [0, 1], "label": [1, 1]})
+    with pytest.raises(InputError, match=r"row 2: column id: expected '1001', the id of target row 1"):
+        estimated(labels)
+
+
+def test_the_line_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"r.csv": REFERENCE, "t.csv": TARGET, "l.csv": all_labels(500)}
+    for name, rows in files.items():
+        rows.to_csv(tmp_path / name, index=False)
+    reference, target, labels = (str(tmp_path / name) for name in files)
+    assert main(["estimate", reference, target, "--labels", labels, "--method", "ac", "--backtest", "none"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "l.csv: 500 of 800 labels are not needed: the target has no row of their id" in said
+    assert "Measured on 300 labelled rows" in said
+
+
+def refuted(labels: int, lower: float, upper: float, level: float, accuracy: float) -> float:
+    """Chance that the test speaks, every number of hits counted."""
+    hits = np.arange(labels + 1)
+    speaks = [binomial_p_value(int(k), labels, lower, upper) < 1 - level for k in hits]
+    return float(binom.pmf(hits, labels, accuracy) @ np.array(speaks))
+
+
+@pytest.mark.parametrize("labels", [5, 10, 40, 300])
+@pytest.mark.parametrize(("lower", "upper"), [(0.9, 1.0), (0.4, 0.6), (0.0, 0.3)])
+def test_power_is_what_counting_gives(labels: int, lower: float, upper: float) -> None:
+    found = noticeable(labels, 10**9, lower, upper, 0.95)
+    for end, step in ((found.below, -1), (found.above, 1)):
+        if end is not None:
+            assert refuted(labels, lower, upper, 0.95, end) == pytest.approx(0.9, abs=0.002)
+            assert refuted(labels, lower, upper, 0.95, end + 0.01 * step) > 0.9
+    if found.below is None:
+        assert refuted(labels, lower, upper, 0.95, 0.0) < 0.9 or lower == 0
+    if found.above is None:
+        assert refuted(labels, lower, upper, 0.95, 1.0) < 0.9 or upper == 1
+
+
+def test_a_claim_of_everything_cannot_be_noticed() -> None:
+    found = noticeable(1000, 10**9, 0.0, 1.0, 0.95)
+    assert (found.below, found.above) == (None, None)
+
+
+@pytest.mark.parametrize("rows", [600, 100_000])
+def test_width_of_labels_alone_is_the_mean_over_all_hits(rows: int) -> None:
+    hits = np.arange(61)
+    widths = np.array([np.diff(exact_interval(int(k), 60, rows, 0.95))[0] for k in hits])
+    whole = float(binom.pmf(hits, 60, 0.85) @ widths)
+    assert labels_alone_width(0.85, 60, rows, 0.95) == pytest.approx(whole, rel=0.04)
+
+
+def test_moved_chances_have_the_mean_and_the_order() -> None:
+    score = np.array([0.0, 0.3, 0.9, 1.0])
+    for mean in (0.05, 0.5, 0.93):
+        chance = moved(score, mean)
+        assert chance.mean() == pytest.approx(mean, abs=1e-6)
+        assert (np.diff(chance) > 0).all()
+
+
+def test_widths_ahead_are_those_of_audits_that_come() -> None:
+    rng = np.random.default_rng(0)
+    score = np.tile([0.55, 0.9, 0.98, 1.0], 500)
+    chance = moved(score, 0.8)
+    ahead = expected_widths(score, 1.0, 0.9, accuracy=0.8, lower=0.7, upper=0.9, labels=(40, 200)).widths
+    for one in ahead:
+        widths = []
+        for seed in range(12):
+            row = rng.permutation(len(score))[: one.labels]
+            found = judge(
+                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed), score, 1.0, 0.9
+            )
+            widths.append(found.estimate.upper - found.estimate.lower)
+        assert one.random == pytest.approx(float(np.mean(widths)), rel=0.08)
+        assert one.narrowest < one.alone < one.widest
+    assert ahead[0].alone > ahead[1].alone
+
+
+def test_no_width_is_promised_beyond_the_target() -> None:
+    score = np.linspace(0.6, 1, 25)
+    found = expected_widths(score, 0.5, 0.95, accuracy=0.9, lower=0.7, upper=1.0)
+    assert [w.labels for w in found.widths] == [10, 20]
+
+
+def test_strata_hold_all_rows_and_labels() -> None:
+    score = np.random.default_rng(1).random(97)
+    row = np.arange(0, 97, 3)
+    found = strata(score, row, (row % 2 == 0).astype(int), np.array([1, 4]))
+    assert [s.stratum for s in found] == list(range(10))
+    assert sum(s.rows for s in found) == 97
+    assert sum(s.labels for s in found) == len(row)
+    assert sum(s.correct for s in found) == int((row % 2 == 0).sum())
+    assert sum(s.suggested for s in found) == 2
+    assert all(a.highest <= b.lowest for a, b in pairwise(found))
+    assert strata(np.full(9, 0.5), row[:2], np.array([1, 0])) == ()
+
+
+def test_power_speaks_of_the_test_that_an_audit_makes() -> None:
+    few = SampledRows.evenly(np.arange(40), (np.arange(40) < 20).astype(int))
+    assert noticeable(40, 10**9, 0.8, 0.9, 0.95).below > 0.5
+    assert refutes(few, np.full(900, 0.9), 0.0, 0.8, 0.9, 0.95) < 0.05

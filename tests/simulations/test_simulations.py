@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from oodometer import Predictions
 from oodometer.registry import create, names, register, unregister
 from oodometer.simulations import Simulation
 from oodometer.simulations.base import coordinates, draw_by_shares, draw_by_weight
+from oodometer.simulations.clusters import k_means
 from oodometer.testing import example_record
 from oodometer.verbs.backtest import backtest
 
@@ -382,3 +384,17 @@ def test_a_plugin_simulation_is_tried_by_the_backtest() -> None:
         assert any(r.family == "firsts" and r.method == "ac" for r in found.rows)
     finally:
         unregister("simulation", "firsts")
+
+
+@pytest.mark.parametrize(("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)])
+def test_clusters_are_those_of_sklearn(rows: int, columns: int, count: int) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(rows, columns)) + rng.integers(0, 4, size=(rows, 1))
+        oracle = KMeans(count, n_init=1, max_iter=50, random_state=0).fit_predict(points)
+        assert (k_means(points, count) == oracle).mean() > 0.999
+
+
+def test_clusters_of_repeated_rows() -> None:
+    points = np.repeat(np.array([[0.0], [1.0], [5.0]]), [50, 3, 1], axis=0)
+    assert len(np.unique(k_means(points, 3))) == 3
