@@ -21,7 +21,7 @@ from oodometer.estimators import CBPE
 from oodometer.estimators.expected_classes import (
     CLASS_METRICS,
     class_metric,
-    class_metrics_asked,
+    metrics_named,
     class_order,
     count_classes,
     known_classes,
@@ -56,7 +56,7 @@ def three_classes(rows, seed, moved=0.0):
 
 
 def metric_plan(reference, names=NAMES, methods=None) -> tuple:
-    asked = MetricsAsked(class_metrics_asked(names, reference.classes), 1, metric_methods(methods))
+    asked = MetricsAsked(metrics_named(names, reference.classes), 1, metric_methods(methods))
     plan, _ = fit_plan(reference, methods or list(metric_methods(None)), metrics=asked)
     return plan, plan.metrics
 
@@ -90,7 +90,7 @@ def test_measured_values_are_those_of_scikit_learn(record):
         "macro_recall": sk.recall_score(y, h, average="macro"),
     }
     counts = count_classes(record)
-    found = measured_metrics(class_metrics_asked(NAMES, record.classes), counts, 1, 0.95, 0)
+    found = measured_metrics(metrics_named(NAMES, record.classes), counts, 1, 0.95, 0)
     for name in NAMES:
         within = 4e-3 if name in ("roc_auc", "average_precision") else 1e-9  # scores are counted in bins
         assert found[name].value == pytest.approx(oracle[name], abs=within), name

@@ -101,8 +101,8 @@ class SoftmaxCorrelation(GramRanker):
 
     def _fit(self, reference: Predictions) -> None:
         if reference.label is not None and (reference.label >= 0).any():
-            known = reference.label[reference.label >= 0]
-            self._prior = np.bincount(known, minlength=reference.num_classes) / len(known)
+            label = reference.label[reference.label >= 0]
+            self._prior = np.bincount(label, minlength=reference.num_classes) / len(label)
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""

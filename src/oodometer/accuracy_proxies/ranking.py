@@ -121,17 +121,17 @@ def rank_models(
         },
         pairs=tuple(
             (names[i], names[j], float(((draws[i] > draws[j]) + (draws[i] == draws[j]) / 2).mean()))
-            for place, i in enumerate(order)
-            for j in order[place + 1 :]
+            for rank, i in enumerate(order)
+            for j in order[rank + 1 :]
         ),
         warnings=(*notes, *decided),
     )
 
 
-def _check(found: tuple[float, Array]) -> None:
+def _check(result: tuple[float, Array]) -> None:
     """`ValueError` where a ranker of someone else gives no number."""
-    if not (np.isfinite(found[0]) and np.isfinite(found[1]).all()):
-        raise ValueError(f"gave {found[0]}")
+    if not (np.isfinite(result[0]) and np.isfinite(result[1]).all()):
+        raise ValueError(f"gave {result[0]}")
 
 
 @contextmanager
@@ -157,8 +157,8 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
     left = np.empty(_BLOCKS)
     for b in range(_BLOCKS):
         rest = after[b + 1]
-        kept = before if rest is None else rest if before is None else ranker.merge(before, rest)
-        assert kept is not None
-        left[b] = ranker.finish(kept)
+        others = before if rest is None else rest if before is None else ranker.merge(before, rest)
+        assert others is not None
+        left[b] = ranker.finish(others)
         before = states[b] if before is None else ranker.merge(before, states[b])
     return np.asarray((left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS))

@@ -107,15 +107,15 @@ def betting_interval(
         a, b = start, stop
         for _ in range(_ROUNDS):
             mean = a[..., None] + (b - a)[..., None] * np.linspace(0, 1, _GRID)
-            kept = _log_capital(game, mean, goal, side) < np.log(goal)
+            unrefuted = _log_capital(game, mean, goal, side) < np.log(goal)
             step = (b - a) / (_GRID - 1)
             # the end lies between the outermost candidate that is kept and the one beyond it
             if side > 0:
-                found = np.where(kept.any(axis=-1), kept.argmax(axis=-1), _GRID - 1)
-                a, b = np.maximum(a + (found - 1) * step, a), a + found * step
+                end = np.where(unrefuted.any(axis=-1), unrefuted.argmax(axis=-1), _GRID - 1)
+                a, b = np.maximum(a + (end - 1) * step, a), a + end * step
             else:
-                found = np.where(kept.any(axis=-1), _GRID - 1 - kept[..., ::-1].argmax(axis=-1), 0)
-                a, b = a + found * step, np.minimum(a + (found + 1) * step, b)
+                end = np.where(unrefuted.any(axis=-1), _GRID - 1 - unrefuted[..., ::-1].argmax(axis=-1), 0)
+                a, b = a + end * step, np.minimum(a + (end + 1) * step, b)
         ends.append(a if side > 0 else b)
     low, high = ends
     return np.minimum(low, high), np.maximum(low, high)
@@ -236,25 +236,27 @@ def sampled_game(
     have axes (..., draw), share (draw,), score (sample,).
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
-    kept = np.delete(score, gaps)
-    left = len(kept) - np.arange(row.shape[-1], dtype=np.float64)
+    inside_scores = np.delete(score, gaps)
+    left = len(inside_scores) - np.arange(row.shape[-1], dtype=np.float64)
     error = correct - slope * score[row]
     before = np.cumsum(error, axis=-1) - error
     low, high, weight = np.empty(row.shape), np.empty(row.shape), np.empty(row.shape)
-    second, mean = 0.0, float(kept.mean())
-    expected = kept * np.square(1 - slope * kept) + (1 - kept) * np.square(slope * kept)
-    for one, uses in zip(*np.unique(share, return_counts=True), strict=True):
-        size = sizes(score, float(one))
-        inside, here = np.delete(size, gaps), share == one
+    second, mean = 0.0, float(inside_scores.mean())
+    expected = inside_scores * np.square(1 - slope * inside_scores) + (1 - inside_scores) * np.square(
+        slope * inside_scores
+    )
+    for level_share, uses in zip(*np.unique(share, return_counts=True), strict=True):
+        size = sizes(score, float(level_share))
+        inside, here = np.delete(size, gaps), share == level_share
         drawn = size[row]
         level = (inside.sum() - (np.cumsum(drawn, axis=-1) - drawn)) / left
         weight[..., here] = (level / drawn)[..., here]
-        low[..., here] = (level * float(np.min(-slope * kept / inside)))[..., here]
-        high[..., here] = (level * float(np.max((1 - slope * kept) / inside)))[..., here]
+        low[..., here] = (level * float(np.min(-slope * inside_scores / inside)))[..., here]
+        high[..., here] = (level * float(np.max((1 - slope * inside_scores) / inside)))[..., here]
         second += float(np.mean(expected / inside)) * uses / row.shape[-1]
-    scale = np.broadcast_to(len(kept) / left, row.shape)
-    offset = (slope * kept.sum() + before) / left
-    binary = max(mean * (1 - mean), 0.25 / len(kept))
+    scale = np.broadcast_to(len(inside_scores) / left, row.shape)
+    offset = (slope * inside_scores.sum() + before) / left
+    binary = max(mean * (1 - mean), 0.25 / len(inside_scores))
     spread = max(second - (mean * (1 - slope)) ** 2, 0.02 * binary) / binary
     return Game(error * weight, low, high, scale, offset, np.full(row.shape[:-1], spread))
 

@@ -92,14 +92,14 @@ def check_places(labels: Source, target: Source) -> bool:
     others or stand in another order: then places would join wrong rows.
     """
     pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
-    found = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
-    if True not in found:
-        found += [_compared(labels, a, target, b) for a, b in _shared(labels, target) if (a, b) not in pairs]
-    if True in found:
+    verdicts = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
+    if True not in verdicts:
+        verdicts += [_compared(labels, a, target, b) for a, b in _shared(labels, target) if (a, b) not in pairs]
+    if True in verdicts:
         return True
-    errors = [one for one in found if isinstance(one, InputError)]
+    errors = [error for error in verdicts if isinstance(error, InputError)]
     if errors:  # one that names a key comes first
-        raise min(errors, key=lambda one: _BY not in str(one.remedy))
+        raise min(errors, key=lambda error: _BY not in str(error.remedy))
     if labels.holds(INDEX) and not target.holds(INDEX):
         index, _ = _texts(labels, INDEX)
         cells = [] if index is None else index.to_pylist()
@@ -122,11 +122,13 @@ def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     >>> _shared(as_source(one), as_source(other))
     [('mail', 'mail'), ('Site', 'site')]
     """
-    said = {theirs for theirs, ours in likely_columns(labels.columns).items() if ours not in _TELLING}
+    predictions = {theirs for theirs, ours in likely_columns(labels.columns).items() if ours not in _TELLING}
     here = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
     return out + [
-        (one, here[low]) for one in labels.own_columns if one not in said and (low := one.strip().casefold()) in here
+        (name_of, here[low])
+        for name_of in labels.own_columns
+        if name_of not in predictions and (low := name_of.strip().casefold()) in here
     ]
 
 
@@ -139,7 +141,7 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
         return None
     rows, index = min(len(given), len(known)), INDEX in (theirs, ours)
     apart = _differ(given[:rows], known[:rows])
-    single = all(len(one.unique()) == len(one) and not one.null_count for one in (given, known))
+    single = all(len(column.unique()) == len(column) and not column.null_count for column in (given, known))
     counted = _counts(given), _counts(known)
     if not len(apart) and len(given) == len(known):
         return True if single and not (index and all(counted)) else None
@@ -160,9 +162,15 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     row = int(apart[0]) if len(apart) else rows
     got = f"{given[row].as_py()!r}" if row < len(given) else "no more rows"
     wanted = f"{known[row].as_py()!r}" if row < len(known) else "no more rows"
-    place = f", or drop {theirs} here if these rows are in the target's order"
+    alternative = f", or drop {theirs} here if these rows are in the target's order"
     key = _BY + shlex.quote(ours if ours == theirs else f"{ours}={theirs}")
-    remedy = f"join them by a column of ids with --key{place}" if not is_key else key + place if any(counted) else key
+    remedy = (
+        f"join them by a column of ids with --key{alternative}"
+        if not is_key
+        else key + alternative
+        if any(counted)
+        else key
+    )
     return InputError(
         f"{wanted}, as in column {ours} of {target.name} (without --key the rows are taken in their order)",
         got=got,
@@ -188,7 +196,7 @@ def _texts(source: Source, column: str) -> tuple[Any, bool]:
     return pa.concat_arrays(parts), False
 
 
-def _differ(given: Any, known: Any) -> Array:
+def _differ(given: Any, others: Any) -> Array:
     """Rows in which two columns of strings differ, where both are known: as numbers or times if all cells are some.
 
     >>> import pyarrow as pa
@@ -198,23 +206,23 @@ def _differ(given: Any, known: Any) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    both = pc.and_(given.is_valid(), known.is_valid())
-    place: Array = np.flatnonzero(both.to_numpy(zero_copy_only=False))
-    one, other = given.filter(both), known.filter(both)
+    both = pc.and_(given.is_valid(), others.is_valid())
+    row: Array = np.flatnonzero(both.to_numpy(zero_copy_only=False))
+    one, other = given.filter(both), others.filter(both)
     differ = pc.not_equal(one, other)
     if not pc.any(differ).as_py():
-        return place[:0]
+        return row[:0]
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             a, b = (column.cast(kind).to_numpy(zero_copy_only=False) for column in (one, other))
         except pa.ArrowInvalid:
             continue
         if kind != pa.float64():
-            return np.asarray(place[a != b])
+            return np.asarray(row[a != b])
         exact = bool(np.all(np.floor(a) == a) and np.all(np.floor(b) == b))
-        return np.asarray(place[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
+        return np.asarray(row[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
     one, other = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (one, other))
-    return np.asarray(place[pc.not_equal(one, other).to_numpy(zero_copy_only=False)])
+    return np.asarray(row[pc.not_equal(one, other).to_numpy(zero_copy_only=False)])
 
 
 def _counts(cells: Any) -> bool:
@@ -252,12 +260,12 @@ def matched_rows(
         number = None if target.where else number  # which counts all rows
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
             return sure
-        found = _joined(labels, target, joined, every=number is not None)
-        if number is not None and not np.array_equal(number, found):
-            at = int(np.argmax(number != found))
-            expected = f"{found[at]}, the row of this {joined.labels}"
+        rows_by_id = _joined(labels, target, joined, every=number is not None)
+        if number is not None and not np.array_equal(number, rows_by_id):
+            at = int(np.argmax(number != rows_by_id))
+            expected = f"{rows_by_id[at]}, the row of this {joined.labels}"
             raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}")
-        return found
+        return rows_by_id
     if number is not None:
         if rows is None:
             return None
@@ -288,17 +296,17 @@ def by_position(labels: Source, target: Source, key: str | None = None) -> str |
     return f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it"
 
 
-def unneeded(labels: Source | str, found: Array, key: str | None = None) -> str | None:
+def unneeded(labels: Source | str, rows: Array, key: str | None = None) -> str | None:
     """A line for labels of rows that the target does not hold, -1 in ``found``; None where there are none.
 
     >>> unneeded("labels.csv", np.array([4, -1, 0]))
     'labels.csv: 1 of 3 labels is not needed: the target has no row of its id'
     """
-    count, name = int((found < 0).sum()), labels if isinstance(labels, str) else labels.name
+    count, name = int((rows < 0).sum()), labels if isinstance(labels, str) else labels.name
     verb, its = ("is", "its") if count == 1 else ("are", "their")
     what = KEY if key is None else key.partition("=")[0]
-    said = f"{name}: {count:,} of {len(found):,} labels {verb} not needed: the target has no row of {its} {what}"
-    return said if count else None
+    sentence = f"{name}: {count:,} of {len(rows):,} labels {verb} not needed: the target has no row of {its} {what}"
+    return sentence if count else None
 
 
 def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
@@ -308,12 +316,12 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     """
     source = _with_classes_of_both(source, data, open_source)
     labels = open_truth(data, replace(source.axes, others=True), open_source)
-    truth, said = joined_truth(labels, source, key)
+    truth, warnings = joined_truth(labels, source, key)
     check_length(truth, _count(source))
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
         batches = labelled_source(source, truth).batches(["label", *_predicting(source)])
-        return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), said)
-    return Joined(labelled_source(source, truth), said)
+        return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), warnings)
+    return Joined(labelled_source(source, truth), warnings)
 
 
 def wrong_where_unseen(source: Source) -> Joined:
@@ -385,8 +393,8 @@ def _with_classes_of_both(source: Source, data: Any, open_source: Opening) -> So
     if {"probabilities", "logits", "candidate_scores"} & set(source.fields) or source.classes is None:
         return source
     own = {str(name): name for name in source.classes}
-    told = open_truth(data, None, open_source).classes or ()
-    both = own | {str(name): name for name in told if str(name) not in own}
+    more = open_truth(data, None, open_source).classes or ()
+    both = own | {str(name): name for name in more if str(name) not in own}
     if len(both) == len(own):
         return source
     numbers = [name for name in both.values() if isinstance(name, int)]
@@ -414,24 +422,24 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
     >>> joined_truth(labels, goal).record.label.tolist()
     [-1, -1, 1]
     """
-    record, _, found, said = matched_labels(labels, target, key)
-    if found is None:
-        return Truth(record, said)
-    rows, held = _count(target), np.flatnonzero(found >= 0)
-    _, first = np.unique(found[held], return_index=True)
-    if len(first) < len(held):
-        at = int(held[np.setdiff1d(np.arange(len(held)), first)[0]])
-        raise _fault("each target row once", f"{found[at]} twice", at, "row", labels, "drop one of them")
+    record, _, row, warnings = matched_labels(labels, target, key)
+    if row is None:
+        return Truth(record, warnings)
+    rows, matched = _count(target), np.flatnonzero(row >= 0)
+    _, first = np.unique(row[matched], return_index=True)
+    if len(first) < len(matched):
+        at = int(matched[np.setdiff1d(np.arange(len(matched)), first)[0]])
+        raise _fault("each target row once", f"{row[at]} twice", at, "row", labels, "drop one of them")
 
     def spread(values: Any) -> Any:
         if values is None:
             return None
         out = np.full(rows, -1, dtype=values.dtype)
-        out[found[held]] = values[held]
+        out[row[matched]] = values[matched]
         return out
 
     label, correct = spread(record.label), spread(record.correct)
-    return Truth(replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), said)
+    return Truth(replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), warnings)
 
 
 def matched_labels(
@@ -446,9 +454,9 @@ def matched_labels(
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)
-    said = by_position(labels, target, key) if row is None else unneeded(labels, row, key)
+    warning = by_position(labels, target, key) if row is None else unneeded(labels, row, key)
     noted = said_of_classes(record.noted, labels.name)
-    return Matched(record, numbers, row, (*noted,) if said is None else (said, *noted))
+    return Matched(record, numbers, row, (*noted,) if warning is None else (warning, *noted))
 
 
 def check_new_classes(record: Predictions, file: str | None) -> None:
@@ -501,17 +509,17 @@ def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array
     that of another row, `InputError` where one is unknown. A sheet turns 007 into 7 and rounds long numbers: ids alone
     would then be lost, or be those of other rows.
     """
-    given, known = labels.keys(key.labels), target.keys(key.target)
-    if not np.isin(number, np.arange(len(known))).all():
+    given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
+    if not np.isin(number, np.arange(len(ids_of_target))).all():
         return None
     rows = number.astype(np.int64)
-    pairs = zip(known.take(rows).to_pylist(), given.to_pylist(), strict=True)
+    pairs = zip(ids_of_target.take(rows).to_pylist(), given.to_pylist(), strict=True)
     other = next((at for at, pair in enumerate(pairs) if not same_cell(*pair)), None)
     if other is None:
         return rows
-    if given[other].as_py() in known.to_pylist():
+    if given[other].as_py() in ids_of_target.to_pylist():
         return None
-    expected = f"{known[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
+    expected = f"{ids_of_target[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
     remedy = f"write it so, or drop the column {key.labels}: `row` tells which row is meant"
     raise _fault(expected, repr(given[other].as_py()), other, key.labels, labels, remedy)
 
@@ -520,8 +528,8 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     """The target row of each label by its id, -1 where there is none; with ``every`` that is an `InputError`."""
     import pyarrow.compute as pc
 
-    given, known = labels.keys(key.labels), target.keys(key.target)
-    for source, ids, name in ((labels, given, key.labels), (target, known, key.target)):
+    given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
+    for source, ids, name in ((labels, given, key.labels), (target, ids_of_target, key.target)):
         if ids.null_count:
             at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
             remedy = "give every row one, or drop the column"
@@ -529,7 +537,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
         first = pc.index_in(ids, value_set=ids).to_numpy()
         again = first != np.arange(len(ids))
         if source is labels:  # what is not needed may stand there twice
-            again &= pc.is_in(ids, value_set=known).to_numpy(zero_copy_only=False)
+            again &= pc.is_in(ids, value_set=ids_of_target).to_numpy(zero_copy_only=False)
         if again.any():
             at = int(np.argmax(again))
             raise InputError(
@@ -540,14 +548,14 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
                 column=name,
                 remedy="drop one of the rows, or join by another column with --key",
             )
-    found = pc.index_in(given, value_set=known)
+    found = pc.index_in(given, value_set=ids_of_target)
     if found.null_count:  # 7 beside nulls is written as 7.0
-        whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(known))
-        found = min(found, whole, key=lambda one: one.null_count)
-    held = len(given) - found.null_count
-    if found.null_count and (every or held < max(1, _LEAST_FOUND * min(len(given), len(known)))):
+        whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(ids_of_target))
+        found = min(found, whole, key=lambda index: index.null_count)
+    matched = len(given) - found.null_count
+    if found.null_count and (every or matched < max(1, _LEAST_FOUND * min(len(given), len(ids_of_target)))):
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
-        share = "" if every else f", and {held or 'none'} of {len(given):,} labels are of rows of the target"
+        share = "" if every else f", and {matched or 'none'} of {len(given):,} labels are of rows of the target"
         remedy = "drop what the target does not hold, or write ids alike"
         if not every:
             remedy = "write ids alike in both files, or join by another column with --key"

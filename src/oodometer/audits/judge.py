@@ -108,9 +108,9 @@ class Judgement:
     def conditional(self, assumes: str) -> Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
         made = {e.method: replace(e, kind="conditional", assumes=assumes) for e in (*self.intervals, self.label_only)}
-        kept = tuple(made[e.method] for e in self.intervals)
+        intervals = tuple(made[e.method] for e in self.intervals)
         return replace(
-            self, estimate=made[self.estimate.method], label_only=made[self.label_only.method], intervals=kept
+            self, estimate=made[self.estimate.method], label_only=made[self.label_only.method], intervals=intervals
         )
 
 
@@ -276,8 +276,8 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
         return widths["ppi-betting"] < widths["alone"]
     if 2 * labels > len(score):  # most of the target is known by then, which helps labels alone more
         return False
-    one = np.zeros((1, 1), dtype=np.int64)
-    return float(sampled_game(one, one, np.ones(1), score, slope).spread[0]) < _CLEAR
+    first = np.zeros((1, 1), dtype=np.int64)
+    return float(sampled_game(first, first, np.ones(1), score, slope).spread[0]) < _CLEAR
 
 
 FLOOR = 0.03  # of the prior is spread evenly over all accuracies, so that labels can prove any of them
@@ -310,8 +310,8 @@ class Believed:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()
-        said = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
-        return {**made, **said, "fell": fell}
+        rest = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
+        return {**made, **rest, "fell": fell}
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
@@ -324,9 +324,9 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
     at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
     below = np.concatenate([[0.0], levels, [1.0]])
     even = np.linspace(0.0, 1.0, _CELLS + 1)
-    places = np.linspace(-3, 3, 49)
-    weights = np.exp(-0.5 * places**2)
-    x = even + DOWN + BLUR * places[:, None]
+    z = np.linspace(-3, 3, 49)
+    weights = np.exp(-0.5 * z**2)
+    x = even + DOWN + BLUR * z[:, None]
     inside = np.interp(np.abs(np.where(x > 1, 2 - x, x)), at, below)
     mirrored = np.where(x < 0, -inside, np.where(x > 1, 2 - inside, inside))
     out: Array = (1 - FLOOR) * (weights @ mirrored) / weights.sum() + FLOOR * even
@@ -357,8 +357,8 @@ def believed_interval(
     ``level`` of the posterior.
     """
     edges, total = _posterior(prior, hits, labels, rows)
-    kept = (total > _CERTAIN) & (total < 1 - _CERTAIN)
-    first, last = int(np.argmax(kept)), len(kept) - int(np.argmax(kept[::-1]))
+    inside = (total > _CERTAIN) & (total < 1 - _CERTAIN)
+    first, last = int(np.argmax(inside)), len(inside) - int(np.argmax(inside[::-1]))
     total, edges = total[max(first - 1, 0) : last + 1], edges[max(first - 1, 0) : last + 1]
     tail = np.linspace(0.0, 1 - level, _TAILS + 1)
     low, high = np.interp(tail, total, edges), np.interp(tail + level, total, edges)

@@ -23,14 +23,14 @@ _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken togethe
 _LEAST_LABELS = 10
 
 
-def unlike(confidence: Array, said: Array, labels: Array | None = None) -> str | None:
+def unlike(confidence: Array, predicted: Array, labels: Array | None = None) -> str | None:
     """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows (first) and of the others
     (second): ``confidence`` by its cell, in order, shape (2, cell), compared by a rank test (Wilcoxon, Mann and
     Whitney, with ties); ``said`` by predicted class, shape (2, class), by a chi-squared test. ``labels``, (class,), are
     the labels: that all are of one class while the model predicts others, too, is as likely as that many random rows
     are all predicted as it. Each of the tests has a third of `LEVEL`.
     """
-    found = []
+    reasons = []
     (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
     if n >= _LEAST_LABELS and m:
         rows = n + m
@@ -39,11 +39,11 @@ def unlike(confidence: Array, said: Array, labels: Array | None = None) -> str |
         z = (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0
         than = "higher" if z > 0 else "lower"
         p = math.erfc(abs(z) / math.sqrt(2))
-        found.append((p, f"their confidence is {than} than that of the other rows (rank test, p = {_shown(p)})"))
-    n, m = said.sum(axis=1).astype(float)
-    expected = said.sum(axis=0) * n / max(n + m, 1)
+        reasons.append((p, f"their confidence is {than} than that of the other rows (rank test, p = {_shown(p)})"))
+    n, m = predicted.sum(axis=1).astype(float)
+    expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
-    cells = np.column_stack([said[:, ~rare], said[:, rare].sum(axis=1)]) if rare.any() else said
+    cells = np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)]) if rare.any() else predicted
     cells = cells[:, cells.sum(axis=0) > 0].astype(float)
     if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
         from scipy.special import chdtrc
@@ -52,12 +52,12 @@ def unlike(confidence: Array, said: Array, labels: Array | None = None) -> str |
         if wanted.min() >= 1:
             p = float(chdtrc(cells.shape[1] - 1, float(((cells - wanted) ** 2 / wanted).sum())))
             why = f"other classes are predicted for them than for the other rows (chi-squared test, p = {_shown(p)})"
-            found.append((p, why))
+            reasons.append((p, why))
     if labels is not None and m and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
-        share = (float(said[:, int(np.argmax(labels))].sum()) + 1) / (float(said.sum()) + 2)
+        share = (float(predicted[:, int(np.argmax(labels))].sum()) + 1) / (float(predicted.sum()) + 2)
         p = share ** float(labels.sum())
-        found.append((p, f"all of them are of one class, as is predicted for {100 * share:.0f} % of all rows"))
-    p, why = min(found, default=(1.0, ""))
+        reasons.append((p, f"all of them are of one class, as is predicted for {100 * share:.0f} % of all rows"))
+    p, why = min(reasons, default=(1.0, ""))
     return why if p < LEVEL / 3 else None
 
 
@@ -113,7 +113,7 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
         remedy = "give the truth of each row that you labelled"
         expected = "a column `label` or `correct`"
         raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
-    record, number, row, said = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
+    record, number, row, warnings = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
     if row is None:
         if len(record) != rows:
             remedy = "join them by a column with --key, or give null where unknown"
@@ -121,14 +121,18 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
             raise InputError(expected, got=str(len(record)), remedy=remedy, file=source.path, column="label")
         row = np.arange(rows)
     elif (row < 0).any():
-        held = np.flatnonzero(row >= 0)
-        record, row, number = record.take(held), row[held], {name: values[held] for name, values in number.items()}
+        matched = np.flatnonzero(row >= 0)
+        record, row, number = (
+            record.take(matched),
+            row[matched],
+            {name: values[matched] for name, values in number.items()},
+        )
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
-    return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, said)
+    return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, warnings)
 
 
 def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: str | None) -> Array:
@@ -152,10 +156,10 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     labels: dict[int, int] = {}
     made: list[SampledRows] = []
     for part in parts:
-        known = np.flatnonzero(part.correct >= 0)
-        _no_conflict(seen, part.row[known], part.correct[known], part.name)
+        labelled = np.flatnonzero(part.correct >= 0)
+        _no_conflict(seen, part.row[labelled], part.correct[labelled], part.name)
         if part.label is not None:
-            _no_conflict(labels, part.row[known], part.label[known], part.name)
+            _no_conflict(labels, part.row[labelled], part.label[labelled], part.name)
         # the draws of one file, without rows that an earlier one gave and without repetitions
         before = np.concatenate([d.row for d in made]) if made else np.zeros(0)
         _, first = np.unique(part.row[part.correct >= 0], return_index=True)

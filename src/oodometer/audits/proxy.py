@@ -52,10 +52,10 @@ class Correctness:
         half = content_folds(reference, seed) % 2
         other = np.empty(len(reference))
         for fold in (0, 1):
-            held = half == fold
-            if held.all() or not held.any():
+            test = half == fold
+            if test.all() or not test.any():
                 return cls(score, _map(cell, verdicts, seed).rate[0], 0.0)
-            other[held] = _map(cell[~held], verdicts[~held], seed).rate[0][cell[held]]
+            other[test] = _map(cell[~test], verdicts[~test], seed).rate[0][cell[test]]
         spread = float(other.var())
         covariance = float(np.mean((other - other.mean()) * verdicts))
         slope = min(max(covariance / spread if spread > 0 else 0.0, 0.0), 1.0)
@@ -97,11 +97,11 @@ class VoteRate:
     @classmethod
     def fit(cls, reference: Predictions) -> VoteRate:
         """Learn on a labelled record; `NotApplicable` without votes or labelled rows."""
-        known = reference.known()
-        if known.votes is None or not len(known):
+        labelled = reference.known()
+        if labelled.votes is None or not len(labelled):
             raise NotApplicable("needs labelled reference rows with `votes`")
-        judges = len(known.votes)
-        code = count_votes(known.votes) * 2 + (known.verdicts > 0)
+        judges = len(labelled.votes)
+        code = count_votes(labelled.votes) * 2 + (labelled.verdicts > 0)
         return cls.from_counts(np.bincount(code, minlength=2 * judges + 2).reshape(judges + 1, 2))
 
     @classmethod
@@ -113,8 +113,8 @@ class VoteRate:
     def from_counts(cls, table: Array) -> VoteRate:
         """From rows by number of votes and truth (0 wrong, 1 right), shape (count, 2)."""
         steps = len(table)
-        said = np.arange(steps) / max(steps - 1, 1)
-        imagined = np.stack([1 - said, said], axis=1)
+        stated = np.arange(steps) / max(steps - 1, 1)
+        imagined = np.stack([1 - stated, stated], axis=1)
         rate = _rising(table + imagined)
         left_out = np.tile(rate[:, None], (1, 2))
         for step, truth in zip(*np.nonzero(table), strict=True):  # cells of a small table, not rows

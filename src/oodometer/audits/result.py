@@ -94,16 +94,16 @@ def strata(
     if len(score) == 0 or float(score.min()) == float(score.max()):
         return ()
     rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
-    place = rank * count // len(score)
+    stratum = rank * count // len(score)
     more = np.zeros(0, dtype=np.int64) if suggested is None else suggested
     out = []
     for s in range(count):
-        f = score[place == s]
+        f = score[stratum == s]
         if len(f):
-            here = place[row] == s
+            here = stratum[row] == s
             ends = (float(f.min()), float(f.mean()), float(f.max()))
             out.append(
-                Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((place[more] == s).sum()))
+                Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((stratum[more] == s).sum()))
             )
     return tuple(out)
 
@@ -169,7 +169,7 @@ class Audit(Shown):
         )
         made: dict[str, Maker] = {"intervals": lambda: _intervals_table(self)}
         if self.strata:
-            made["strata"] = lambda: Table(strata, [one.to_dict() for one in self.strata])
+            made["strata"] = lambda: Table(strata, [stratum.to_dict() for stratum in self.strata])
         if more is not None:
             drawn = zip(more.row.tolist(), more.probability.tolist(), strict=True)
             made["suggested"] = lambda: Table(("row", "p"), [{"row": row, "p": p} for row, p in drawn])
@@ -217,25 +217,25 @@ class Audit(Shown):
             "warnings": list(self.warnings),
         }
 
-    def worth(self, one: Estimate) -> float | None:
+    def worth(self, interval: Estimate) -> float | None:
         """What the labels are worth by this interval, in labels drawn at random and read alone."""
-        if self.estimate is not None and one.method == self.estimate.method:
+        if self.estimate is not None and interval.method == self.estimate.method:
             return self.effective_labels
-        if one.method == "clopper-pearson":
+        if interval.method == "clopper-pearson":
             return float(self.labels)
-        return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
+        return effective_labels(interval.value, interval.upper - interval.lower, self.level, self.rows)
 
 
-def audit_view(told: Mapping[str, Any]) -> View:
+def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
-    head, chosen = told.get("headline") or {}, interval_of(told.get("estimate"))
-    free, warnings = interval_of(head), tuple(told.get("warnings") or ())
-    rows = (told.get("target") or {}).get("rows") or 0
-    more = told.get("suggested") or ()
+    head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
+    free, warnings = interval_of(head), tuple(result.get("warnings") or ())
+    rows = (result.get("target") or {}).get("rows") or 0
+    more = result.get("suggested") or ()
     notes = (f"{counted(len(more), 'row')} to label next, drawn from {rows:,}",) if more else ()
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
-    if chosen is None or not told.get("labels"):
+    if chosen is None or not result.get("labels"):
         lines = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
         return View(
             "Estimated accuracy, not audited: no labels",
@@ -246,25 +246,33 @@ def audit_view(told: Mapping[str, Any]) -> View:
             details=method,
             notes=notes,
             warnings=warnings,
-            seed=told.get("seed"),
+            seed=result.get("seed"),
         )
     verdict = ""
-    if told.get("p_value") is not None:
-        words = "REFUTED: the labels contradict" if told.get("refuted") else "Not refuted: the labels do not contradict"
-        verdict = f"{words} the label-free interval (p = {told['p_value']:.2g})"
+    if result.get("p_value") is not None:
+        words = (
+            "REFUTED: the labels contradict" if result.get("refuted") else "Not refuted: the labels do not contradict"
+        )
+        verdict = f"{words} the label-free interval (p = {result['p_value']:.2g})"
     if free is not None and free.lower <= 0 and free.upper >= 1:
         verdict = "Nothing to refute: without labels every accuracy was possible"
-    elif free is not None and not told.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
+    elif free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
         verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
-    assumed = f"Assumes: {told['assumes']}" if told.get("assumes") else ""
-    sentences = [*_labels(told, rows), verdict, claim, *_believed(told), assumed]
+    assumed = f"Assumes: {result['assumes']}" if result.get("assumes") else ""
+    sentences = [*_labels(result, rows), verdict, claim, *_believed(result), assumed]
     cells = [
-        [one["method"], *cells_of(one), one["kind"], f"{one.get('effective_labels') or 0:.0f}", one["assumes"]]
-        for one in told.get("intervals") or ()
+        [
+            row_of["method"],
+            *cells_of(row_of),
+            row_of["kind"],
+            f"{row_of.get('effective_labels') or 0:.0f}",
+            row_of["assumes"],
+        ]
+        for row_of in result.get("intervals") or ()
     ]
-    believed = told.get("believed") or {}
+    believed = result.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
-    beside = "the judges' votes" if told.get("proxy") == "votes" else "the model's confidence"
+    beside = "the judges' votes" if result.get("proxy") == "votes" else "the model's confidence"
     uses = (
         [f"Intervals named ppi use the labels and {beside} on every row"]
         if any("ppi" in row[0] for row in cells)
@@ -274,22 +282,22 @@ def audit_view(told: Mapping[str, Any]) -> View:
         "Audited accuracy",
         percent(chosen.value),
         chosen,
-        str(told.get("method") or ""),
+        str(result.get("method") or ""),
         sentences=tuple(filter(None, sentences)),
         details=(*method, *uses, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
         grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
         notes=notes,
         warnings=warnings,
-        seed=told.get("seed"),
+        seed=result.get("seed"),
     )
 
 
-def _labels(told: Mapping[str, Any], rows: int) -> list[str]:
+def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
     """How many labels there are, how many are right, and as how many random ones they count."""
-    labels, correct, as_many = told["labels"], told.get("correct"), told.get("effective_labels")
+    labels, correct, as_many = result["labels"], result.get("correct"), result.get("effective_labels")
     if labels == rows:
         return [f"All {rows:,} rows have labels: that is certain"]
-    if told.get("weighted") or correct is None:
+    if result.get("weighted") or correct is None:
         text = (
             f"{counted(labels, 'label')} of {rows:,} rows, more of them where the model is unsure, weighed accordingly"
         )
@@ -298,32 +306,32 @@ def _labels(told: Mapping[str, Any], rows: int) -> list[str]:
     return [text, "" if as_many is None else f"As informative as {counted(round(as_many), 'random label')}"]
 
 
-def _believed(told: Mapping[str, Any]) -> list[str]:
+def _believed(result: Mapping[str, Any]) -> list[str]:
     """The interval to expect if the shift is like public ones, and as how many labels that counts; or why not."""
-    known = told.get("believed") or {}
-    one = interval_of(known)
-    if one is None or known.get("effective_labels") is None:
-        return [f"If this shift resembles public ones: no interval, {known['why']}"] if known.get("why") else []
-    many = counted(round(known["effective_labels"]), "random label")
-    fell = known.get("fell")
+    believed = result.get("believed") or {}
+    interval = interval_of(believed)
+    if interval is None or believed.get("effective_labels") is None:
+        return [f"If this shift resembles public ones: no interval, {believed['why']}"] if believed.get("why") else []
+    many = counted(round(believed["effective_labels"]), "random label")
+    fell = believed.get("fell")
     return [
-        f"If this shift resembles public ones: {with_ends(one)}, {percent(one.level, None)} {one.kind} interval, as "
-        f"informative as {many}",
+        f"If this shift resembles public ones: {with_ends(interval)}, {percent(interval.level, None)} {interval.kind} "
+        f"interval, as informative as {many}",
         Fall(**fell).sentence() if fell else "",
     ]
 
 
-def _intervals_table(found: Audit) -> Table:
-    free, chosen, believed = found.headline, found.estimate, found.believed
+def _intervals_table(audit: Audit) -> Table:
+    free, chosen, believed = audit.headline, audit.estimate, audit.believed
     about = {"number": "label-free", "method": free.method, "assumes": free.assumes}
     rows: list[dict[str, Any]] = [{**about, **ends(free)}]
-    for one in found.intervals:
-        number = "audited" if chosen is not None and one.method == chosen.method else "another"
-        about = {"number": number, "method": one.method, "assumes": one.assumes}
-        rows.append({**about, **ends(one), "labels": found.labels, "effective_labels": found.worth(one)})
+    for interval in audit.intervals:
+        number = "audited" if chosen is not None and interval.method == chosen.method else "another"
+        about = {"number": number, "method": interval.method, "assumes": interval.assumes}
+        rows.append({**about, **ends(interval), "labels": audit.labels, "effective_labels": audit.worth(interval)})
     if believed is not None and believed.interval is not None:
         about = {"number": "believed", "method": "natural shifts and labels", "assumes": believed.assumes}
-        worth = {"labels": found.labels, "effective_labels": believed.effective_labels}
+        worth = {"labels": audit.labels, "effective_labels": believed.effective_labels}
         rows.append({**about, **ends(believed.interval), **worth})
     rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
     return Table(("number", "method", *INTERVAL, "labels", "effective_labels", "assumes"), rows)

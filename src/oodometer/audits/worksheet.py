@@ -54,10 +54,12 @@ class Worksheet:
     def of(cls, drawn: Suggestion, target: Source, *, predicted: Array | None, key: str | None = None) -> Worksheet:
         """The rows of a target; ``predicted`` are the classes of all its rows, ``key`` which column has ids."""
         picked, classes = pick_rows(target, drawn.row), target.classes or None
-        said = None
+        predictions = None
         if predicted is not None:
-            said = tuple(str(one if classes is None else classes[one]) for one in predicted[drawn.row].tolist())
-        return cls(drawn, picked, None if predicted is None else classes, picked.named(key or KEY), said)
+            predictions = tuple(
+                str(code if classes is None else classes[code]) for code in predicted[drawn.row].tolist()
+            )
+        return cls(drawn, picked, None if predicted is None else classes, picked.named(key or KEY), predictions)
 
     @property
     def answer(self) -> str:
@@ -83,13 +85,13 @@ class Worksheet:
         """
         import pyarrow as pa
 
-        held = self.picked.table.select(self.columns)
+        own = self.picked.table.select(self.columns)
         whole = isinstance((self.classes or ("",))[0], int)
         kind = pa.bool_() if self.classes is None else pa.int64() if whole else pa.string()
         draws = self.draws
         return pa.table(
-            [*held.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)],
-            names=[*_renamed(held.column_names), *draws, self.answer],
+            [*own.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)],
+            names=[*_renamed(own.column_names), *draws, self.answer],
         )
 
 
@@ -134,7 +136,11 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     markup. The answers are remembered in the browser under a hash of the content.
     """
     # what a model said is hidden, or shown as one line
-    shown = ("features", *(name for name, one in FIELDS.items() if one.cell not in ("class", "number", "truth")), None)
+    shown = (
+        "features",
+        *(name for name, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")),
+        None,
+    )
     names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) in shown]
     values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
     feed = sheet.picked.layout.feeds.get("features")
@@ -159,7 +165,7 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
         "file": file,
         "answer": sheet.answer,
         "judging": judging,
-        "classes": ["true", "false"] if judging else [str(one) for one in sheet.classes or ()],
+        "classes": ["true", "false"] if judging else [str(entry) for entry in sheet.classes or ()],
         "words": ["right", "wrong"] if judging else None,
         "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
         "columns": [n.removeprefix("feature_") if sheet.picked.field_of(n) == "features" else n for n in names],
@@ -170,12 +176,12 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     }
     data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
     many = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
-    said = "Label" if data["answer"] == "label" else "Right or wrong:"
+    asks = "Label" if data["answer"] == "label" else "Right or wrong:"
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     parts = {
-        "TITLE": html.escape(f"{said} {many} of {title}"),
+        "TITLE": html.escape(f"{asks} {many} of {title}"),
         "VERSION": __version__,
         "STYLE": (HERE / "page.css").read_text(encoding="utf-8").strip(),
         "SCRIPT": (HERE / "page.js").read_text(encoding="utf-8").strip(),
@@ -200,10 +206,10 @@ def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str
 
 def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
     """Whether a column is what a person reads first: texts, turns of a dialogue, a picture."""
-    known = [cell for cell in cells if cell is not None]
-    if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in known):
+    filled = [cell for cell in cells if cell is not None]
+    if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
         return True
-    return field is None and bool(known) and median(map(len, known)) > _LONG
+    return field is None and bool(filled) and median(map(len, filled)) > _LONG
 
 
 def _cell(value: Any) -> Any:
@@ -215,7 +221,7 @@ def _cell(value: Any) -> Any:
         if kind is None:
             return f"{len(value)} bytes"
         return {"image": f"data:image/{kind};base64,{base64.b64encode(value).decode('ascii')}"}
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return value
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = float(value)  # as CSV has it, with all its digits

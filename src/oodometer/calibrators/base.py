@@ -26,11 +26,11 @@ def brier(probabilities: Array, label: Array) -> Array:
     return out / 2 if probabilities.shape[1] == 2 else out
 
 
-def _check(found: Any, rows: int) -> None:
+def _check(record: Any, rows: int) -> None:
     """An error where what a calibrator of someone else gives is no record with probabilities."""
-    if not isinstance(found, Predictions) or len(found) != rows:
-        raise TypeError(f"expected a record of {rows} rows, got {type(found).__name__}")
-    check_probabilities(found.probabilities)
+    if not isinstance(record, Predictions) or len(record) != rows:
+        raise TypeError(f"expected a record of {rows} rows, got {type(record).__name__}")
+    check_probabilities(record.probabilities)
 
 
 class Calibrator(ABC):
@@ -132,13 +132,13 @@ def _held_out_brier(sample: Predictions, name: str, fold: Array, seed: int) -> A
     """Brier score of every row under the calibrator fitted on the other folds; None where a fold is empty."""
     after = np.empty(len(sample))
     for f in range(FOLDS):
-        held = np.flatnonzero(fold == f)
+        test = np.flatnonzero(fold == f)
         rest = np.flatnonzero(fold != f)
-        if not len(held) or not len(rest):
+        if not len(test) or not len(rest):
             return None
         try:
-            made = create("calibrator", name).fit(sample.take(rest), seed)(sample.take(held))
+            made = create("calibrator", name).fit(sample.take(rest), seed)(sample.take(test))
         except NotApplicable:
             return None
-        after[held] = brier(made.probabilities.astype(np.float64), made.label)
+        after[test] = brier(made.probabilities.astype(np.float64), made.label)
     return after

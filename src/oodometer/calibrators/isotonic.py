@@ -47,9 +47,9 @@ class Histogram(Calibrator):
             rows = np.bincount(index, minlength=len(edges) + 1)
             hits = np.bincount(index, weights=reference.label == k, minlength=len(edges) + 1)
             full = rows > 0
-            places = np.arange(len(rows))
+            every = np.arange(len(rows))
             self._edges.append(edges)
-            self._rates.append(np.interp(places, places[full], hits[full] / rows[full]))
+            self._rates.append(np.interp(every, every[full], hits[full] / rows[full]))
 
     def _calibrate(self, record: Predictions) -> Predictions:
         assert record.probabilities is not None

@@ -55,7 +55,7 @@ def columns_finding(
         if what == "feature":
             for k in np.flatnonzero((outside > _FAR) & ~constant):
                 odd.append(_outside(columns, int(k), float(outside[k])))
-    odd = [one for one in odd if one]
+    odd = [text for text in odd if text]
     if features is None and probabilities is None:
         return None
     says = f"{len(odd)} odd columns: {'; '.join(odd[:3])}" if odd else "no column is odd"
@@ -64,36 +64,36 @@ def columns_finding(
 
 def _column(columns: Sequence[UserColumn], feature: int) -> tuple[UserColumn | None, int]:
     """The column that a feature was made of, and which of its features it is."""
-    for one in columns:
-        if one.first <= feature < one.first + one.width:
-            return one, feature - one.first
+    for user in columns:
+        if user.first <= feature < user.first + user.width:
+            return user, feature - user.first
     return None, 0
 
 
 def _constant(columns: Sequence[UserColumn], what: str, feature: int, value: float) -> str:
     """What is odd about a feature with one value alone; nothing where that only says that a category is not there."""
-    user, place = _column(columns, feature)
+    user, k = _column(columns, feature)
     if user is None:
         return f"{what} {feature}: constant at {value:.6g}"
-    if place < len(user.center) and user.kind != "category":
-        name = user.features()[place]
-        return f"{name}: constant at {value * user.scale[place] + user.center[place]:.6g}"
+    if k < len(user.center) and user.kind != "category":
+        name = user.features()[k]
+        return f"{name}: constant at {value * user.scale[k] + user.center[k]:.6g}"
     if value < 1:
         return ""
-    return f"{user.name}: missing in every row" if place == user.width - 1 else f"{user.features()[place]} in every row"
+    return f"{user.name}: missing in every row" if k == user.width - 1 else f"{user.features()[k]} in every row"
 
 
 def _outside(columns: Sequence[UserColumn], feature: int, share: float) -> str:
     """What is odd about a feature that lies outside the reference's range in most rows."""
-    user, place = _column(columns, feature)
+    user, k = _column(columns, feature)
     rows = f"{percent(share, 0)} of the rows"
     if user is None:
         return f"feature {feature}: {rows} lie outside the reference's range"
-    if user.encoded and place == user.width - 1:
+    if user.encoded and k == user.width - 1:
         return f"{user.name}: missing in {rows}, and never in the reference"
     if user.kind == "category":
-        return f"{user.features()[place]} in {rows}, and never in the reference"
-    return f"{user.features()[place]}: {rows} lie outside the reference's range"
+        return f"{user.features()[k]} in {rows}, and never in the reference"
+    return f"{user.features()[k]}: {rows} lie outside the reference's range"
 
 
 _LEVEL = 0.05
@@ -167,8 +167,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         if len(reference) > _MOST_ROWS:
             reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
         fitted._here = fitted.summarize(reference)
-        known = reference.correct is not None or (reference.label is not None and reference.has_prediction)
-        if known and reference.features is not None and (reference.verdicts >= 0).all():
+        labelled = reference.correct is not None or (reference.label is not None and reference.has_prediction)
+        if labelled and reference.features is not None and (reference.verdicts >= 0).all():
             features, right = reference.features, reference.verdicts
             fitted._hits = tuple(np.bincount(f.cells(features), right, f.size) for f in fitted._figures)
         return fitted
@@ -188,11 +188,11 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             return ()
         ends = np.cumsum([f.size for f in self._figures])[:-1]
         here, there = (np.split(side["counts"], ends) for side in (self._here, state))
-        found: dict[str, list[tuple[float, int]]] = {}
+        by_column: dict[str, list[tuple[float, int]]] = {}
         for i, figure in enumerate(self._figures):
-            found.setdefault(figure.column.name, []).append((homogeneity(here[i], there[i]), i))
-        best = {name: min(some) for name, some in found.items()}
-        adjusted = holm({name: min(1.0, p * len(found[name])) for name, (p, _) in best.items()})
+            by_column.setdefault(figure.column.name, []).append((homogeneity(here[i], there[i]), i))
+        best = {name: min(some) for name, some in by_column.items()}
+        adjusted = holm({name: min(1.0, p * len(by_column[name])) for name, (p, _) in best.items()})
         changes = [
             self._change(i, here[i], there[i], adjusted[name], (self._here["sums"][i], state["sums"][i]))
             for name, (_, i) in best.items()
@@ -291,23 +291,23 @@ def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float])
     if figure.edges is None:
         labels = [*user.labels, "other", "missing"]
         most = int(np.argmax(np.abs(q - p)))
-        said = [shares_text(labels[most], float(p[most]), float(q[most]))]
+        parts = [shares_text(labels[most], float(p[most]), float(q[most]))]
     else:
-        said = [_number_says(figure, figure.edges, sums, (here, there))]
+        parts = [_number_says(figure, figure.edges, sums, (here, there))]
         outside = float(q[0] + q[-2]) - float(p[0] + p[-2])
         if outside > _WORTH_SAYING:
-            said.append(f"{percent(outside, 0)} beyond the reference's range")
-    if user.encoded and abs(q[-1] - p[-1]) > _WORTH_SAYING and not said[0].startswith("missing"):
-        said.append(shares_text("missing", float(p[-1]), float(q[-1])))
-    return "; ".join(said)
+            parts.append(f"{percent(outside, 0)} beyond the reference's range")
+    if user.encoded and abs(q[-1] - p[-1]) > _WORTH_SAYING and not parts[0].startswith("missing"):
+        parts.append(shares_text("missing", float(p[-1]), float(q[-1])))
+    return "; ".join(parts)
 
 
 def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides: tuple[Array, Array]) -> str:
     """How the mean of a number moved; where it hardly did, the stretch of values that became more or less common."""
     user, k = figure.column, figure.place - figure.column.first
     what = f"{user.labels[k]}: " if user.kind == "text" else ""
-    known = [counts[:-1].sum() if user.encoded else counts.sum() for counts in sides]
-    means = [total / max(rows, 1) for total, rows in zip(sums, known, strict=True)]
+    rows_of = [counts[:-1].sum() if user.encoded else counts.sum() for counts in sides]
+    means = [total / max(rows, 1) for total, rows in zip(sums, rows_of, strict=True)]
 
     def shown(value: float) -> str:
         plain = value * user.scale[k] + user.center[k]
@@ -343,11 +343,11 @@ def homogeneity(here: Array, there: Array) -> float:
     """
     small, large = (here, there) if here.sum() < there.sum() else (there, here)
     both, group = small + large, np.zeros(len(small), dtype=np.intp)
-    now, held = 0, 0.0
+    now, mass = 0, 0.0
     for cell in np.argsort(both, kind="stable"):
-        if held >= _LEAST_EXPECTED * both.sum() / small.sum():
-            now, held = now + 1, 0.0
-        group[cell], held = now, held + both[cell]
+        if mass >= _LEAST_EXPECTED * both.sum() / small.sum():
+            now, mass = now + 1, 0.0
+        group[cell], mass = now, mass + both[cell]
     small, large = (np.bincount(group, side) for side in (small, large))
     pooled = (small + large) / (small + large).sum()
     degrees = len(pooled) - 1

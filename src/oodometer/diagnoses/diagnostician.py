@@ -406,10 +406,10 @@ class Diagnostician(Method[Sums, Diagnosis]):
             return None
         here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (mine, sample))
         try:
-            found = compare_samples(here, there)
+            comparison = compare_samples(here, there)
         except NotApplicable:
             return None
-        return overlap_finding(found, "features" in shared)
+        return overlap_finding(comparison, "features" in shared)
 
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
@@ -439,40 +439,40 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     return "unknown", label.says
 
 
-def overlap_finding(found: DomainComparison, by_features: bool) -> Finding:
+def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     """A classifier of target against reference: its AUC, and what the re-weighted reference would be worth in rows.
     Statistic: AUC (0.5 = cannot tell). Overlap is denied where the density ratios cover less than 30 % of the target,
     and, where inputs are seen (`by_features`), where their effective sample size is below 8 % of the reference; shares
     of probabilities alone may be that uneven after a change of class shares. Source: Lopez-Paz and Oquab (2017) for the
     classifier as a two-sample test; Kish (1965) for the effective sample size.
     """
-    rows = len(found.weights)
-    share = found.effective_rows / rows
-    moved = found.p_value < _OVERLAP_LEVEL
-    apart = moved and (found.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE))
+    rows = len(comparison.weights)
+    share = comparison.effective_rows / rows
+    moved = comparison.p_value < _OVERLAP_LEVEL
+    apart = moved and (comparison.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE))
     seen = "features" if by_features else "probabilities"
     if apart:
         says = (
-            f"target rows are unlike the reference's by their {seen} (AUC {found.auc:.2f}): {rows} reference rows are "
-            f"worth {found.effective_rows:.0f}, so no re-weighting of them stands for the target"
+            f"target rows are unlike the reference's by their {seen} (AUC {comparison.auc:.2f}): {rows} reference rows "
+            f"are worth {comparison.effective_rows:.0f}, so no re-weighting of them stands for the target"
         )
     elif moved:
-        says = f"target rows differ by their {seen} (AUC {found.auc:.2f}), within what the reference holds"
+        says = f"target rows differ by their {seen} (AUC {comparison.auc:.2f}), within what the reference holds"
     else:
         says = f"no classifier tells target from reference by their {seen}"
     return Finding(
         "overlap",
         says,
-        found.auc,
-        found.p_value,
+        comparison.auc,
+        comparison.p_value,
         supports=asking_for("P(y | x)") if moved and not apart and by_features else (),
         refutes=asking_for("P(y | x)") if apart else (),
         strength="strong" if moved else "none",
         details={
-            "effective_rows": found.effective_rows,
+            "effective_rows": comparison.effective_rows,
             "reference_rows": rows,
-            "covered": found.covered,
+            "covered": comparison.covered,
             "by": seen,
-            "learner": found.learner,
+            "learner": comparison.learner,
         },
     )

@@ -26,7 +26,7 @@ NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highe
 
 @dataclass(frozen=True)
 class Traits:
-    """What kind of method it is, for those who choose among methods; all of it may be left out.
+    """What kind of method it is, for those who choose among methods; all of it may be left out, as most plugins do.
 
     Parameters
     ----------
@@ -44,6 +44,7 @@ class Traits:
     heavy : takes long enough to be left out for slices and chunks.
     argmax_only : speaks of the class of highest probability, not of other decisions.
     needs_labels : learns from labelled reference rows.
+    also_reads : fields that it looks at, too, where they are there.
     """
 
     family: str = "other"
@@ -60,6 +61,7 @@ class Traits:
     heavy: bool = False
     argmax_only: bool = False
     needs_labels: bool = True
+    also_reads: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """`TypeError` for an odd word of a plugin, which must not stop those who read it later."""
@@ -82,11 +84,12 @@ class Traits:
 class Estimator(Method[Sums, Estimate]):
     """Accuracy on unlabelled data: ``fit(reference).estimate(target)``.
 
-    A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either,
-    ``"class"`` that labels are classes and not positions among candidates), ``assumes`` (one sentence), ``kind``,
-    ``citation`` and perhaps `Traits`, and defines ``_fit``, ``summarize`` and ``finish``. ``fit`` never changes the
-    object it is called on; a fitted estimator holds only what it learnt from the reference, and a state holds only
-    what it saw of the target (`oodometer.inference.method.Method`).
+    A subclass is final. Five attributes are to be known: ``name``, ``needs`` (fields of reference and target;
+    ``"a|b"`` means either, ``"class"`` that labels are classes and not positions among candidates), ``assumes`` (one
+    sentence), ``citation``, and ``kind`` where it is not "conditional"; all else is in the optional `Traits`. It
+    defines ``_fit``, ``summarize`` and ``finish``. ``fit`` never changes the object it is called on; a fitted estimator
+    holds only what it learnt from the reference, and a state holds only what it saw of the target
+    (`oodometer.inference.method.Method`).
 
     Parameters
     ----------
@@ -95,7 +98,6 @@ class Estimator(Method[Sums, Estimate]):
     """
 
     needs: ClassVar[tuple[str, ...]]
-    also_reads: ClassVar[tuple[str, ...]] = ()  # fields that it looks at, too, where they are there
     assumes: ClassVar[str]
     kind: ClassVar[Kind] = "conditional"
     traits: ClassVar[Traits] = Traits()
@@ -175,14 +177,11 @@ class Estimator(Method[Sums, Estimate]):
     def _from_variance(
         self, state: Sums, value: float, variance: float, trials: float, *, own: float | None = None, **more: Any
     ) -> Estimate:
-        """The result with Wilson's interval: a variance of so many reference rows, and that of each target row's
-        ``own`` chance, v(1-v).
-        """
+        """With Wilson's interval: a variance of so many reference rows, and that of a target row's ``own`` chance."""
         rows, inside = state["rows"], min(max(value, 0.0), 1.0)
         variance += (max(value * (1 - value), 0.0) if own is None else own) / rows
-        return self._estimate(
-            state, value, *wilson_from_variance(inside, variance, min(rows, trials), self.level), **more
-        )
+        ends = wilson_from_variance(inside, variance, min(rows, trials), self.level)
+        return self._estimate(state, value, *ends, **more)
 
     def _estimate(
         self,
@@ -199,20 +198,11 @@ class Estimator(Method[Sums, Estimate]):
         inside = float(np.clip(value, 0.0, 1.0))
         if abs(inside - value) > 1e-12:
             warnings = (*warnings, f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here")
+        ends = min(max(float(lower), 0.0), inside), max(min(float(upper), 1.0), inside)
         return Estimate(
-            method=self.name,
-            value=inside,
-            lower=min(max(float(lower), 0.0), inside),
-            upper=max(min(float(upper), 1.0), inside),
-            level=self.level,
-            kind=self.kind,
-            assumes=self.assumes,
-            citation=self.citation,
-            score=score,
-            rows=int(state["rows"]),
-            details=details or {},
-            warnings=warnings,
-        )
+            self.name, inside, *ends, self.level, self.kind, self.assumes, self.citation, score=score,
+            rows=int(state["rows"]), details=details or {}, warnings=warnings,
+        )  # fmt: skip
 
 
 def mean_and_variance(gap: Array) -> tuple[float, float]:

@@ -76,7 +76,9 @@ def max_prob_oracle(
     ]
     gap = verdict - middle
     error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
-    lower, upper, mean, error = (replace(one, kind="conditional") for one in (*bounds, error))  # thresholds are given
+    lower, upper, mean, error = (
+        replace(interval, kind="conditional") for interval in (*bounds, error)
+    )  # thresholds are given
     return OracleBounds(lower, upper, mean, error, -below.threshold + 0.0, above.threshold)
 
 

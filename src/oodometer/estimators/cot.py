@@ -96,8 +96,8 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
                 soften = _by_newton if classes <= _FEW_CLASSES else _by_gradient
                 potential = soften(worth[:: -(-samples // _SOFT_ROWS)], share)
             options: Any = {"maxiter": 200, "ftol": 1e-10, "gtol": 1e-9, "maxcor": 20}
-            found = minimize(negative_dual, potential, jac=True, method="L-BFGS-B", options=options)
-        potential = min((potential, found.x), key=lambda f: negative_dual(f)[0])
+            solution = minimize(negative_dual, potential, jac=True, method="L-BFGS-B", options=options)
+        potential = min((potential, solution.x), key=lambda f: negative_dual(f)[0])
     potential = potential - share @ potential
     assigned, most, load = choice(potential)
     if carried is not None:  # where classes are equally dear to a sample, the plan says which one it is carried to
@@ -120,10 +120,10 @@ def _by_programme(worth: Array, share: Array) -> tuple[Array, Array | None]:
     columns = np.kron(np.ones(samples), np.eye(classes))
     full = np.concatenate([np.full(samples, 1 / samples), share])
     # one of the constraints follows from the others
-    found = linprog(1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs")
-    if found.x is None:  # it was not solved: the soft minimum comes near, too
+    solution = linprog(1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs")
+    if solution.x is None:  # it was not solved: the soft minimum comes near, too
         return _by_newton(worth, share), None
-    return np.append(found.eqlin.marginals[samples:], 0.0), found.x.reshape(samples, classes).argmax(axis=1)
+    return np.append(solution.eqlin.marginals[samples:], 0.0), solution.x.reshape(samples, classes).argmax(axis=1)
 
 
 def _soft_choice(lifted: Array, width: float) -> tuple[Array, Array]:
@@ -276,9 +276,9 @@ class COTT(TransportEstimator):
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
         assert reference.label is not None
-        known = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
+        labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
         limit = rows_to_keep(self._label_counts.classes)
-        sample = RowSample.of(known, ["probabilities", "label", "verdicts"], limit, self.seed)
+        sample = RowSample.of(labelled, ["probabilities", "label", "verdicts"], limit, self.seed)
         probabilities, label = sample["probabilities"], sample["label"]
         if probabilities.shape[1] != self._label_counts.classes:
             raise NotApplicable("needs `probabilities` of every class on the reference")
@@ -297,7 +297,7 @@ class COTT(TransportEstimator):
         # the spread of the answer over priors, on the first rows, which come in the order of a hash
         few = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
         plans = [transport(few, prior, plan.potentials) for prior in fit.priors[:_DRAWS]]
-        made = [credit(_score(few, one.assigned), self._thresholds[0]).mean() for one in plans]
+        made = [credit(_score(few, other_plan.assigned), self._thresholds[0]).mean() for other_plan in plans]
         by_prior = z * float(np.std(made, ddof=1))
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)

@@ -53,7 +53,7 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
     """
     rows = _Rows.of(x, y, on_target)
     paper = float(np.log(2) / np.log(classes))
-    found = list(_by_trades(rows, classes, sorted({*_TRADES, paper})))
+    critics = list(_by_trades(rows, classes, sorted({*_TRADES, paper})))
     few = rows.first(min(_START_ROWS, _START_LOGITS // (_STARTS * classes)))
     # the best critic on the way from each random start: full-batch Adam on the paper's loss, all starts at once
     rng = np.random.default_rng([seed, 47])
@@ -71,9 +71,9 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
         second += 0.01 * (np.square(pull) - second)
         size = np.sqrt(second / (1 - 0.99**step)) + 1e-8
         weights = weights - _RATE * first / (1 - 0.9**step) / size
-    yield from (critic.weights for critic in found)
+    yield from (critic.weights for critic in critics)
     some = rows.first(_SHARP_ROWS)
-    better = [_sharpened(c.weights, some) for c in (found[0], *_best(found[1:]), *_best(started))]
+    better = [_sharpened(c.weights, some) for c in (critics[0], *_best(critics[1:]), *_best(started))]
     yield from (critic.weights for critic in better)
     if len(some.x) < len(x):
         yield _sharpened(_best(better)[0].weights, rows).weights
@@ -92,8 +92,8 @@ class _Found:
             self.gain, self.weights = gain, weights.copy()
 
 
-def _best(found: list[_Found]) -> list[_Found]:
-    return sorted(found, key=lambda critic: -critic.gain)[:_SHARPENED]
+def _best(critics: list[_Found]) -> list[_Found]:
+    return sorted(critics, key=lambda critic: -critic.gain)[:_SHARPENED]
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class _Rows:
 
     def first(self, rows: int) -> _Rows:
         """The first so many of either sample."""
-        kept = np.r_[: min(rows, self.here), self.here : self.here + min(rows, self.there)]
-        return _Rows(self.x[kept], self.y[kept], min(rows, self.here), min(rows, self.there))
+        rows_of_both = np.r_[: min(rows, self.here), self.here : self.here + min(rows, self.there)]
+        return _Rows(self.x[rows_of_both], self.y[rows_of_both], min(rows, self.here), min(rows, self.there))
 
     @property
     def share(self) -> Array:
@@ -184,15 +184,15 @@ def _sharpened(weights: Array, rows: _Rows) -> _Found:
     """The best critic on the way down mean_T s(m) - mean_S s(m), m = z_h - max_{k != h} z_k and s the sigmoid."""
     from scipy.special import expit
 
-    place, share = np.arange(len(rows.x)), rows.share
+    at, share = np.arange(len(rows.x)), rows.share
     best = _Found(weights)
 
     def margins(w: Array) -> tuple[Array, Array, Array]:
         z = rows.x @ w
-        own = z[place, rows.y]
-        z[place, rows.y] = -np.inf
+        own = z[at, rows.y]
+        z[at, rows.y] = -np.inf
         rival = z.argmax(axis=1)
-        return own - z[place, rival], rival, z
+        return own - z[at, rival], rival, z
 
     def loss(w: Array) -> tuple[float, Array]:
         margin, rival, slope = margins(w)
@@ -200,8 +200,8 @@ def _sharpened(weights: Array, rows: _Rows) -> _Found:
         soft = expit(margin)
         pull = share * soft * (1 - soft)
         slope[:] = 0.0
-        slope[place, rows.y] = pull
-        slope[place, rival] = -pull
+        slope[at, rows.y] = pull
+        slope[at, rival] = -pull
         value = float(share @ soft) + _SHARP_DECAY / 2 * float(np.square(w).sum())
         return value, rows.x.T @ slope + _SHARP_DECAY * w
 
@@ -295,20 +295,20 @@ class DisagreementDiscrepancy(Estimator):
             raise NotApplicable(f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}")
         parts = [self._sample.arrays, target.arrays]
         inputs = [np.asarray(p[self._input], dtype=np.float64) for p in parts]
-        said = [p["predicted"] for p in parts]
+        predicted = [p["predicted"] for p in parts]
         marks = [x.astype(np.float32) for x in inputs]  # sums over the classes differ in the last digit
         of_classes = self._input != "features"
-        classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, said))) + 1
-        order = class_order(marks, said, classes, of_classes)
+        classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, predicted))) + 1
+        order = class_order(marks, predicted, classes, of_classes)
         if of_classes:
             inputs, marks = [x[:, order] for x in inputs], [m[:, order] for m in marks]
         place = np.argsort(order)
-        said = [place[s] for s in said]
+        predicted = [place[s] for s in predicted]
         verdicts = parts[0]["verdicts"]
-        sides = (marks[0], said[0], verdicts), (marks[1], said[1])
+        sides = (marks[0], predicted[0], verdicts), (marks[1], predicted[1])
         first, second = (content_order(*side, seed=self.seed) for side in sides)
         x = np.concatenate([inputs[0][first], inputs[1][second]])
-        y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
+        y = np.minimum(np.concatenate([predicted[0][first], predicted[1][second]]), _MOST_CLASSES - 1)
         if self._input == "probabilities":
             x = np.log(np.maximum(x, 1e-6))
         x = standardised(narrow(x))
@@ -347,14 +347,14 @@ class DisagreementDiscrepancy(Estimator):
         return self._estimate(state, value, value - eps, upper, details=details)
 
 
-def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of_classes: bool) -> Array:
+def class_order(inputs: Sequence[Array], predicted: Sequence[Array], classes: int, of_classes: bool) -> Array:
     """The classes by how often h says them, most first; what ties is put in order by what the rows hold, so that
     classes given in another order come out in the same one. ``inputs`` (sample, column) and ``said`` (sample,) of
     reference and target; ``of_classes``: a column is a class's.
     """
-    counts = np.array([np.bincount(s, minlength=classes) for s in said])
+    counts = np.array([np.bincount(s, minlength=classes) for s in predicted])
     marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
-    for x, s, mark in zip(inputs, said, marks, strict=True):
+    for x, s, mark in zip(inputs, predicted, marks, strict=True):
         if of_classes:
             bits = mix(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))
             mark[:] = mix(bits ^ mix(bits.sum(axis=1))[:, None]).sum(axis=0)

@@ -104,12 +104,12 @@ class _AgreementLine(Estimator):
         """The reason why a record lacks what the method needs, or None."""
         why = super().why_not(record)
         if why is None and record.members is not None:
-            kept = getattr(self, "_used", None)
+            used = getattr(self, "_used", None)
             others = np.count_nonzero(~copies_of_base(record))
-            if kept is None and others < _FEWEST_MODELS - 1:
+            if used is None and others < _FEWEST_MODELS - 1:
                 return f"needs `members` of at least {_FEWEST_MODELS} models in all; there are {others + 1}"
-            if kept is not None and len(kept) != len(record.members):
-                return f"needs the {len(kept)} members of the reference; there are {len(record.members)}"
+            if used is not None and len(used) != len(record.members):
+                return f"needs the {len(used)} members of the reference; there are {len(record.members)}"
         return why
 
     def _fit(self, reference: Predictions) -> None:
@@ -131,7 +131,7 @@ class _AgreementLine(Estimator):
         self._u: Array = probit(self._right, self._rows)
         given = reference.names.get("model", ())
         names = given if len(given) == len(self._used) else [f"member_{i}" for i in range(len(self._used))]
-        self._names = ("judged", *(n for n, kept in zip(names, self._used, strict=True) if kept))
+        self._names = ("judged", *(n for n, is_used in zip(names, self._used, strict=True) if is_used))
         self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS, self.seed)
 
     def summarize(self, batch: Predictions) -> Sums:
@@ -185,8 +185,8 @@ class _AgreementLine(Estimator):
         by_y, by_x = self._gradients(line, y, pull)
         seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
         target = weigh_pairs(seen, by_y / _density(y))
-        known = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
-        reference = weigh_pairs(known, by_x / _density(self._x))
+        own = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
+        reference = weigh_pairs(own, by_x / _density(self._x))
         reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
         return float(target.var() / state["rows"] + reference.var() / self._rows)
 
@@ -262,8 +262,8 @@ def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
     """
     others, classes = score.others(record), record.num_classes
     code = others.astype(np.int64) * classes + record.predicted
-    known = (others >= 0) & (record.predicted >= 0)
-    pairs = np.bincount(code[known], minlength=classes * classes).reshape(classes, classes)
+    both = (others >= 0) & (record.predicted >= 0)
+    pairs = np.bincount(code[both], minlength=classes * classes).reshape(classes, classes)
     return pairs / len(others)
 
 

@@ -23,8 +23,7 @@ from ..predictions import Predictions
 from ..registry import canonical
 from ..results import Interval, Kind
 
-_VALUES = 100_000  # looked at
-_LEAST_ROWS = 1000
+_VALUES, _LEAST_ROWS = 100_000, 1000  # looked at
 
 
 class ClassOrder(NamedTuple):
@@ -64,11 +63,11 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
         hits = label[rows] == k
         if not 0 < hits.sum() < len(rows):
             continue
-        place = placements(own[rows, k], hits)
-        auc = float(place[hits].mean())
+        placement = placements(own[rows, k], hits)
+        auc = float(placement[hits].mean())
         if own is not now:
             moved[k] = auc - float(placements(now[rows, k], hits)[hits].mean())
-        influence = (place - auc) / np.where(hits, hits.mean(), 1 - hits.mean())
+        influence = (placement - auc) / np.where(hits, hits.mean(), 1 - hits.mean())
         of_all += influence
         apart += float(influence @ influence)
     together = float(of_all @ of_all) / apart if apart > 0 else 1.0
@@ -211,10 +210,10 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
     AUC of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
     where there is nothing on one side.
     """
-    predicted, found = top.sum(axis=-1), right.sum(axis=-1)
-    actual = found + elsewhere.sum(axis=-1)
-    precision, recall = ratio(found, predicted, 0.0), ratio(found, actual, 0.0)
-    f1 = ratio(2 * found, predicted + actual, 0.0)
+    predicted, hits = top.sum(axis=-1), right.sum(axis=-1)
+    actual = hits + elsewhere.sum(axis=-1)
+    precision, recall = ratio(hits, predicted, 0.0), ratio(hits, actual, 0.0)
+    f1 = ratio(2 * hits, predicted + actual, 0.0)
     positive = right + elsewhere
     negative = np.maximum(top + off_diagonal - positive, 0)
     above = positive.sum(axis=-1, keepdims=True) - np.cumsum(positive, axis=-1)
@@ -230,12 +229,12 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
     samples belong to other classes as were predicted wrongly.
     """
     top = counts.top
-    found = top * rates.top.rate
+    hits = top * rates.top.rate
     if len(top) == 2:
-        return found, mirrored(top - found)
+        return hits, mirrored(top - hits)
     elsewhere = counts.off_diagonal * rates.off_diagonal.rate
-    elsewhere *= (float(top.sum()) - float(found.sum())) / max(float(elsewhere.sum()), 1e-300)
-    return found, elsewhere
+    elsewhere *= (float(top.sum()) - float(hits.sum())) / max(float(elsewhere.sum()), 1e-300)
+    return hits, elsewhere
 
 
 def expected_metrics(
@@ -246,8 +245,8 @@ def expected_metrics(
     reference would have given them. Classes that are neither predicted nor expected leave the macro mean, and that of
     the AUC those without a sample, or with nothing else.
     """
-    found, elsewhere = expected_positives(counts, rates)
-    point = class_metrics(counts.top, found, counts.off_diagonal, elsewhere)
+    hits, elsewhere = expected_positives(counts, rates)
+    point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
     order = rates.order or ClassOrder(np.zeros(len(names)), 1.0)
     point[3] = np.clip(point[3] + order.moved, 0, 1)
     present = (counts.top.sum(axis=1) > 0) | (counts.mass.sum(axis=0) >= 0.5)
@@ -258,9 +257,9 @@ def expected_metrics(
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
     redrawn = (drawn_positives(counts, rates, many, rng) for many in groups)
     made = [class_metrics(drawn.top, right, drawn.off_diagonal, others) for drawn, right, others in redrawn]
-    draws = np.concatenate([np.moveaxis(one, 1, 0) for one in made])  # (replicate, metric, class)
+    draws = np.concatenate([np.moveaxis(replicate, 1, 0) for replicate in made])  # (replicate, metric, class)
 
-    def told(value: float, values: Array) -> dict[str, Any]:
+    def interval(value: float, values: Array) -> dict[str, Any]:
         return Interval(value, *from_spread(values, value, level), level, kind).to_dict()
 
     metrics = {}
@@ -273,17 +272,17 @@ def expected_metrics(
             means = ratio(np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1))
             if metric == "macro_auc":  # classes are drawn as independent ones
                 means = means * order.together
-            metrics[metric] = told(value, means)
+            metrics[metric] = interval(value, means)
     per_class = []
     for k, name in enumerate(names):
         row: dict[str, Any] = {"class": name, "predicted_rows": int(counts.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
-            row[metric] = told(value, draws[:, i, k]) if np.isfinite(value) else None
+            row[metric] = interval(value, draws[:, i, k]) if np.isfinite(value) else None
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
-        matrix = expected_confusion(counts.top.sum(axis=1), found.sum(axis=1), counts.mass, elsewhere.sum(axis=1))
+        matrix = expected_confusion(counts.top.sum(axis=1), hits.sum(axis=1), counts.mass, elsewhere.sum(axis=1))
         out["confusion"] = matrix
     return out
 
@@ -331,20 +330,20 @@ def count_classes(batch: Predictions) -> Sums:
     """
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
-        known = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        assert known.label is not None
-        classes, label, predicted = known.num_classes, known.label, known.predicted
-        out: dict[str, Array] = _counted(known, "known_top", "known_others", "known_mass")
+        labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
+        assert labelled.label is not None
+        classes, label, predicted = labelled.num_classes, labelled.label, labelled.predicted
+        out: dict[str, Array] = _counted(labelled, "known_top", "known_others", "known_mass")
         out.pop("known_mass", None)
         pairs = np.bincount(label.astype(np.int64) * classes + predicted, minlength=classes * classes)
-        out |= {"known": np.array(len(known)), "pairs": pairs.reshape(classes, classes)}
-        width = score_bins(known)
-        own = _own_bins(known) if width > 1 else np.zeros(len(known), dtype=np.intp)
+        out |= {"known": np.array(len(labelled)), "pairs": pairs.reshape(classes, classes)}
+        width = score_bins(labelled)
+        own = _own_bins(labelled) if width > 1 else np.zeros(len(labelled), dtype=np.intp)
         right = label == predicted
         table = tally(own, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
         out["hits"] = table[:, :, 1]
         if width > 1 and classes > 2:
-            out["misses"] = count_misses(known, predicted, is_argmax=known.is_argmax)
+            out["misses"] = count_misses(labelled, predicted, is_argmax=labelled.is_argmax)
         counts |= out
     return Sums(counts)
 
@@ -353,12 +352,12 @@ def _counted(batch: Predictions, top: str, others: str, mass: str) -> dict[str, 
     classes, predicted = batch.num_classes, batch.predicted
     if not batch.has("probabilities"):
         return {top: np.bincount(predicted, minlength=classes)[:, None]}
-    found = {top: count_bins(predicted, _own_bins(batch), classes)}
+    counts = {top: count_bins(predicted, _own_bins(batch), classes)}
     if classes > 2:
         assert batch.probabilities is not None
         more = count_off_diagonal(batch.probabilities, predicted, is_argmax=batch.is_argmax)
-        found |= {others: more["others"], mass: more["mass"]}
-    return found
+        counts |= {others: more["others"], mass: more["mass"]}
+    return counts
 
 
 def _own_bins(batch: Predictions) -> Array:
@@ -429,16 +428,6 @@ class Expectation(NamedTuple):
     details: Mapping[str, Any] = {}
 
 
-def _two_by_two(margins: Margins) -> Array:
-    """The confusion of two classes, which its margins tell; axes (..., true class, predicted class)."""
-    hits, _, predicted = margins
-    out = np.empty((*hits.shape, 2))
-    out[..., 0, 0], out[..., 1, 1] = hits[..., 0], hits[..., 1]
-    out[..., 0, 1], out[..., 1, 0] = predicted[..., 1] - hits[..., 1], predicted[..., 0] - hits[..., 0]
-    np.maximum(out, 0.0, out=out)
-    return out
-
-
 def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Array | None = None) -> ExpectedClasses:
     """From the expected samples of each class where it was predicted and elsewhere, axes (..., class, bin)."""
     top, off_diagonal = counts.top, counts.off_diagonal
@@ -449,10 +438,14 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         positives = found + elsewhere
         negatives = np.maximum(top + off_diagonal - positives, 0.0)
     confusion = None
-    if hits.shape[-1] == 2:
-        confusion = _two_by_two(margins)
+    if hits.shape[-1] == 2:  # which the margins tell
+        confusion = np.empty((*hits.shape, 2))
+        confusion[..., 0, 0], confusion[..., 1, 1] = hits[..., 0], hits[..., 1]
+        confusion[..., 0, 1] = margins.predicted[..., 1] - hits[..., 1]
+        confusion[..., 1, 0] = margins.predicted[..., 0] - hits[..., 0]
+        np.maximum(confusion, 0.0, out=confusion)
     elif mass is not None:
-        own = (one.reshape(-1, hits.shape[-1]) for one in (margins.predicted, hits, elsewhere.sum(axis=-1)))
+        own = (counts_of.reshape(-1, hits.shape[-1]) for counts_of in (margins.predicted, hits, elsewhere.sum(axis=-1)))
         drawn = [
             expected_confusion(predicted, right, mass, missed).T for predicted, right, missed in zip(*own, strict=True)
         ]
@@ -463,9 +456,9 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
 def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
     """What a target's counts are expected to hold at these rates."""
     target = confusion_of(counts)
-    found, elsewhere = expected_positives(target, rates)
+    hits, elsewhere = expected_positives(target, rates)
     mass = target.mass if len(target.top) <= MOST_CLASSES else None
-    return _expected(target, found, elsewhere, mass)
+    return _expected(target, hits, elsewhere, mass)
 
 
 def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator) -> ExpectedClasses:
@@ -486,7 +479,7 @@ def known_classes(counts: Sums) -> ExpectedClasses:
 
 def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedClasses:
     """``many`` redrawn data sets like the labelled rows (replicates first), in coarse bins: Poisson counts."""
-    hits, elsewhere = (merge_bins(one) for one in counts_of_truth(counts))
+    hits, elsewhere = (merge_bins(table) for table in counts_of_truth(counts))
     target = confusion_of(counts, known=True)
     if len(hits) == 2 and target.top.shape[1] > 1:
         right = rng.poisson(hits, (many, *hits.shape)).astype(np.float64)
@@ -540,15 +533,15 @@ def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
     low, high = 0.0, float(most)
     for _ in range(40):
         factor = (low + high) / 2
-        kept = np.minimum(size, np.ceil(factor * np.sqrt(size)))
-        low, high = (factor, high) if kept.sum() <= most else (low, factor)
-    kept = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
+        shares = np.minimum(size, np.ceil(factor * np.sqrt(size)))
+        low, high = (factor, high) if shares.sum() <= most else (low, factor)
+    shares = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
     order = np.random.default_rng([len(own), most, *([seed] if seed else [])]).permutation(len(own))
     order = order[np.argsort(pair[order], kind="stable")]
     rank = np.arange(len(own)) - (np.cumsum(size) - size)[pair[order]]
-    at = np.sort(order[rank < kept[pair[order]]])
+    at = np.sort(order[rank < shares[pair[order]]])
     few = own.take(at)
-    weight = (size / np.maximum(kept, 1))[pair[at]]
+    weight = (size / np.maximum(shares, 1))[pair[at]]
     return _rows_of(few, few.predicted, few.label, few.probabilities)._replace(weight=weight)
 
 
@@ -611,11 +604,8 @@ def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
     if classes == 2:
         return class_rates(confusion_counts(top, top, np.zeros((2, 2))), hits, mirrored(top - hits))
     every = np.stack([np.bincount(rows.bins[:, k], w, width) for k in range(classes)])
-    return class_rates(
-        ConfusionCounts(top, np.maximum(every - top, 0.0), np.zeros((classes, classes))),
-        hits,
-        count(rows.label, true, w * ~right),
-    )
+    counts = ConfusionCounts(top, np.maximum(every - top, 0.0), np.zeros((classes, classes)))
+    return class_rates(counts, hits, count(rows.label, true, w * ~right))
 
 
 def expected_of_pairs(pairs: Array) -> ExpectedClasses:
@@ -644,7 +634,7 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
     confusion: Array = pairs
     if weights.ndim == 1:
         confusion = pairs[0]
-        positives, negatives = (None if one is None else one[0] for one in (positives, negatives))
+        positives, negatives = (None if side is None else side[0] for side in (positives, negatives))
     return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives)
 
 
@@ -686,9 +676,8 @@ def _redrawn_table(
     full = np.flatnonzero(total > 0)
     scale = squares[full] / total[full]
     table = np.zeros((len(by_class), 4 * width))
-    table[:, full] = (
-        rng.gamma(total[full] / scale, scale, (len(by_class), len(full))) * by_class[:, full // (2 * width)]
-    )
+    drawn = rng.gamma(total[full] / scale, scale, (len(by_class), len(full)))
+    table[:, full] = drawn * by_class[:, full // (2 * width)]
     cells = rng.poisson(_scaled(table, target_rows)).astype(np.float64).reshape(-1, 2, 2, width)
     made = expected_of_pairs(cells.sum(axis=-1))
     if rows.bins is None:
@@ -743,14 +732,12 @@ class ClassMetric:
         whole = _OF_ALL.get(self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base))
         if whole is not None:
             return np.asarray(whole(margins))
-        if self.base in _BY_SCORE and expected.positives is None:
+        if not self.needs_scores:
+            per_class = _BY_CLASS[self.base](margins, np.nan)
+        elif expected.positives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
-        by_score = self.base in _BY_SCORE
-        per_class: Array = (
-            _BY_SCORE[self.base](expected.positives, expected.negatives)
-            if by_score
-            else _BY_CLASS[self.base](margins, np.nan)
-        )
+        else:
+            per_class = _BY_SCORE[self.base](expected.positives, expected.negatives)
         if at is not None:
             return np.asarray(per_class[..., at])
         # a class that is neither predicted nor there says nothing, nor does a curve without both sides
@@ -764,19 +751,10 @@ class ClassMetric:
         return positive
 
 
-_OF_ALL: dict[str, Callable[[Any], Array]] = {
-    "balanced_accuracy": of.balanced_accuracy,
-    "mcc": of.mcc,
-    "cohen_kappa": of.cohen_kappa,
-    "macro_precision": of.macro_precision,
-    "macro_recall": of.macro_recall,
-    "macro_f1": of.macro_f1,
-}
+_NAMES_OF_ALL = ("balanced_accuracy", "mcc", "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")
+_OF_ALL: dict[str, Callable[[Any], Array]] = {name: getattr(of, name) for name in _NAMES_OF_ALL}
 _BY_CLASS: dict[str, Callable[[Any, float], Array]] = {
-    "f1": of.class_f1,
-    "precision": of.class_precision,
-    "recall": of.class_recall,
-    "specificity": of.class_specificity,
+    name: getattr(of, f"class_{name}") for name in ("f1", "precision", "recall", "specificity")
 }
 _BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {"roc_auc": of.roc_auc, "average_precision": of.average_precision}
 CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, "expected_value")
@@ -802,36 +780,29 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
                          f"{', '.join(CLASS_METRICS)}")  # fmt: skip
     if base == "expected_value" and payoff is None:
         raise UsageError("the metric expected_value needs a pay-off matrix: --payoff FILE, rows by true class")
-    at = _position(name, base, of_class, classes) if of_class else None
-    return ClassMetric(
-        f"{base}:{of_class}" if of_class else base, base, at, payoff if base == "expected_value" else None
-    )
-
-
-def _position(name: str, base: str, of_class: str, classes: ClassNames) -> int:
+    if not of_class:
+        return ClassMetric(base, base, None, payoff if base == "expected_value" else None)
     if base not in _OF_ONE_CLASS:
         raise UsageError(f"{name!r}: {base} is of all classes together; of one there are {', '.join(_OF_ONE_CLASS)}")
-    known = [str(one) for one in classes]
-    if of_class not in known:
-        shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
+    texts = [str(label) for label in classes]
+    if of_class not in texts:
+        shown = ", ".join(texts[:10]) + (", ..." if len(texts) > 10 else "")
         raise UsageError(f"{name!r}: there is no class {of_class!r}; the classes are {shown}")
-    return known.index(of_class)
+    return ClassMetric(f"{base}:{of_class}", base, texts.index(of_class))
 
 
-def class_metrics_asked(
-    names: Sequence[str], classes: ClassNames, payoff: Array | None = None
-) -> tuple[ClassMetric, ...]:
+def metrics_named(names: Sequence[str], classes: ClassNames, payoff: Array | None = None) -> tuple[ClassMetric, ...]:
     """The metrics of these names, each once, accuracy left out: it is estimated whatever is asked."""
-    found = [class_metric(name, classes, payoff) for name in names if metric_name(name) != "accuracy"]
-    return tuple({one.name: one for one in found}.values())
+    metrics = [class_metric(name, classes, payoff) for name in names if metric_name(name) != "accuracy"]
+    return tuple({metric.name: metric for metric in metrics}.values())
 
 
 def values_of(metrics: Sequence[ClassMetric], expected: ExpectedClasses, positive: int) -> dict[str, Array]:
     """Name -> value of every metric that these counts can tell, axes as the leading ones of ``expected``."""
     out = {}
-    for one in metrics:
+    for metric in metrics:
         try:
-            out[one.name] = one(expected, positive)
+            out[metric.name] = metric(expected, positive)
         except NotApplicable:
             continue
     return out

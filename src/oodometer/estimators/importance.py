@@ -62,22 +62,18 @@ class Mandoline(Estimator):
     """
 
     name = "mandoline"
-    traits = Traits("covariate shift", 260, cost="slow", stable="P(y | x)")
+    traits = Traits("covariate shift", 260, cost="slow", stable="P(y | x)", also_reads=("group",))
     needs = ()
-    also_reads = ("group",)
     assumes = "within every combination of the given slices the accuracy is unchanged"
     citation = "chen2021"
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method needs, or None."""
-        kept: dict[str, Array] | None = getattr(self, "_values", None)
-        if kept is None:
-            return (
-                None
-                if _slices(record)
-                else "needs a column of 2 to 20 values to slice by, `group` in a file (--map theirs=group)"
-            )
-        lost = sorted(set(kept) - set(_columns(record)))
+        values: dict[str, Array] | None = getattr(self, "_values", None)
+        if values is None:
+            needed = "needs a column of 2 to 20 values to slice by, `group` in a file (--map theirs=group)"
+            return None if _slices(record) else needed
+        lost = sorted(set(values) - set(_columns(record)))
         return f"needs the columns {', '.join(lost)} to slice by, as in the reference" if lost else None
 
     def _fit(self, reference: Predictions) -> None:
@@ -99,8 +95,8 @@ class Mandoline(Estimator):
         for name, values in self._values.items():
             seen = _names(_columns(batch)[name])
             assert seen is not None
-            place = np.minimum(np.searchsorted(values, seen), len(values) - 1)
-            code = np.where(values[place] == seen, place, len(values))
+            at = np.minimum(np.searchsorted(values, seen), len(values) - 1)
+            code = np.where(values[at] == seen, at, len(values))
             counts.append(np.bincount(code, minlength=len(values) + 1))
         return Sums(rows=len(batch), counts=np.concatenate(counts))
 
@@ -125,9 +121,8 @@ class Mandoline(Estimator):
         mass = weight * self._cell_rows
         mismatch = float(np.abs(mass @ self._cells / mass.sum() - goal).max())
         if mismatch > _LARGEST_MISMATCH:
-            warnings.append(
-                f"no weights of the reference give the target's slices: one is off by {percent(mismatch)} of the rows"
-            )
+            off = f"one is off by {percent(mismatch)} of the rows"
+            warnings.append(f"no weights of the reference give the target's slices: {off}")
         hits, misses = self._cell_hits.astype(np.intp), (self._cell_rows - self._cell_hits).astype(np.intp)
         weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])
         verdicts = np.repeat([1, 0], [hits.sum(), misses.sum()])
@@ -163,10 +158,10 @@ def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
 
     start = np.zeros(cells.shape[1])
     if cells.shape[1] <= _FEW_SLICES:
-        found = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8})
+        solution = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8})
     else:
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500})
-    return cells @ found.x
+        solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500})
+    return cells @ solution.x
 
 
 def _columns(record: Predictions) -> dict[str, Array]:
@@ -177,11 +172,11 @@ def _columns(record: Predictions) -> dict[str, Array]:
 def _names(values: Array, most: int | None = None) -> Array | None:
     """Values as text, so that 1, 1.0 and "1" are one value however they were stored; None for more than ``most``."""
     plain = values.astype(str) if values.dtype.kind == "O" else values
-    distinct, place = np.unique(plain, return_inverse=True)
+    distinct, code = np.unique(plain, return_inverse=True)
     if most is not None and len(distinct) > most:
         return None
     text = np.array([str(v).removesuffix(".0") for v in distinct.tolist()], dtype=np.str_)
-    return text[place.ravel()]
+    return text[code.ravel()]
 
 
 def _slices(record: Predictions) -> dict[str, Array]:
@@ -211,9 +206,11 @@ class _DensityRatio(Estimator):
 
     def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...], dict[str, Any]]:
         """Reference and target rows told apart, what is to be said of their overlap, and details."""
-        found = compare_samples(self._sample, state["sample"])
-        details = {name: getattr(found, name) for name in ("effective_rows", "covered", "auc", "p_value", "learner")}
-        return found, check_overlap(found.effective_rows, found.auc, found.covered), details
+        comparison = compare_samples(self._sample, state["sample"])
+        details = {
+            name: getattr(comparison, name) for name in ("effective_rows", "covered", "auc", "p_value", "learner")
+        }
+        return comparison, check_overlap(comparison.effective_rows, comparison.auc, comparison.covered), details
 
 
 @final
@@ -238,9 +235,8 @@ class PAPE(_DensityRatio):
     """
 
     name = "pape"
-    traits = Traits("covariate shift", 250, cost="slow", stable="P(y | x)", heavy=True)
+    traits = Traits("covariate shift", 250, cost="slow", stable="P(y | x)", heavy=True, also_reads=("features",))
     needs = ("probabilities|confidence",)
-    also_reads = ("features",)
     citation = "bialek2024"
 
     def _fit(self, reference: Predictions) -> None:
@@ -262,16 +258,16 @@ class PAPE(_DensityRatio):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The target's counts at the rates of the re-weighted reference."""
-        found, warnings, _ = self._compared(state)
-        rates = rates_of_rows(self._labelled, found.weights)
+        comparison, warnings, _ = self._compared(state)
+        rates = rates_of_rows(self._labelled, comparison.weights)
         expected = expected_by_rates(counts, rates)
         drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
         return Expectation(expected, drawn, warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the refitted map over the target."""
-        found, warnings, details = self._compared(state)
-        rows, w, right = state["rows"], found.weights, self._sample["verdicts"]
+        comparison, warnings, details = self._compared(state)
+        rows, w, right = state["rows"], comparison.weights, self._sample["verdicts"]
         confidence = self._sample["confidence" if "predicted" not in self._sample.arrays else "probabilities"]
         if "predicted" in self._sample.arrays:  # that of the predicted class, in the order of the weights
             confidence = np.take_along_axis(confidence, self._sample["predicted"][:, None], axis=1)[:, 0]
@@ -303,7 +299,7 @@ class PAPE(_DensityRatio):
             variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
         details = {"calibration": form, "cross_validated_brier": scores, **details}
         more: dict[str, Any] = {"score": self._score.name, "details": details, "warnings": warnings}
-        return self._from_variance(state, value, variance, found.effective_rows, **more)
+        return self._from_variance(state, value, variance, comparison.effective_rows, **more)
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
@@ -354,13 +350,13 @@ class ImportanceWeighting(_DensityRatio):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows under the density ratio."""
-        found, warnings, _ = self._compared(state)
-        made = reweighted(self._labelled, found.weights, state["rows"], draws, [self.seed, 0x1A9])
+        comparison, warnings, _ = self._compared(state)
+        made = reweighted(self._labelled, comparison.weights, state["rows"], draws, [self.seed, 0x1A9])
         return made._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""
-        found, warnings, details = self._compared(state)
-        ends = weighted_accuracy(found.weights, self._sample["verdicts"], state["rows"], self.level)
-        details["auc_error"] = found.auc_error
+        comparison, warnings, details = self._compared(state)
+        ends = weighted_accuracy(comparison.weights, self._sample["verdicts"], state["rows"], self.level)
+        details["auc_error"] = comparison.auc_error
         return self._estimate(state, *ends, details=details, warnings=warnings)

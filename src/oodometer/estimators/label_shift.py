@@ -110,24 +110,24 @@ class BBSE(LabelCountEstimator):
         """Invert, answer the weighted share of correct samples."""
         rows, label_counts = state["rows"], self._label_counts
         predicted = label_counts.by_prediction(state["counts"]) / rows
-        found = invert_confusion(self._joint, self._correct, predicted)
-        value, g = float(found.weights @ self._correct), found.sensitivity
+        solved = invert_confusion(self._joint, self._correct, predicted)
+        value, g = float(solved.weights @ self._correct), solved.sensitivity
         variance = max(float(predicted @ g**2 - (predicted @ g) ** 2), 0.0) / rows
         # over the reference's rows that of w_y (correct - g_h), with one squared unit added
         g = np.append(g, 0.0)[label_counts.owner[label_counts.pair_cell]]
-        w = found.weights[label_counts.pair_label]
+        w = solved.weights[label_counts.pair_label]
         miss, hit, hits = -w * g, w * (1 - g), label_counts.pair_hits
         misses, total = label_counts.pair_rows - hits, label_counts.total
         mean = float(hits @ hit + misses @ miss) / total
         squares = float(hits @ np.square(hit - mean) + misses @ np.square(miss - mean))
         variance += (squares + 1) / (total + 1) / total
         notes = [*label_counts.notes]
-        if found.condition > _HIGH_CONDITION:
-            notes.append(f"the confusion matrix has the condition number {found.condition:.0f}; the prior is unstable")
-        if found.raw_weights.min() < -0.05:
-            notes.append(f"the inverse gave a negative class weight ({found.raw_weights.min():.2f}), cut to 0")
+        if solved.condition > _HIGH_CONDITION:
+            notes.append(f"the confusion matrix has the condition number {solved.condition:.0f}; the prior is unstable")
+        if solved.raw_weights.min() < -0.05:
+            notes.append(f"the inverse gave a negative class weight ({solved.raw_weights.min():.2f}), cut to 0")
         prior = label_counts.prior
-        details = {"prior": found.weights * prior, "reference_prior": prior, "condition": found.condition}
+        details = {"prior": solved.weights * prior, "reference_prior": prior, "condition": solved.condition}
         return self._from_variance(state, value, variance, total, details=details, warnings=tuple(notes))
 
 
@@ -184,10 +184,10 @@ def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *
     def redraw(weights: Array, shares: Array) -> tuple[Array, Array]:
         scale = np.divide(1.0, shares, out=np.zeros(shares.shape), where=shares > 0)
         given = Conditionals(part, scale=scale)
-        found = fit_prior(given, weights, begin, tolerance=1e-5, most_cycles=40)
-        ratio = found * scale
-        at_own = part[np.arange(few), own] * ratio[:, own] / np.maximum(given.mix(found), 1e-300)
-        return found, np.sum(weights * at_own, axis=1) / weights.sum(axis=1)
+        priors = fit_prior(given, weights, begin, tolerance=1e-5, most_cycles=40)
+        ratio = priors * scale
+        at_own = part[np.arange(few), own] * ratio[:, own] / np.maximum(given.mix(priors), 1e-300)
+        return priors, np.sum(weights * at_own, axis=1) / weights.sum(axis=1)
 
     by_target = redraw(again, np.repeat(source[None], draws, axis=0))
     by_source = redraw(np.ones_like(again), sources)
@@ -245,11 +245,11 @@ class SLD(Estimator):
         """EM, then the mean adjusted posterior of the predicted class."""
         sample, total, used = state["sample"], int(self._source_rows.sum()), len(state["sample"])
         check_width(sample["probabilities"], self._classes)
-        found = adjusted_prior(sample["probabilities"], sample["predicted"], self._source_rows, seed=self.seed)
-        variance = float(found.accuracies.var(ddof=1)) + self._gap_variance
-        details = {"prior": found.prior, "reference_prior": self._source_rows / total, "rows_used": used}
+        adjusted = adjusted_prior(sample["probabilities"], sample["predicted"], self._source_rows, seed=self.seed)
+        variance = float(adjusted.accuracies.var(ddof=1)) + self._gap_variance
+        details = {"prior": adjusted.prior, "reference_prior": self._source_rows / total, "rows_used": used}
         more: dict[str, Any] = {"score": self._score.name, "details": details}
-        return self._from_variance(state, found.accuracy, variance, min(used, total), **more)
+        return self._from_variance(state, adjusted.accuracy, variance, min(used, total), **more)
 
 
 def rows_to_keep(classes: int) -> int:
@@ -384,9 +384,9 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
     if choice == "sld":
         sample = state["sample"]
         check_width(sample["probabilities"], label_counts.classes)
-        found = adjusted_prior(sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed)
-        again = recalls[np.arange(len(found.priors)) % len(recalls)]
-        return PriorFit(found.prior, recall, found.priors, again, {}, label_counts.notes)
+        adjusted = adjusted_prior(sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed)
+        again = recalls[np.arange(len(adjusted.priors)) % len(recalls)]
+        return PriorFit(adjusted.prior, recall, adjusted.priors, again, {}, label_counts.notes)
     counts = label_counts.by_prediction(state["counts"])
     total = max(int(counts.sum()), 1)
     drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
@@ -400,15 +400,15 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
 
     prior, condition = prior_of(label_counts.pair_rows, counts / total)
     priors = np.repeat(prior[None], _DRAWS, axis=0)
-    kept = np.ones(_DRAWS, dtype=bool)
+    usable = np.ones(_DRAWS, dtype=bool)
     for draw in range(_DRAWS):
         try:
             priors[draw] = prior_of(redrawn[draw], drawn[draw])[0]
         except NotApplicable:  # this draw's matrix cannot be inverted, though the reference's own can
-            kept[draw] = False
-    if kept.sum() < _DRAWS / 2:
+            usable[draw] = False
+    if usable.sum() < _DRAWS / 2:
         raise NotApplicable("the reference's confusion matrix can barely be inverted: most redrawn ones cannot")
-    return PriorFit(prior, recall, priors[kept], recalls[kept], {"condition": condition}, label_counts.notes)
+    return PriorFit(prior, recall, priors[usable], recalls[usable], {"condition": condition}, label_counts.notes)
 
 
 _SWEEPS = 1_000

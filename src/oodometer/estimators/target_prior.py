@@ -170,10 +170,10 @@ def count_labels(
             agreement = ModelAgreement().fit(reference)
             score = None if agreement.why_not(reference) else agreement
     classes = reference.num_classes
-    place = _places(reference, score, classes)
+    cell = _places(reference, score, classes)
     width = _width(score, classes)
     # `LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows
-    rows = np.bincount(place, minlength=classes * width)[: classes * width].reshape(classes, width)
+    rows = np.bincount(cell, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)
     bins = np.clip(np.minimum(total / rows_per_cell, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
     middle = np.cumsum(rows, axis=1) - rows / 2
@@ -185,7 +185,7 @@ def count_labels(
     code = np.take_along_axis(raw, last, axis=1) + np.arange(classes)[:, None] * most_bins
     used, table = np.unique(code, return_inverse=True)
     table, owner = np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
-    pair = table[place] * classes + reference.label
+    pair = table[cell] * classes + reference.label
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
     return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
 
@@ -210,8 +210,8 @@ def _places(record: Predictions, score: Score | None, classes: int) -> Array:
     predicted = record.predicted.astype(np.intp)
     width = _width(score, classes)
     fine: Array | int = 0 if score is None else confidence_bins(record, score, classes)
-    known = (predicted >= 0) & (predicted < classes)
-    return np.where(known, predicted * width + fine, classes * width)
+    is_known = (predicted >= 0) & (predicted < classes)
+    return np.where(is_known, predicted * width + fine, classes * width)
 
 
 def _width(score: Score | None, classes: int) -> int:
@@ -274,9 +274,9 @@ class Conditionals:
             return [self]
         out = []
         for scale in self.scale if len(self.scale) * len(self.table) > _IN_CACHE else ():
-            one = copy(self)
-            one.scale = scale[None]
-            out.append(one)
+            draw = copy(self)
+            draw.scale = scale[None]
+            out.append(draw)
         return out or [self]
 
     def mix(self, prior: Array) -> Array:
@@ -564,8 +564,8 @@ def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int 
 
     def statistic(a: Array, b: Array) -> Array:
         pooled = (a + b) / (a + b).sum(axis=-1, keepdims=True)
-        one, other = (g_statistic(n, n.sum(axis=-1, keepdims=True) * pooled) for n in (a, b))
-        return np.asarray(one + other)
+        first, second = (g_statistic(n, n.sum(axis=-1, keepdims=True) * pooled) for n in (a, b))
+        return np.asarray(first + second)
 
     first, second = reference[None].astype(np.float64), target[None].astype(np.float64)
     pooled = (first + second)[0] / (first + second).sum()

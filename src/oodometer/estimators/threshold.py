@@ -135,9 +135,9 @@ class Thresholded(Estimator):
         """Rows, and how many score at or above the threshold and the ends of its interval."""
         scores = self._score(batch)
         # a threshold is one of the reference's scores: beside scores of fewer digits it is rounded as they are
-        thresholds = np.array([[one.threshold] for one in self._thresholds]).astype(scores.dtype)
-        reached, tied = (found[:, 0] for found in count_passed(scores, None, thresholds))
-        share = np.array([one.share_of_ties for one in self._thresholds])
+        thresholds = np.array([[cut.threshold] for cut in self._thresholds]).astype(scores.dtype)
+        reached, tied = (counts[:, 0] for counts in count_passed(scores, None, thresholds))
+        share = np.array([cut.share_of_ties for cut in self._thresholds])
         return Sums(rows=len(batch), above=reached - tied + share * tied)
 
     def finish(self, state: Sums) -> Estimate:
@@ -193,8 +193,8 @@ class Threshold(Thresholded):
         if self.grid is not None:
             scores = np.sort(self._score.leave_one_out(reference))
             ends = (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
-            found = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
-            self._thresholds = (found, *self._thresholds[1:])
+            cut = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
+            self._thresholds = (cut, *self._thresholds[1:])
 
 
 @final

@@ -151,7 +151,7 @@ def said_of_rates(details: Any) -> str:
     'as they are the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the wrong outputs'
     """
     rates = details["judges"]
-    right, wrong = (sum(one[name] for one in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
+    right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
     each = "" if len(rates) == 1 else " on average"
     return (
         f"as they are the votes say {percent(details['accepted'])}; on the reference they accept{each} "
@@ -165,10 +165,10 @@ def _pattern_count(judges: int) -> int:
 
 def _cells(votes: Array) -> Array:
     """The pattern of votes of each sample as a number, or how many judges say Correct."""
-    said = votes > 0
+    accepts = votes > 0
     if len(votes) > _MOST_JOINT:
-        return np.asarray(said.sum(axis=0))
-    return np.asarray((said * (1 << np.arange(len(votes)))[:, None]).sum(axis=0))
+        return np.asarray(accepts.sum(axis=0))
+    return np.asarray((accepts * (1 << np.arange(len(votes)))[:, None]).sum(axis=0))
 
 
 def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
@@ -258,22 +258,22 @@ class VotingBounds(Estimator):
 
         check_agree(self.agree, len(reference.votes))
         try:
-            known = reference.known()
+            labelled = reference.known()
         except NotApplicable:  # labels, but no prediction to hold them against
             return
-        if not len(known):
+        if not len(labelled):
             return
-        counts = VoteCounts.of(known)
+        counts = VoteCounts.of(labelled)
         agree = check_agree(self.agree, counts.judges)
-        found = against_truth(counts, agree, self.level)
-        above, below = found["above_lower"], found["below_upper"]
+        truth = against_truth(counts, agree, self.level)
+        above, below = truth["above_lower"], truth["below_upper"]
         reached = counts.at_least.sum(axis=0)
         self._seen = {
             "rows": counts.rows,
             "accuracy": int(counts.of_verdict[1]) / counts.rows,
             "lower_bound": int(reached[agree]) / counts.rows,
             "upper_bound": int(reached[counts.judges - agree + 1]) / counts.rows,
-            "inside": found["inside"],
+            "inside": truth["inside"],
             "refuted": above.upper < 0 or below.upper < 0,  # outside by more than chance
         }
 

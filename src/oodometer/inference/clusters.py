@@ -87,12 +87,12 @@ class Clusters:
         return Clusters(keys, sums)._bounded(bits)
 
     def _bounded(self, bits: int = 0) -> Clusters:
-        kept = np.ones(len(self.keys), dtype=bool)
+        sampled = np.ones(len(self.keys), dtype=bool)
         while True:
             if bits:
-                kept = mix(self.keys) & np.uint64((1 << bits) - 1) == 0
-            if kept.sum() <= MOST_CLUSTERS:
-                return Clusters(self.keys[kept], self.sums[:, kept], bits)
+                sampled = mix(self.keys) & np.uint64((1 << bits) - 1) == 0
+            if sampled.sum() <= MOST_CLUSTERS:
+                return Clusters(self.keys[sampled], self.sums[:, sampled], bits)
             bits += 1
 
     @property
@@ -166,7 +166,7 @@ def cells_effect(keys: Array, cells: Array) -> float:
     >>> cells_effect(np.repeat(np.arange(50), 10), np.repeat(np.arange(50) % 2, 10)) > 10
     True
     """
-    group, cell = (np.unique(one, return_inverse=True)[1].astype(np.int64) for one in (keys, cells))
+    group, cell = (np.unique(side, return_inverse=True)[1].astype(np.int64) for side in (keys, cells))
     share, sizes = np.bincount(cell) / max(len(cell), 1), np.bincount(group)
     if min(len(share), len(sizes)) < 2:
         return 1.0

@@ -237,8 +237,8 @@ def average_precision(positives: Any, negatives: Any) -> Array:
     0.7292
     """
     pos, neg = _counts(positives, negatives)
-    found = _from_above(pos)
-    precision = ratio(found, found + _from_above(neg), 0.0)
+    hits = _from_above(pos)
+    precision = ratio(hits, hits + _from_above(neg), 0.0)
     return _between(ratio((pos * precision).sum(axis=-1), pos.sum(axis=-1)))
 
 
@@ -251,11 +251,11 @@ def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     0.4
     """
     pos, neg = _counts(positives, negatives)
-    found = _from_above(pos)
-    wanted = tpr * (1 - _ROUNDING) * found[..., :1]
-    at = np.maximum((found >= wanted).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins
+    hits = _from_above(pos)
+    wanted = tpr * (1 - _ROUNDING) * hits[..., :1]
+    at = np.maximum((hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins
     taken = np.take_along_axis(_from_above(neg), np.broadcast_to(at, (*neg.shape[:-1], 1)), axis=-1)[..., 0]
-    return np.where(found[..., 0] > 0, ratio(taken, neg.sum(axis=-1)), np.nan)
+    return np.where(hits[..., 0] > 0, ratio(taken, neg.sum(axis=-1)), np.nan)
 
 
 def answers_for(

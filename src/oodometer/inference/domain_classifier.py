@@ -111,9 +111,9 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
 
     def log_odds(other: Array) -> Array:
         out = np.full(len(other), start)
-        found = _binned(other, cuts)
+        codes = _binned(other, cuts)
         for tree in trees:
-            _add(tree, found, np.arange(len(other)), out)
+            _add(tree, codes, np.arange(len(other)), out)
         return out
 
     return log_odds
@@ -125,10 +125,10 @@ def _cuts(column: Array) -> Array:
     distinct = _distinct(ordered)
     if len(distinct) <= _BINS:
         return (distinct[:-1] + distinct[1:]) / 2
-    place = np.linspace(0, 1, _BINS + 1)[1:-1] * len(ordered)
-    whole = np.floor(place).astype(int)
+    at = np.linspace(0, 1, _BINS + 1)[1:-1] * len(ordered)
+    whole = np.floor(at).astype(int)
     upper = ordered[np.minimum(whole, len(ordered) - 1)]
-    return _distinct(np.where(place == whole, (ordered[whole - 1] + upper) / 2, upper))
+    return _distinct(np.where(at == whole, (ordered[whole - 1] + upper) / 2, upper))
 
 
 def _distinct(ordered: Array) -> Array:
@@ -168,25 +168,25 @@ class _Grower:
         return cell_sums(self._by_row, rows, self._gradient, self._curvature, _BINS)
 
     def _grow(self, rows: Array, sums: Array | None, total: tuple[float, float], depth: int) -> _Split | float:
-        found = None
+        split = None
         if sums is not None and len(rows) >= 2 * _LEAF_ROWS:
-            found = best_split(sums, total, _LIMITS, is_root=depth == _DEPTH)
-        if found is None:
+            split = best_split(sums, total, _LIMITS, is_root=depth == _DEPTH)
+        if split is None:
             value = -_RATE * (total[0] / (total[1] + _TINY))
             self._odds[rows] += value
             return value
-        column, cut, below = found
+        column, cut, below = split
         above = total[0] - below[0], total[1] - below[1]
         goes = self._codes[column][rows] <= cut
         left, right = rows[goes], rows[~goes]
-        one: Array | None = None
+        side: Array | None = None
         other: Array | None = None
         if depth > 1:  # leaves need their totals alone
             small_left = len(left) < len(right)
             small = self._sums(left if small_left else right)
             large = sums - small if sums is not None else small
-            one, other = (small, large) if small_left else (large, small)
-        return _Split(column, cut, self._grow(left, one, below, depth - 1), self._grow(right, other, above, depth - 1))
+            side, other = (small, large) if small_left else (large, small)
+        return _Split(column, cut, self._grow(left, side, below, depth - 1), self._grow(right, other, above, depth - 1))
 
 
 FIELDS = ("features", "probabilities", "confidence")
@@ -335,18 +335,18 @@ def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner])
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
     made = {name: np.full(len(y), np.nan) for name in learners} | {"none": np.full(len(y), share)}
-    told, mixed = dict.fromkeys(made, 1.0), np.empty(0)
+    shares, mixed = dict.fromkeys(made, 1.0), np.empty(0)
     for folds in [range(_FOLDS)] if len(y) <= _CHOICE_ROWS else [range(1), range(1, _FOLDS)]:
         for name, f in product(learners, folds):
-            if told[name] > _NEGLIGIBLE:
+            if shares[name] > _NEGLIGIBLE:
                 trees = name == "boosting"
                 columns, train = x if trees else squared, np.flatnonzero(fold != f)
                 step = -(-len(train) // (_BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS))
                 train = train[::step]  # rows lie in an order without meaning: every so many will do
                 made[name][fold == f] = learners[name](columns[train], y[train])(columns[fold == f])
         seen = fold <= max(folds)
-        sign, mixed, before = np.where(y[seen] == 1, -1, 1), np.empty(0), told
-        told = dict.fromkeys(made, 0.0)
+        sign, mixed, before = np.where(y[seen] == 1, -1, 1), np.empty(0), shares
+        shares = dict.fromkeys(made, 0.0)
         for name in (n for n in made if before[n] > _NEGLIGIBLE or n == "none"):
             odds, sure = made[name][seen], 1.0
             if len(mixed):
@@ -355,8 +355,8 @@ def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner])
                 # the ratios of trees are coarse: only where they are better beyond chance
                 sure = NormalDist().cdf(float(gain.mean()) / error - (name == "boosting")) if error > 0 else 0.5
                 odds = (1 - sure) * mixed + sure * odds
-            mixed, told = odds, {n: (1 - sure) * weight for n, weight in told.items()} | {name: sure}
-    return mixed, told
+            mixed, shares = odds, {n: (1 - sure) * weight for n, weight in shares.items()} | {name: sure}
+    return mixed, shares
 
 
 def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
@@ -389,20 +389,20 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
         **({"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}),
     }
     rng = np.random.default_rng([here, there])
-    log_odds, areas, told = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
+    log_odds, areas, weights_of = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
     ways = int(np.clip(_ROWS_OF_WAYS // len(y), 1, _MOST_WAYS))
     with one_thread():
         for way in range(ways):
-            places = [rng.permutation(n) if way else np.arange(n) for n in (here, there)]
-            fold = np.concatenate(places) % _FOLDS
+            orders = [rng.permutation(n) if way else np.arange(n) for n in (here, there)]
+            fold = np.concatenate(orders) % _FOLDS
             odds, shares = _cross_fit(x, y, fold, learners)
             log_odds += odds / ways
             sides = [(odds[(fold == f) & (y == 0)], odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)]
-            areas += [area_under_curve(*one) for one in sides]
-            told = {name: told[name] + shares.get(name, 0.0) for name in told}
+            areas += [area_under_curve(*side) for side in sides]
+            weights_of = {name: weights_of[name] + shares.get(name, 0.0) for name in weights_of}
             learners = {n: learn for n, learn in learners.items() if shares[n] > _NEGLIGIBLE * (1 - shares["none"])}
     auc, error = float(np.mean([a for a, _ in areas])), float(np.sqrt(np.mean([e * e for _, e in areas]) / _FOLDS))
-    learner = max(told, key=lambda name: told[name])
+    learner = max(weights_of, key=lambda name: weights_of[name])
     weights, mean = _ratio(log_odds[:here])
     covered = min(mean * here / there, 1.0)
     # where nothing moved, each pair of folds meets twice, once either way round: half as much evidence as it looks
@@ -428,16 +428,16 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
     """
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
     here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
-    lock, kept = _comparisons.get() or (Lock(), {})
+    lock, cache = _comparisons.get() or (Lock(), {})
     key = (tuple(shared), here.seed, here.digest(), there.digest())
     with lock:  # who comes second waits, and finds it done
-        found = kept.get(key)
-        if found is None:
-            found = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
-            kept[key] = found
-    weights = np.empty_like(found.weights)
-    weights[here.content_order] = found.weights
-    return replace(found, weights=weights[reference.content_order])
+        comparison = cache.get(key)
+        if comparison is None:
+            comparison = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
+            cache[key] = comparison
+    weights = np.empty_like(comparison.weights)
+    weights[here.content_order] = comparison.weights
+    return replace(comparison, weights=weights[reference.content_order])
 
 
 @contextmanager

@@ -138,11 +138,11 @@ class RowSample:
 
     def digest(self) -> bytes:
         """A hash of the rows' content, alike for equal samples."""
-        found = blake2b(digest_size=16)
+        hasher = blake2b(digest_size=16)
         for name, value in self.arrays.items():
-            found.update(f"{name} {value.dtype} {value.shape}".encode())
-            found.update(value.tobytes())
-        return found.digest()
+            hasher.update(f"{name} {value.dtype} {value.shape}".encode())
+            hasher.update(value.tobytes())
+        return hasher.digest()
 
     @cached_property
     def content_order(self) -> Array:

@@ -79,23 +79,23 @@ def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple
     """
     many, of = thresholds.shape
     if kinds is None:
-        found = [
+        counted = [
             (np.count_nonzero(scores >= threshold), np.count_nonzero(scores == threshold))
             for threshold in thresholds[:, 0]
         ]
-        both = np.array(found, dtype=np.int64).reshape(many, 2, 1)
+        both = np.array(counted, dtype=np.int64).reshape(many, 2, 1)
         return both[:, 0], both[:, 1]
     if len(kinds) and not (kinds.min() >= 0 and kinds.max() < of):
         raise ValueError(f"kinds: expected numbers from 0 to {of - 1}")
     # which thresholds a score reaches is one number, so that one count does for all of them
     code = np.left_shift(kinds, many, dtype=np.intp)
     tied = np.zeros((many, of), dtype=np.int64)
-    for place, line in enumerate(thresholds):
+    for bit, line in enumerate(thresholds):
         own = np.take(line, kinds)
-        code += np.left_shift(scores >= own, place, dtype=np.intp)
+        code += np.left_shift(scores >= own, bit, dtype=np.intp)
         equal = scores == own
         if equal.any():
-            tied[place] = np.bincount(kinds[equal], minlength=of)
+            tied[bit] = np.bincount(kinds[equal], minlength=of)
     counts = np.bincount(code, minlength=of << many).reshape(of, *[2] * many)
     axes = range(many, 0, -1)  # the first threshold is the lowest bit, the last axis
     reached = [counts.take(1, axis).reshape(of, -1).sum(axis=1) for axis in axes]
@@ -118,12 +118,12 @@ def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins
         there = codes if len(rows) == len(codes) else codes[rows]
         if there.size and not (there.min() >= 0 and there.max() < bins):
             raise ValueError(f"codes: expected numbers below {bins}")
-        places = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
+        cell_of = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
         size = columns * bins
         cells = np.empty((3, size))
         for cell, values in zip(cells, (gradient, curvature), strict=False):
-            cell[:] = np.bincount(places, np.repeat(values[rows], columns), size)
-        cells[2] = np.bincount(places, minlength=size)
+            cell[:] = np.bincount(cell_of, np.repeat(values[rows], columns), size)
+        cells[2] = np.bincount(cell_of, minlength=size)
         return np.moveaxis(cells.reshape(3, columns, bins), 0, -1)
     cells = np.zeros((codes.shape[1], bins, 3))
     passes.cell_sums(codes, rows, gradient, curvature, cells)
@@ -146,8 +146,8 @@ def best_split(
     bins = cells.shape[1]
     if is_compiled():
         low = np.empty(2)
-        place = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
-        return None if place < 0 else (place // bins, place % bins, (float(low[0]), float(low[1])))
+        at_best = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
+        return None if at_best < 0 else (at_best // bins, at_best % bins, (float(low[0]), float(low[1])))
     (gradient, curvature), (least_rows, least_curvature, tiny) = total, limits
     low_gradient, low_curvature, low_rows = np.moveaxis(np.cumsum(cells, axis=1), -1, 0)
     high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
@@ -242,9 +242,9 @@ def equal_bin(values: Array, bins: int) -> Array:
     >>> equal_bin(np.array([0.0, 0.55, 1.0]), 10).tolist()
     [0, 5, 9]
     """
-    place = values * bins
+    scaled = values * bins
     # in the bounds before it is a whole number: of what is not finite none could be made
-    return np.asarray(np.fmin(np.fmax(place, 0), bins - 1).astype(np.intp))
+    return np.asarray(np.fmin(np.fmax(scaled, 0), bins - 1).astype(np.intp))
 
 
 def off_diagonal_counts(

@@ -26,9 +26,9 @@ def quantiles(values: Array, shares: Sequence[float]) -> Array:
     [1.0, 1.5, 3.0]
     """
     ordered = np.sort(values, axis=0)
-    place = np.asarray(shares, dtype=np.float64) * (len(ordered) - 1)
-    below = np.floor(place).astype(np.intp)
-    part = (place - below).reshape(-1, *[1] * (values.ndim - 1))
+    at = np.asarray(shares, dtype=np.float64) * (len(ordered) - 1)
+    below = np.floor(at).astype(np.intp)
+    part = (at - below).reshape(-1, *[1] * (values.ndim - 1))
     low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
     # from the nearer neighbour, as numpy does, so that the result is the same to the last digit
     return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
@@ -59,13 +59,13 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean
     x = min(max(guess, 1e-12), 1 - 1e-12)
     for _ in range(200):
-        found = beta_cdf(a, b, x)
-        if found < share:
+        reached = beta_cdf(a, b, x)
+        if reached < share:
             low = x
         else:
             high = x
         density = math.exp(_log_front(a, b, x)) / (x * (1 - x)) if 0 < x < 1 else 0.0
-        step = (found - share) / density if density > 0 else math.inf
+        step = (reached - share) / density if density > 0 else math.inf
         new = x - step
         if new == x:  # nothing smaller than the distance of neighbouring numbers
             return x

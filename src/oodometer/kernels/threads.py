@@ -195,9 +195,9 @@ def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
     shape = list(parts[0].shape)
     shape[axis] = int(ends[-1])
     out = np.empty(shape, dtype=np.result_type(*parts))
-    places = [
+    slices = [
         (slice(None),) * axis + (slice(int(end) - part.shape[axis], int(end)),)
         for part, end in zip(parts, ends, strict=True)
     ]
-    side_by_side([partial(np.copyto, out[place], part) for place, part in zip(places, parts, strict=True)])
+    side_by_side([partial(np.copyto, out[target], part) for target, part in zip(slices, parts, strict=True)])
     return out

@@ -145,7 +145,7 @@ def _sweep_columns(values: Array, out: Top) -> tuple[float, float]:
     first, second = out.first, out.second
     best = np.zeros(rows, dtype=np.int8)
     better = np.empty(rows, dtype=bool)
-    place = better.view(np.int8)
+    is_better = better.view(np.int8)
     low = np.empty_like(columns[0])
     first[:] = columns[0]
     second[:] = -np.inf
@@ -156,8 +156,8 @@ def _sweep_columns(values: Array, out: Top) -> tuple[float, float]:
         np.maximum(second, low, out=second)
         np.maximum(first, column, out=first)
         # k rises, so that the larger of (best so far, k where better) is the best: no masked copy needed
-        np.multiply(place, np.int8(k), out=place)
-        np.maximum(best, place, out=best)
+        np.multiply(is_better, np.int8(k), out=is_better)
+        np.maximum(best, is_better, out=best)
     out.best[:] = best
     np.add.reduce(columns, axis=0, out=low)
     low -= 1

@@ -110,8 +110,8 @@ class RecallAtK(Metric[Places, Measure]):
         """Count the places of the true candidates."""
         if batch.label is None or batch.candidate_scores is None:
             raise NotApplicable("needs `candidate_scores` and `label`")
-        known = batch.take(batch.label >= 0)
-        scores, label = known.candidate_scores, known.label
+        labelled = batch.take(batch.label >= 0)
+        scores, label = labelled.candidate_scores, labelled.label
         assert scores is not None
         assert label is not None
         if not len(label):
@@ -125,7 +125,7 @@ class RecallAtK(Metric[Places, Measure]):
         if not rows:
             raise NotApplicable("needs at least one labelled row")
         by_k: list[dict[str, Any]] = []
-        for k in sorted({self.k, *(one for one in _OFTEN_ASKED if one < state.most)}):
+        for k in sorted({self.k, *(often for often in _OFTEN_ASKED if often < state.most)}):
             hits = int(state.counts[:k].sum())
             low, high = clopper_pearson(hits, rows, level)
             by_k.append({"k": k, "value": hits / rows, "lower": low, "upper": high})
@@ -248,9 +248,9 @@ class TopKAccuracy(Metric[Counts, Measure]):
         """Count the rows whose true class is among the first k."""
         if batch.label is None or batch.probabilities is None:
             raise NotApplicable("needs `probabilities` and `label`")
-        known = batch.label >= 0
-        places = _classes_before(batch.probabilities[known], batch.label[known])
-        return Counts(len(places), int(np.count_nonzero(places < self.k)))
+        labelled = batch.label >= 0
+        ranks = _classes_before(batch.probabilities[labelled], batch.label[labelled])
+        return Counts(len(ranks), int(np.count_nonzero(ranks < self.k)))
 
     def _finish(self, state: Counts, level: float, seed: int) -> Measure:
         ends = clopper_pearson(state.hits, state.rows, level)

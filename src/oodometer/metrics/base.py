@@ -161,8 +161,8 @@ def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
 
 def clean_confidence(confidence: Array) -> Array:
     """Confidences cut to [0, 1], without negative zeros, as float32 or float64."""
-    kept = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
-    return np.asarray(np.clip(kept, 0, 1) + kept.dtype.type(0))
+    values = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
+    return np.asarray(np.clip(values, 0, 1) + values.dtype.type(0))
 
 
 def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:

@@ -207,7 +207,7 @@ class BrierState:
     def _of_one(cls, scores: Array, p: Array, own: Array, binary: bool) -> BrierState:
         """State of one event: forecasts of it, and those where it came."""
         exact, at = p.astype(np.float64, copy=False), bin_number(p, BINS)
-        counts, outcomes = (np.bincount(place, minlength=BINS)[None] for place in (at, bin_number(own, BINS)))
+        counts, outcomes = (np.bincount(bins, minlength=BINS)[None] for bins in (at, bin_number(own, BINS)))
         forecasts = np.bincount(at, weights=exact, minlength=BINS)[None]
         total, squares, joint = float(scores.sum()), float((scores * scores).sum()), own.sum(dtype=np.float64)
         by_bin = (counts, forecasts, outcomes, float((exact * exact).sum()), float(joint))
@@ -276,11 +276,11 @@ class Brier(Metric[BrierState, Measure]):
         lacking = batch.probabilities is None and batch.candidate_scores is None
         if lacking or batch.label is None:
             return BrierState.of_confidence(*confidence_and_verdict(batch))
-        known = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
-        if known.candidate_scores is not None and known.label is not None:
-            return BrierState.of_candidates(known.candidate_probabilities, known.label)
-        assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
-        return BrierState.of_classes(known.probabilities, known.label)
+        labelled = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
+        if labelled.candidate_scores is not None and labelled.label is not None:
+            return BrierState.of_candidates(labelled.candidate_probabilities, labelled.label)
+        assert labelled.probabilities is not None and labelled.label is not None  # noqa: PT018 - for the type checker
+        return BrierState.of_classes(labelled.probabilities, labelled.label)
 
     def _finish(self, state: BrierState, level: float, seed: int) -> Measure:
         n = state.rows

@@ -254,15 +254,15 @@ class ClassMean(ConfusionMetric[Measure]):
         # ratio is pulled to 0: reach at least as far as the classes' posteriors do.
         # These are Beta(hits + 1/2, misses + 1/2), as if independent.
         hits, trials = state.hits[counted], (divisor - (of_hit - 1) * state.hits)[counted]
-        known = trials > 0
-        a, total = hits[known] + 0.5, trials[known] + 1.0
+        tried = trials > 0
+        a, total = hits[tried] + 0.5, trials[tried] + 1.0
         mean = a / total
         variance = mean * (1 - mean) / (total + 1)
         if of_hit == 2:  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
             slope = 2 / (1 + mean) ** 2
             mean, variance = 2 * mean / (1 + mean), variance * slope**2
         far = normal_quantile(level) * float(variance.sum()) ** 0.5
-        low, high = float(mean.sum()) - far, float(mean.sum()) + far + float((~known).sum())
+        low, high = float(mean.sum()) - far, float(mean.sum()) + far + float((~tried).sum())
         low, high = low / len(hits), high / len(hits)
         ends = (max(0.0, min(value - half, low)), min(1.0, max(value + half, high)))
         return measure(value, ends, level, "asymptotic")

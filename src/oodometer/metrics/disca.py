@@ -125,8 +125,8 @@ class Terms:
         """The score; NaN where a or b is not above 0."""
         x, y, z = weights
         with np.errstate(all="ignore"):
-            found = x / self.a[:, None] + y / self.b - z * self.penalty[:, None]
-        return np.where((self.a[:, None] > LEAST) & (self.b > LEAST), found, np.nan)
+            score = x / self.a[:, None] + y / self.b - z * self.penalty[:, None]
+        return np.where((self.a[:, None] > LEAST) & (self.b > LEAST), score, np.nan)
 
 
 def disca(
@@ -198,8 +198,8 @@ def disca_terms(bins: RankBins, grid: str, steps: int, tolerances: Sequence[floa
     last = bins.at_ranks(bins.rows[:, None]).confidence[:, 0]
     erred = points.wrong > bins.least_error
     a, a_at, never_wrong = _first(erred, confidence, last)
-    found = [_first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances]
-    b, b_at, never_below = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    firsts = [_first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances]
+    b, b_at, never_below = (np.stack(parts, axis=1) for parts in zip(*firsts, strict=True))
     rise = np.diff(accuracy, axis=1)
     up = np.flatnonzero(rise > 1e-12)  # places of all replicates in one line
     replicate = up // rise.shape[1]
@@ -341,11 +341,11 @@ class DiscaScore(RankMetric[Measure]):
             extras["intervals"][name] = low, min(high, 1.0)
         extras["by_tolerance"] = []
         for i, tolerance in enumerate(_SHOWN, 1):
-            one = parts_of(terms, i, tolerance, self.weights)
-            row = {"tolerance": one.tolerance, "value": one.value, "b": one.b, "coverage": one.b_coverage}
+            part = parts_of(terms, i, tolerance, self.weights)
+            row = {"tolerance": part.tolerance, "value": part.value, "b": part.b, "coverage": part.b_coverage}
             row |= {
-                "accuracy": one.b_accuracy,
-                "never_below": one.never_below,
+                "accuracy": part.b_accuracy,
+                "never_below": part.never_below,
                 "lower": ends[i][0],
                 "upper": ends[i][1],
             }

@@ -156,16 +156,16 @@ def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[d
 
 def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> dict[str, Any]:
     value, bound = int(seen["often"][0]), _critical("often", chance)
-    places = np.flatnonzero(np.diff(accuracy[0]) >= _STEP_UP)
+    steps = np.flatnonzero(np.diff(accuracy[0]) >= _STEP_UP)
     is_seen = value > bound
     say = (
         f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
         if is_seen
         else "accuracy does not rise more often than chance explains"
     )
-    found: dict[str, Any] = {"name": "often", "case": 5, "seen": is_seen}
-    found |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
-    return found | {"at_coverages": COVERAGES[places + 1].tolist(), "sentence": say}
+    row: dict[str, Any] = {"name": "often", "case": 5, "seen": is_seen}
+    row |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
+    return row | {"at_coverages": COVERAGES[steps + 1].tolist(), "sentence": say}
 
 
 def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:

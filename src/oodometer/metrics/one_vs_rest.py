@@ -126,7 +126,7 @@ class OneVsRest:
         if self.rows and other.rows and self.scored != other.scored:
             raise UsageError("some parts have probabilities and some have none; give all of them, or leave them out")
         confusion, rows = self.confusion + other.confusion, self.rows + other.rows
-        binned = [one for one in (self.binned, other.binned) if one is not None]
+        binned = [counts_of for counts_of in (self.binned, other.binned) if counts_of is not None]
         counts = sum(binned[1:], binned[0]) if binned else None
         scored = self.scored or other.scored
         return OneVsRest(confusion, rows, scored, self.kept + other.kept, counts)._bounded()
@@ -188,13 +188,13 @@ class OneVsRest:
         parts. Else samples of different classes are different samples; as the rest of several classes they are the same
         ones, and what the two do together is not known: at worst they move the mean as one.
         """
-        used = [(k, one) for k, one in enumerate(each) if one is not None]
+        used = [(k, number) for k, number in enumerate(each) if number is not None]
         if self.places is not None:
             label, moved = self._joined[1], np.zeros(self.rows)
-            for k, one in used:
-                moved += np.where(label == k, one.by_positive[self.places[k]], one.by_negative[self.places[k]])
+            for k, number in used:
+                moved += np.where(label == k, number.by_positive[self.places[k]], number.by_negative[self.places[k]])
             return dot(moved, moved) / len(used) ** 2
-        parts = np.array([one.variances(self.by_class[k]) for k, one in used])
+        parts = np.array([number.variances(self.by_class[k]) for k, number in used])
         return float(parts[:, 0].sum() ** 0.5 + (parts[:, 1] ** 0.5).sum()) ** 2 / len(used) ** 2
 
 
@@ -243,11 +243,11 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
             ends = from_effective_rows(own.value, sum(own.variances(state.by_class[at])), few, level)
             return measure(own.value, ends, level, "asymptotic", positive=classes[at], **extras)
         each = [of(counts) for counts in state.by_class]
-        used = [k for k, one in enumerate(each) if one is not None]
-        there = [one for one in each if one is not None]
+        used = [k for k, number in enumerate(each) if number is not None]
+        there = [number for number in each if number is not None]
         if not there:
             raise NotApplicable("every row is of one class: needs two")
-        value = float(np.mean([one.value for one in there]))
+        value = float(np.mean([number.value for number in there]))
         few = int(support[used].sum())
         ends = from_effective_rows(value, state.variance(each), few, level)
         extras |= {"average": "macro, one versus rest", "classes": len(there)}
@@ -325,17 +325,17 @@ def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
     lowers it by T / (T + F)^2.
     """
     positives, negatives = (each[::-1] for each in counts)  # falling scores
-    found, false = np.cumsum(positives), np.cumsum(negatives)
-    if not len(found) or not found[-1] or not false[-1]:
+    hits, false = np.cumsum(positives), np.cumsum(negatives)
+    if not len(hits) or not hits[-1] or not false[-1]:
         return None
-    many = found[-1]
+    many = hits[-1]
     if not tied:
-        found, false = found - np.maximum(positives - 1, 0) / 2, false - negatives / 2
-    answered = np.maximum(found + false, 1)
-    precision = found / answered
+        hits, false = hits - np.maximum(positives - 1, 0) / 2, false - negatives / 2
+    answered = np.maximum(hits + false, 1)
+    precision = hits / answered
     value = min(max(dot(positives, precision) / float(many), 0.0), 1.0)
     raised = np.cumsum((positives * false / answered**2)[::-1])[::-1]
-    lowered = np.cumsum((positives * found / answered**2)[::-1])[::-1]
+    lowered = np.cumsum((positives * hits / answered**2)[::-1])[::-1]
     by_positive, by_negative = (precision - value + raised) / many, -lowered / many
     return Uncertain(value, by_positive[::-1], by_negative[::-1])
 
@@ -382,13 +382,13 @@ def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | 
     the threshold is. The latter is the place of the positives' order statistics whose ranks are z sqrt(n 0.95 0.05)
     away.
     """
-    found, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
-    if not len(found) or not found[-1] or not false[-1]:
+    hits, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
+    if not len(hits) or not hits[-1] or not false[-1]:
         return None
-    many, others = float(found[-1]), float(false[-1])
+    many, others = float(hits[-1]), float(false[-1])
 
     def passing(reached: float) -> float:
-        at = int(np.searchsorted(found, min(max(reached, 1.0), many) * (1 - 1e-12)))
+        at = int(np.searchsorted(hits, min(max(reached, 1.0), many) * (1 - 1e-12)))
         return float(false[min(at, len(false) - 1)])
 
     wanted = _TPR * many
@@ -429,7 +429,7 @@ class FprAt95Tpr(OneVsRestMetric[Measure]):
             if own is None:
                 raise NotApplicable("needs rows of both classes")
             return measure(own[0], own[1:], level, "asymptotic", positive=classes[at])
-        there = [one for counts in by_class if (one := _rate_of(counts, level)) is not None]
+        there = [rate for counts in by_class if (rate := _rate_of(counts, level)) is not None]
         if not there:
             raise NotApplicable("every row is of one class: needs two")
         value, low, high = (float(end) for end in np.mean(there, axis=0))

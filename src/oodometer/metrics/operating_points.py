@@ -161,14 +161,14 @@ def _points(
     proved = rejected(np.where(short, 1.0, binomial_tails(hits, trials, required)), starts, parts)
     out = []
     for accuracy in accuracies:
-        found = np.flatnonzero(proved[required.index(accuracy)])
+        passed = np.flatnonzero(proved[required.index(accuracy)])
         reached = np.flatnonzero(groups.right >= accuracy * groups.answered - 1e-9)
         seen: dict[str, float | None] = {"coverage": 0.0, "threshold": None}
         if len(reached):
             seen = {"coverage": float(groups.answered[reached[-1]]) / n, "threshold": float(groups.lowest[reached[-1]])}
         told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(at)}
         told |= {"set_aside": set_aside, "observed": seen}
-        if not len(found):
+        if not len(passed):
             told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
             if n < (least := fewest_rows(accuracy, 1 - level)):
                 why = f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {n}"
@@ -181,11 +181,11 @@ def _points(
                 why += percent(level, None)
             out.append(told | {"why": why})
             continue
-        m, h = float(answered[found[-1]]), float(right[found[-1]])
+        m, h = float(answered[passed[-1]]), float(right[passed[-1]])
         ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
         told |= {
             "coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common},
-            "threshold": float(values[found[-1]]),
+            "threshold": float(values[passed[-1]]),
             "answered": int(m),
             "selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common},
             "why": None,

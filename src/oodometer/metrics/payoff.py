@@ -67,17 +67,17 @@ class Payoff:
         where a class has no row or column, or a row or column is of no class.
         """
         names = [str(name) for name in classes]
-        known = f"the {len(names)} classes {', '.join(names[:6])}" + (", ..." if len(names) > 6 else "")
+        classes_text = f"the {len(names)} classes {', '.join(names[:6])}" + (", ..." if len(names) > 6 else "")
         for truth in names:
             if truth not in self.values:
-                raise self._odd(f"a row for each of {known}", f"none for {truth!r}")
+                raise self._odd(f"a row for each of {classes_text}", f"none for {truth!r}")
             for guess in names:
                 if guess not in self.values[truth]:
-                    raise self._odd(f"a column for each of {known}", f"none for {guess!r} in row {truth!r}")
+                    raise self._odd(f"a column for each of {classes_text}", f"none for {guess!r} in row {truth!r}")
         for truth, row in self.values.items():
             for name in (truth, *row):
                 if name not in names:
-                    raise self._odd(f"names among {known}", repr(name))
+                    raise self._odd(f"names among {classes_text}", repr(name))
         return np.array([[self.values[truth][guess] for guess in names] for truth in names])
 
     def _odd(self, expected: str, got: str) -> InputError:

@@ -140,10 +140,10 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
     With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample might
     hold (Poisson, of an exponential mean 1) are then put evenly among the ranks.
     """
-    kept: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
+    cache: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
     key = (seed, most, replicates)
-    if key in kept:
-        return kept[key]
+    if key in cache:
+        return cache[key]
     cells = groups.joined(most)
     right, wrong = cells.correct, cells.sizes - cells.correct
     rng = generator(seed, "ranks")
@@ -158,7 +158,7 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
     sums = np.cumsum(drawn, axis=2)
     joined = cells.widths is not None
     out = RankBins(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, joined)
-    kept[key] = out
+    cache[key] = out
     return out
 
 

@@ -284,9 +284,9 @@ def _crossings(groups: Groups, risk: float) -> tuple[int, int]:
     last = -1
     for block in np.flatnonzero(wrong[start] <= risk * answered[end - 1] + bound)[::-1]:
         part = slice(start[block], end[block])
-        kept = np.flatnonzero(wrong[part] <= risk * answered[part] + bound)
-        if len(kept):
-            last = int(start[block] + kept[-1])
+        within = np.flatnonzero(wrong[part] <= risk * answered[part] + bound)
+        if len(within):
+            last = int(start[block] + within[-1])
             break
     first = len(answered) - 1
     for block in np.flatnonzero(wrong[end - 1] > risk * answered[start] + bound):

@@ -236,8 +236,8 @@ def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]
     """
     out = []
     for agree in agreements(counts.judges):
-        one = bounds_of(counts.at_least.sum(axis=0), agree, level)
-        out.append(one | against_truth(counts, agree, level))
+        bounds = bounds_of(counts.at_least.sum(axis=0), agree, level)
+        out.append(bounds | against_truth(counts, agree, level))
     return out
 
 
@@ -249,8 +249,8 @@ def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any
     pairs = (right - every[1], every[0]), (some[0], right - some[1])
     below, above = (paired_gap(float(plus - minus), float(plus + minus), rows, level) for plus, minus in pairs)
     votes = np.arange(counts.judges + 1)
-    said = np.add(votes >= agree, votes >= counts.judges - agree + 1, dtype=np.float64) / 2
-    off = np.array([[0.0], [1.0]]) - said
+    bound = np.add(votes >= agree, votes >= counts.judges - agree + 1, dtype=np.float64) / 2
+    off = np.array([[0.0], [1.0]]) - bound
     error = _sums(counts.by_count, off)
     inside = sum(every) <= right <= sum(some)
     return {
@@ -406,9 +406,9 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
             "judges": judges,
             "rows": state.rows,
             "accuracy": share(int(verdict[1]), state.rows, level),
-            "rules": [{"rule": rule, **found} for rule, found in by_rule.items()],
-            "ladder": [{"at_least": j + 1, **found} for j, found in enumerate(ladder)],
-            "by_judge": [{"judge": n, **found} for n, found in zip(state.names, single, strict=True)],
+            "rules": [{"rule": rule, **figures} for rule, figures in by_rule.items()],
+            "ladder": [{"at_least": j + 1, **figures} for j, figures in enumerate(ladder)],
+            "by_judge": [{"judge": n, **figures} for n, figures in zip(state.names, single, strict=True)],
             "bounds": bounds_by_agreement(state, level),
             "by_number": bounds_by_judges(np.asarray(state.by_count.sum(axis=0)), level),
             "subsets": vote_subsets(state, self.sizes, self.draws, level, seed, self.agree),

@@ -66,7 +66,8 @@ def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ..
     if any(map(is_foreign, methods)):
         return None
     named = {name for method in methods for need in _needs(method) for name in need.split("|")}
-    named |= {name for one in (*methods, plan.diagnostician) if one is not None for name in one.also_reads}
+    named |= {name for method in methods for name in method.traits.also_reads}
+    named |= set() if plan.diagnostician is None else set(plan.diagnostician.also_reads)
     if beginning.prediction is None and beginning.probabilities is None:
         named.add("members")
     if plan.every is not None and plan.every.timed:

@@ -41,12 +41,12 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     return None
 
 
-def _check(found: Any, rows: int) -> None:
+def _check(values: Any, rows: int) -> None:
     """`ValueError` where a score of someone else is not one finite number for each row."""
-    if not isinstance(found, np.ndarray) or found.shape != (rows,) or found.dtype.kind not in "fiub":
-        raise ValueError(f"expected {rows} numbers, one for each row, got {type(found).__name__}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"gave {found[~np.isfinite(found)][0]}")
+    if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "fiub":
+        raise ValueError(f"expected {rows} numbers, one for each row, got {type(values).__name__}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"gave {values[~np.isfinite(values)][0]}")
 
 
 class Score(ABC):

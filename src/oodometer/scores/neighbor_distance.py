@@ -106,8 +106,8 @@ class _Tree:
         return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
-        found = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
-        return np.asarray(found)
+        distances = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
+        return np.asarray(distances)
 
 
 @final

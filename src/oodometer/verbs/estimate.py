@@ -23,7 +23,7 @@ from ..classes import ClassNames, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
 from ..errors import InputError, UsageError, visible
 from ..estimators import Estimator, SourceAccuracy
-from ..estimators.expected_classes import class_metrics_asked, metric_name
+from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, check_when, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
 from ..headline.natural_headline import (
@@ -128,7 +128,7 @@ class EstimateJob(EstimateOptions):
 
             Payoff.of(self.payoff)
         for name in self.metrics:
-            class_metrics_asked([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
+            metrics_named([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
         for accuracy in self.target_accuracies:
             if not 0 < accuracy <= 1:
                 raise UsageError(
@@ -365,7 +365,7 @@ def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) ->
 
     classes: ClassNames = record.classes or ()
     payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
-    metrics = class_metrics_asked(options.metrics, classes, payoff)
+    metrics = metrics_named(options.metrics, classes, payoff)
     if not metrics:
         return None
     if record.label is None or not record.has_classes or not record.num_classes:
