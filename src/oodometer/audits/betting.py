@@ -59,10 +59,9 @@ def _hedge() -> tuple[Array, Array]:
 
 
 def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
-    """Log of the capital after all rounds against each candidate mean; inf where the target was reached. mean has axes
-    (..., candidate). ``side`` +1 bets that the true mean is larger, -1 that it is smaller. A bet may depend on earlier
-    rounds only, and never risks more than the capital: under the candidate the expected capital stays 1, so that by
-    Markov's inequality it reaches the target with probability at most 1/target.
+    """Log of the capital after all rounds against each candidate mean (..., candidate); inf where the target was
+    reached. ``side`` +1 bets that the mean is larger. Bets depend on earlier rounds only and never risk more than the
+    capital.
     """
     log_price, ratio = _hedge()
     log_target = np.log(target)
@@ -155,9 +154,8 @@ _STEEP = 0.5  # f below it counts as fully uncertain, so that no error hides beh
 
 
 def sizes(score: Array, share: float) -> Array:
-    """How eagerly each row is drawn: share + (1 - share) g(f)/mean g, shape (sample,); its mean is 1. g = sqrt(f (1 -
-    f)), the spread of a Bernoulli variable (Neyman's allocation), and 1/2 for f below 1/2. The uniform ``share`` keeps
-    every row's chance away from 0: no weight exceeds 1/share.
+    """How eagerly each row is drawn, (sample,), mean 1: share + (1 - share) g(f)/mean g, g = sqrt(f (1 - f)) (Neyman's
+    allocation), 1/2 for f below 1/2; no weight exceeds 1/share.
     """
     eager = np.where(score > _STEEP, np.sqrt(np.clip(score * (1 - score), 0.0, None)), _STEEP)
     mean = float(eager.mean())
@@ -229,11 +227,10 @@ class SampledRows:
 def sampled_game(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Game:
-    """A game whose mean is the accuracy, from rows drawn one after the other without replacement. With e = Y - slope f
-    and the weight w_t = 1/(chance of the row x rows left), the t-th observation is e_t w_t; its mean given the past is
-    the mean of e over the rows left, (N (m - slope mean f) - sum of the e seen)/(rows left). It lies between the
-    extremes of -slope f w and (1 - slope f) w over the target. slope must not depend on the labels. row and correct
-    have axes (..., draw), share (draw,), score (sample,).
+    """A game whose mean is the accuracy, from rows drawn without replacement. With e = Y - slope f and w_t = 1/(chance
+    of the row x rows left) the t-th observation is e_t w_t, its mean given the past (N (m - slope mean f) - sum of the
+    e seen)/(rows left), between the extremes of -slope f w and (1 - slope f) w. row, correct (..., draw), share
+    (draw,).
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
     inside_scores = np.delete(score, gaps)

@@ -86,10 +86,9 @@ def looking_like_keys(source: Source) -> list[str]:
 
 
 def check_places(labels: Source, target: Source) -> bool:
-    """Whether a column that tells rows apart stands alike in both files, so that their places may be believed. Columns
-    that look like keys are compared, each with each, and all others that both files hold by one name, but what a model
-    says, which may be another model in a file of its own. Raises `InputError` where one of them says that the rows are
-    others or stand in another order: then places would join wrong rows.
+    """Whether a column that tells rows apart stands alike in both files, so that their places may be believed: columns
+    that look like keys, and those of one name but what a model says. `InputError` where one says that the rows are
+    others or stand in another order.
     """
     pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
     verdicts = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
@@ -238,13 +237,11 @@ _LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, no
 def matched_rows(
     labels: Source, target: Source, rows: int | None, number: Array | None = None, key: str | None = None
 ) -> Array | None:
-    """The target row, from 0, of each row of labels; None where their places alone tell. With ``key`` (`key_of`), or
-    where both hold `id`, rows are joined by it, -1 for labels of rows that the target does not hold, and `row` has to
-    agree. Else ``number``, the column `row`, tells. Raises `InputError` for an id that is missing or twice, for less
-    than one in a hundred of the ids of the smaller file in both, for an unknown id beside a `row`, for a number that is
-    no target row, where the labels have ids and the target has none, and where places would join other rows than a
-    column of ids; `UsageError` for a key that a file lacks, and where there is none and rows of the target were left
-    out (``where``).
+    """The target row, from 0, of each row of labels; None where their places alone tell. By ``key`` (`key_of`) or `id`
+    of both, -1 for rows that the target does not hold, and `row` has to agree; else by ``number``, the column `row`.
+    `InputError` for an id that is missing or twice, for less than one in a hundred of the ids in both, for an unknown
+    id beside a `row`, for a number that is no row, for ids that the target lacks, where places would join other rows
+    than ids; `UsageError` for a key that a file lacks, and without one beside ``where``.
 
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
     >>> matched_rows(labels, as_source({"id": ["a", "b", "c"], "prediction": [0, 1, 1]}), 3).tolist()
@@ -297,11 +294,7 @@ def by_position(labels: Source, target: Source, key: str | None = None) -> str |
 
 
 def unneeded(labels: Source | str, rows: Array, key: str | None = None) -> str | None:
-    """A line for labels of rows that the target does not hold, -1 in ``found``; None where there are none.
-
-    >>> unneeded("labels.csv", np.array([4, -1, 0]))
-    'labels.csv: 1 of 3 labels is not needed: the target has no row of its id'
-    """
+    """A line for labels of rows that the target does not hold, -1 in ``found``; None where there are none."""
     count, name = int((rows < 0).sum()), labels if isinstance(labels, str) else labels.name
     verb, its = ("is", "its") if count == 1 else ("are", "their")
     what = KEY if key is None else key.partition("=")[0]
@@ -505,9 +498,8 @@ def _count(target: Source) -> int:
 
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
-    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it; None where one is
-    that of another row, `InputError` where one is unknown. A sheet turns 007 into 7 and rounds long numbers: ids alone
-    would then be lost, or be those of other rows.
+    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it (007 to 7, long
+    numbers); None where one is that of another row, `InputError` where one is unknown.
     """
     given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(ids_of_target))).all():

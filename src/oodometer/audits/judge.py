@@ -57,9 +57,8 @@ def binomial_p_value(successes: int, trials: int, lower: float, upper: float) ->
 
 
 def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
-    """Exact p-value of "the accuracy of these rows lies in [lower, upper]": the test that goes with `exact_interval`.
-    `binomial_p_value`; for a target of at most 100 rows a label the hypergeometric one, whose claim is rounded outwards
-    to whole rows.
+    """Exact p-value of "the accuracy of these rows lies in [lower, upper]": `binomial_p_value`, or for at most 100
+    target rows a label the hypergeometric one, whose claim is rounded outwards to whole rows.
     """
     if population > SMALL_TARGET * trials:
         return binomial_p_value(successes, trials, lower, upper)
@@ -75,9 +74,8 @@ def exact_p_value(successes: int, trials: int, population: int, lower: float, up
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
-    """How many labels drawn at random Clopper and Pearson would need for an interval of this width at this accuracy.
-    The x with width(Clopper-Pearson of x value in x trials) = ``width``; at most ``most``, the rows of the target. For
-    Clopper and Pearson's own interval of n labels it is n.
+    """The number x of random labels for which Clopper and Pearson's interval at x value of x has this ``width``, at
+    most ``most``, the rows of the target.
     """
     few, many = 0.0, float(most)
     for _ in range(80):
@@ -115,12 +113,10 @@ class Judgement:
 
 
 def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
-    """Intervals for the accuracy of the target rows. Rows drawn evenly: Clopper-Pearson; the hypergeometric interval
-    for a target of at most 100 rows a label; betting with predictions; PPI++ from 200 labels with 50 predicted errors
-    on. Printed is betting with predictions where `confidence_pays`, else labels alone; above 20,000 labels PPI++.
-    Suggested rows: betting with predictions, and without (labels alone). Which one is printed depends on predictions
-    and counts of rows, never on a label, so that it keeps its level. ``effective_labels``: see `effective_labels`.
-    score is f on all target rows, shape (sample,).
+    """Intervals for the accuracy of the target rows. Drawn evenly: Clopper-Pearson, hypergeometric for at most 100 rows
+    a label, betting with predictions, PPI++ from 200 labels with 50 predicted errors; printed is betting where
+    `confidence_pays`, else labels alone, above 20,000 labels PPI++. Suggested: betting with and without predictions.
+    The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
     labels, rows = len(sampled), len(score)
     intervals = (
@@ -214,10 +210,9 @@ _CLEAR = 0.9
 def ppi_plus_plus(
     correct: Array, score: Array, mean_score: float, rows: int, level: float
 ) -> tuple[float, float, float]:
-    """Value and asymptotic interval of the accuracy: v = lam mean_T f + mean_n (Y - lam f), cut to [0, 1]. lam = cov(Y,
-    f)/((1 + n/N) var f), variance = var(Y - lam f)/n + lam^2 var f/N. correct and score have shape (label,);
-    ``mean_score`` is f's mean over all N = ``rows`` target rows. It holds for large samples only: with few errors among
-    the labels it is far too short. Source: Angelopoulos, Duchi and Zrnic (2023).
+    """Value and asymptotic interval of the accuracy: v = lam mean_T f + mean_n (Y - lam f), lam = cov(Y, f)/((1 + n/N)
+    var f), variance = var(Y - lam f)/n + lam^2 var f/N; far too short with few errors among the labels. correct and
+    score (label,). Source: Angelopoulos, Duchi and Zrnic (2023).
     """
     labels = len(correct)
     spread = float(np.var(score, ddof=1)) if labels > 1 else 0.0
@@ -249,9 +244,8 @@ def imagined_audits(
 def predicted_widths(
     score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
 ) -> Mapping[str, float]:
-    """Mean widths to expect of ``labels`` labels, if the reference's rates hold on the target: no label is looked at.
-    Imagined audits draw rows as `sampled_game` has it and let row i be correct with chance f_i; the means are of the
-    interval of labels alone (`exact_interval`) and the betting interval with predictions on the same imagined labels.
+    """Mean widths to expect of ``labels`` labels if row i is right with chance f_i, over imagined audits: of labels
+    alone (`exact_interval`) and of betting with predictions. No label is looked at.
     """
     rng = np.random.default_rng([seed, 0x1A6, labels])
     pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
@@ -264,10 +258,8 @@ def predicted_widths(
 
 
 def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
-    """Whether betting with predictions is to be expected narrower than labels alone; settled without any label. For few
-    labels by `predicted_widths`, for many by the predicted variance of Y - slope f against that of Y. As the choice
-    depends on nothing but the target's predictions, the reference and the number of labels, the interval that is chosen
-    keeps its level.
+    """Whether betting with predictions is to be expected narrower than labels alone, settled without any label, so that
+    the level holds: by `predicted_widths`, for many labels by the predicted variance of Y - slope f against that of Y.
     """
     if slope <= 0:
         return False
@@ -315,10 +307,9 @@ class Believed:
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
-    """The prior's distribution function at even accuracies from 0 to 1, shape (1001,). F(x) = (1 - floor) E[F_0(x +
-    down + blur Z)] + floor x: F_0 is linear between the given quantiles, goes from 0 at accuracy 0 to 1 at accuracy 1,
-    and is mirrored at both; Z is normal. So no accuracy has a density below ``floor``, and without labels this is what
-    is believed. levels and quantiles have shape (level,), both ascending.
+    """The prior's distribution function at 1,001 even accuracies: F(x) = (1 - floor) E[F_0(x + down + blur Z)] + floor
+    x, F_0 linear between the given quantiles, from 0 at accuracy 0 to 1 at 1 and mirrored at both. levels and quantiles
+    (level,), ascending.
     """
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
     at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
@@ -336,9 +327,8 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
 
 
 def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float]:
-    """Hits and labels as a likelihood may count them: rows drawn evenly as they are, suggested ones by their weights.
-    With the weights w = 1/(chance x rows left) of a draw, k = m sum(w y)/sum(w) of m = sum(w)^2/sum(w^2) labels: the
-    weighted rate, at the number of even labels that would be as uncertain. Source: Kish (1965) for m.
+    """Hits and labels as a likelihood may count them: even draws as they are, suggested ones with weights w = 1/(chance
+    x rows left), k = m sum(w y)/sum(w) of m = sum(w)^2/sum(w^2). Source: Kish (1965) for m.
     """
     if not sampled.weighted:
         return float(sampled.correct.sum()), float(len(sampled))
@@ -352,9 +342,7 @@ def believed_interval(
     prior: Array, hits: float, labels: float, level: float, rows: int | None = None
 ) -> tuple[float, float, float]:
     """Median and shortest interval of the accuracy given a `prior_cdf` and ``hits`` right among ``labels`` random rows.
-    Posterior = prior x likelihood on a grid. The likelihood is binomial, p^k (1 - p)^(n - k), or, for a target of
-    ``rows`` rows, hypergeometric on the accuracies m/rows that can be. The interval is the shortest that holds
-    ``level`` of the posterior.
+    Posterior = prior x likelihood on a grid: binomial, or for a target of ``rows`` rows hypergeometric.
     """
     edges, total = _posterior(prior, hits, labels, rows)
     inside = (total > _CERTAIN) & (total < 1 - _CERTAIN)
@@ -372,12 +360,7 @@ def believed_interval(
 
 
 def believed_below(prior: Array, hits: float, labels: float, accuracy: float, rows: int | None = None) -> float:
-    """Share of the posterior of `believed_interval` below an accuracy: how likely the truth lies there.
-
-    >>> prior = prior_cdf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), np.array([0.6, 0.75, 0.8, 0.85, 0.9]))
-    >>> [round(believed_below(prior, k, 25, 0.8), 2) for k in (15, 20, 25)]
-    [0.97, 0.56, 0.02]
-    """
+    """Share of the posterior of `believed_interval` below an accuracy: how likely the truth lies there."""
     edges, total = _posterior(prior, hits, labels, rows)
     return float(np.interp(accuracy, edges, total))
 
@@ -385,11 +368,6 @@ def believed_below(prior: Array, hits: float, labels: float, accuracy: float, ro
 def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
     """How likely the accuracy of all target rows lies below this one, given few labels of them. Rows that were
     suggested and passed over count as their predicted rate of being right; the arguments are those of `believe`.
-
-    >>> drawn = SampledRows.evenly(np.arange(25), (np.arange(25) % 5 > 0).astype(int))
-    >>> prior = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.65, 0.8, 0.9]))
-    >>> [round(below_with_labels(prior, drawn, np.full(5000, 0.9), a), 2) for a in (0.6, 0.8, 0.99)]
-    [0.0, 0.55, 1.0]
     """
     inside, counted = _counted(sampled, score)
     if len(sampled.gaps):

@@ -102,11 +102,10 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
 
 
 def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
-    """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or a
-    column `row`. Rows are told by ``key`` or `id` where both hold it (`matched_rows`); `row` counts target rows from 0.
-    `correct` is taken as it is; `label` is held against ``predicted``, positions in the target's classes, shape
-    (sample,). Columns `draw`, `probability` and `share` are those that a suggestion wrote. Raises `InputError` for rows
-    that are not in the target, for numbers of rows that differ, for unknown classes.
+    """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or
+    told by ``key``, `id` or `row` (`matched_rows`). `label` is held against ``predicted``, codes (sample,). Columns
+    `draw`, `probability` and `share` are those of a suggestion. `InputError` for rows that are not in the target, for
+    another number of rows, for unknown classes.
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
@@ -147,10 +146,9 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
-    """All labels as one sequence of draws, files in the order given; a row that is given twice counts once. Rows
-    without a chance written down were drawn evenly and are put into a random order. Suggested rows that were passed
-    over (later ones of the same draw have labels) are gaps. Raises `InputError` where two labels of a row disagree,
-    where nothing is labelled, and where chances are not those of this target and reference.
+    """All labels as one sequence of draws, files in the order given; a row that is given twice counts once, even draws
+    are put into a random order, suggested rows that were passed over are gaps. `InputError` where two labels of a row
+    disagree, nothing is labelled, or chances are not those of this target and reference.
     """
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}

@@ -161,12 +161,10 @@ Proxy = Correctness | VoteRate
 
 
 def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0) -> Proxy:
-    """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth.
-    ``fields`` are those of the target, ``judges`` its number of judges. Neither is fitted on a row that it is judged
-    by. Votes are taken where the target has them and either they explain more, or the reference cannot compare (the
-    model is always right there, or always wrong), or there is no confidence. Where only the target has votes, or those
-    of other judges than the reference, a confidence comes first. No label of the target is looked at, so that the
-    interval of the audit keeps its level whatever is chosen.
+    """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth
+    (neither fitted on the row that it is judged by). Votes where the target has them and they explain more, the
+    reference cannot compare, or there is no confidence; confidence where votes are of other judges or only the target
+    has them. No label of the target is looked at, so that the level holds.
     """
     confident = Correctness.fit(reference, seed)
     if "votes" not in fields:

@@ -31,9 +31,8 @@ class Noticeable(Record):
 
 
 def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
-    """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``. The
-    numbers of hits that refute are counted out; their chance is taken for binomial, which for a small target, drawn
-    without replacement, is on the safe side.
+    """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``, taken
+    for binomial, which for a small target is on the safe side.
     """
     from scipy.special import bdtr, bdtrc
 

@@ -36,11 +36,9 @@ class Suggestion:
 
 
 def choose_share(score: Array, slope: float, labels: int, level: float) -> float:
-    """The uniform share with the smallest half-width to expect from so many labels, from 0.3 to 1. sqrt(2 L v/n) + L/(3
-    n share), L = log(2/(1 - level)) (Bernstein's form), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size the
-    predicted second moment: many labels pay for boldness, few want even chances, since one error among the rows held
-    certain would weigh 1/share. Up to 300 labels it must also beat, in imagined audits, the interval that even chances
-    and labels alone would give; else it is 1. Source: Neyman (1934) for the allocation.
+    """The uniform share, 0.3 to 1, with the smallest half-width to expect, sqrt(2 L v/n) + L/(3 n share), L = log(2/(1
+    - level)) (Bernstein), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size. Up to 300 labels it must also beat
+    even chances and labels alone in imagined audits; else it is 1. Source: Neyman (1934).
     """
     second = score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)
     log = math.log(2 / (1 - level))
@@ -67,11 +65,9 @@ def suggest(
     share: float | None = None,
     seed: int = 0,
 ) -> Suggestion:
-    """Draw ``count`` unlabelled rows one after the other, each with a chance in proportion to its `sizes`. The
-    allocation is Neyman's, sqrt(f (1 - f)), mixed with an even ``share`` (`choose_share` by default); rows in
-    ``labelled`` are left out. Gumbel keys make it one pass: the largest log(size) + Gumbel noise are drawn in their
-    order. score has shape (sample,). Raises `UsageError` where fewer rows are left. Source: Neyman (1934); Farquhar,
-    Gal and Rainforth (2021).
+    """Draw ``count`` unlabelled rows one after the other, chances in proportion to `sizes`: by Gumbel keys, the largest
+    log(size) + noise in their order. Rows in ``labelled`` are left out; `UsageError` where fewer are left. Source:
+    Neyman (1934); Farquhar, Gal and Rainforth (2021).
     """
     done = np.zeros(0, dtype=np.int64) if labelled is None else labelled
     left = len(score) - len(done)
@@ -160,10 +156,9 @@ def expected_widths(
     labels: tuple[int, ...] = COUNTS,
     seed: int = 0,
 ) -> ExpectedWidths:
-    """Widths to expect at each number of labels (those below the target's rows), all of them drawn anew. Imagined
-    audits draw rows as an audit would; row i is correct with the reference's rate f_i, its log-odds moved so that the
-    mean is ``accuracy``. Which interval is printed, and with which share rows are suggested, is settled as for a real
-    audit. ``lower`` and ``upper`` are today's interval. score is f on all target rows, shape (sample,).
+    """Widths to expect at each number of labels, all drawn anew in imagined audits: row i is right with the rate f_i,
+    its log-odds moved so that the mean is ``accuracy``. Which interval is printed, and which share, is settled as for a
+    real audit. ``lower`` and ``upper`` are today's interval.
     """
     rows = len(score)
     rng = np.random.default_rng([seed, 0x0071])

@@ -131,9 +131,8 @@ _PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF"
 
 
 def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> str:
-    """The page as text: one HTML document that loads nothing and asks nothing of any other machine. ``title`` names the
-    data, ``file`` is what the browser saves. Texts of the data are held as JSON and put on the page as text, never as
-    markup. The answers are remembered in the browser under a hash of the content.
+    """One HTML document that loads nothing and asks nothing of any other machine; texts of the data are put on it as
+    text, never as markup, and answers are remembered in the browser under a hash of the content.
     """
     # what a model said is hidden, or shown as one line
     shown = (

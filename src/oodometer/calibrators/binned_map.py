@@ -41,11 +41,7 @@ def at_resolution(bins: Array, classes: int) -> Array:
 
 
 def count_verdicts(bins: Array, verdicts: Array, width: int) -> tuple[Array, Array]:
-    """Samples and correct samples (verdict 1) in each cell, shape (cell,), in one counting pass.
-
-    >>> [c.tolist() for c in count_verdicts(np.array([0, 0, 1]), np.array([1, 0, 1]), 2)]
-    [[2, 1], [1, 1]]
-    """
+    """Samples and correct samples (verdict 1) in each cell, shape (cell,), in one counting pass."""
     table = tally(bins, width, verdicts=verdicts)[0]
     return table.sum(axis=1), table[:, 1]
 

@@ -37,10 +37,9 @@ _FAR = 0.5  # share of rows outside the reference's whole range
 def columns_finding(
     features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None, columns: Sequence[UserColumn] = ()
 ) -> Finding | None:
-    """Columns that became constant, or lie mostly outside the reference's range; each pair is (reference, target).
-    Statistic: number of odd columns. Such columns point to a broken pipeline (a unit, a missing value written as a
-    number) rather than to a shift. None without columns. ``columns`` are the user's own, which `features` were made of:
-    they are called as in the file.
+    """Columns that became constant, or lie mostly outside the reference's range, which points to a broken pipeline
+    rather than a shift; each pair is (reference, target). Statistic: number of odd columns. None without columns.
+    ``columns`` are the user's own.
     """
     odd: list[str] = []
     for what, pair in (("feature", features), ("probability", probabilities)):
@@ -245,11 +244,7 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
 
 
 def plain_columns(record: Predictions) -> tuple[UserColumn, ...]:
-    """Features that were given as they are, each a number; none where there are more than 50 of them.
-
-    >>> [one.name for one in plain_columns(Predictions.from_arrays(features=[[1.0, 2.0]], correct=[1]))]
-    ['feature 0', 'feature 1']
-    """
+    """Features that were given as they are, each a number; none where there are more than 50 of them."""
     width = 0 if record.features is None else record.features.shape[1]
     if not 0 < width <= _MOST_COLUMNS:
         return ()

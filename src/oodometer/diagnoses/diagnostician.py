@@ -137,10 +137,9 @@ _DRAWS = 40
 
 
 def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed: int = 0) -> float:
-    """Chance that the test of label shift (at 5 %) notices a target on which accuracy fell by five points. The
-    alternative re-weights the reference's cells by exp(-t (rate of being correct)), so that unsure cells become more
-    common until accuracy is five points lower; ``rows`` are drawn from it and the test is repeated 40 times. ``null``
-    holds draws of the statistic under label shift.
+    """Chance that the test of label shift (at 5 %) notices that accuracy fell by five points: the reference's cells are
+    re-weighted by exp(-t (rate of being correct)), ``rows`` drawn, the test repeated 40 times. ``null``: draws of the
+    statistic.
     """
     share = label_counts.rows / label_counts.total
     rate = (label_counts.hits + 0.5) / (label_counts.rows + 1)
@@ -201,9 +200,8 @@ _LEAST_RATIO = 1.2
 
 
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
-    """G test: do reference and target fall alike into the cells (predicted class, quantile of confidence)? Statistic: G
-    over the median of its null distribution (`no_shift_test`). Source: the likelihood-ratio test of homogeneity, with a
-    parametric bootstrap for sparse cells.
+    """G test of `no_shift_test`: do reference and target fall alike into the cells (predicted class, quantile of
+    confidence)? Statistic: G over the median of its null distribution, a parametric bootstrap for sparse cells.
     """
     test = no_shift_test(label_counts.rows, counts, seed=seed)
     moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
@@ -252,10 +250,9 @@ _ALARM_LEVEL = 1e-3
 
 
 def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
-    """Confidence that moves far less than the agreement of models, or not at all where inputs are new. Statistic: fall
-    of agreement minus fall of confidence. A model that learnt a simple, spurious feature stays sure of itself when the
-    feature lies; what other models or the features say is then the only sign. Where all models share the bias, nothing
-    shows. Source: Trivedi et al. (2023), simplicity bias.
+    """Confidence that moves far less than the agreement of models, or not at all where inputs are new: a model that
+    learnt a spurious feature stays sure when it lies. Statistic: fall of agreement minus fall of confidence. Where all
+    models share the bias, nothing shows. Source: Trivedi et al. (2023), simplicity bias.
     """
     if confidence is None or (agreement is None and overlap is None):
         return None
@@ -440,11 +437,9 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
 
 
 def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
-    """A classifier of target against reference: its AUC, and what the re-weighted reference would be worth in rows.
-    Statistic: AUC (0.5 = cannot tell). Overlap is denied where the density ratios cover less than 30 % of the target,
-    and, where inputs are seen (`by_features`), where their effective sample size is below 8 % of the reference; shares
-    of probabilities alone may be that uneven after a change of class shares. Source: Lopez-Paz and Oquab (2017) for the
-    classifier as a two-sample test; Kish (1965) for the effective sample size.
+    """A classifier of target against reference; statistic: its AUC. Overlap is denied where the density ratios cover
+    less than 30 % of the target, and, where inputs are seen (`by_features`), where the re-weighted reference is worth
+    less than 8 % of its rows. Source: Lopez-Paz and Oquab (2017); Kish (1965) for the effective sample size.
     """
     rows = len(comparison.weights)
     share = comparison.effective_rows / rows

@@ -44,12 +44,9 @@ def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: flo
 
 
 def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 0) -> Iterator[Array]:
-    """Weights (column, class) of critics with a large discrepancy on these rows; each is the best of its path. First
-    `critic_loss` with a little weight decay: for several trades by L-BFGS from a common start, and for the paper's, log
-    2 / log K, by gradient descent from random weights, all starts in one matrix product. Its minimum is unique, but not
-    where the discrepancy is largest. So the best critics on the way are kept, and improved by the discrepancy itself
-    with a sigmoid for the step (`_sharpened`): that has many minima, each start leads to its own. Shapes as in
-    `critic_loss`.
+    """Weights (column, class) of critics with a large discrepancy on these rows, the best of each path: down
+    `critic_loss` by L-BFGS for several trades and by gradient descent from random weights, then down the discrepancy
+    itself, smoothed (`_sharpened`). The loss has one minimum, but not where the discrepancy is largest.
     """
     rows = _Rows.of(x, y, on_target)
     paper = float(np.log(2) / np.log(classes))

@@ -41,9 +41,8 @@ def agreement_counts(codes: Array) -> Array:
 
 
 def weigh_pairs(codes: Array, weights: Array) -> Array:
-    """sum_{i<j} weights_ij [h_i = h_j] for each sample: how much each sample moves a function of the agreements. codes
-    have axes (model, sample), weights are of shape (model, model), of which the upper triangle is read; shape
-    (sample,).
+    """sum_{i<j} weights_ij [h_i = h_j], shape (sample,): how much each sample moves a function of the agreements. codes
+    have axes (model, sample), weights (model, model).
     """
     out = np.zeros(codes.shape[1])
     for i in range(len(codes) - 1):
@@ -80,9 +79,8 @@ def fit_line(x: Array, y: Array) -> Line | None:
 
 
 def solve_pairs(values: Array) -> Array:
-    """The w of least squares in (w_i + w_j)/2 = values_ij over all pairs i < j, shape (model,). values are symmetric of
-    shape (model, model); the diagonal is not read. In closed form, with s_i the sum of row i and S that of all: w_i =
-    (2 s_i - S/(M - 1))/(M - 2). At least three models.
+    """The w of least squares in (w_i + w_j)/2 = values_ij, i < j, of M >= 3 models: w_i = (2 s_i - S/(M - 1))/(M - 2),
+    s_i the sum of row i without the diagonal, S that of all. Shapes (model, model) and (model,).
     """
     models = len(values)
     rows = values.sum(axis=1) - np.diagonal(values)
@@ -254,12 +252,7 @@ class ALineD(_AgreementLine):
 
 
 def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
-    """How often another model says j where the judged one says k, mean over the others; shape (class, class).
-
-    >>> p = Predictions.from_arrays(prediction=[0, 1], members=[[0, 1], [0, 0]])
-    >>> agreement_pairs(p, ModelAgreement()).tolist()
-    [[1.0, 0.5], [0.0, 0.5]]
-    """
+    """How often another model says j where the judged one says k, mean over the others; shape (class, class)."""
     others, classes = score.others(record), record.num_classes
     code = others.astype(np.int64) * classes + record.predicted
     both = (others >= 0) & (record.predicted >= 0)

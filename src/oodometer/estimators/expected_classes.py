@@ -77,9 +77,6 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
 def placements(scores: Array, hits: Array) -> Array:
     """Share of the other side that each sample is on the right side of, ties counted half; shape (sample,). The mean
     over either side is the AUC.
-
-    >>> placements(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False])).tolist()
-    [1.0, 0.75, 0.75, 1.0]
     """
     out = np.empty(len(scores))
     below, above = np.sort(scores[~hits]), np.sort(scores[hits])
@@ -112,11 +109,8 @@ class ConfusionCounts(NamedTuple):
 
 
 def confusion_counts(top: Array, off_diagonal: Array, mass: Array) -> ConfusionCounts:
-    """`ConfusionCounts`; of two classes, what is not the predicted one is the other: its counts are the mirror image.
-
-    >>> top = np.array([[0, 0, 1, 5], [0, 0, 0, 4]])
-    >>> confusion_counts(top, np.zeros((2, 4)), np.zeros((2, 2))).off_diagonal.tolist()
-    [[4, 0, 0, 0], [5, 1, 0, 0]]
+    """`ConfusionCounts`; of two classes, what is not the predicted one is the other: its counts are the mirror
+    image.
     """
     return ConfusionCounts(top, mirrored(top), mass) if len(top) == 2 else ConfusionCounts(top, off_diagonal, mass)
 
@@ -177,9 +171,8 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
 
 
 def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
-    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for a batch of probabilities (sample, class). A
-    class that is not the most probable one has a probability of at most one half, so that a shift of its bits is its
-    bin: one pass and no logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
+    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for probabilities (sample, class); ``is_argmax``
+    false: a calibrator may have moved the argmax, so that other classes may have more than one half.
     """
     width = bins_for(probabilities.shape[1])
     off_diagonal, mass = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
@@ -187,10 +180,9 @@ def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: boo
 
 
 def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
-    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``.
-    predicted and found have axes (class,), mass (class, class) with a zero diagonal; rows sum to ``predicted``. With
-    ``missed``, the samples of each class that were predicted as another one, the mass is first brought into proportion
-    with it (iterative proportional fitting), so that columns sum to ``found + missed`` as nearly as can be.
+    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``
+    (class, class). With ``missed``, samples of each class predicted as another, the mass is first brought into
+    proportion with it (iterative proportional fitting), so that columns sum to ``found + missed``.
     """
     errors = predicted - found
     spread = mass
@@ -205,10 +197,9 @@ def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Arra
 
 
 def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Array) -> Array:
-    """Precision, recall, F1 and AUC of each class; shape (4, class), or (4, replicate, class) of several at once.
-    right, elsewhere: (expected) samples of the class in each cell of ``top`` (predicted as it) and of ``off_diagonal``.
-    AUC of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
-    where there is nothing on one side.
+    """Precision, recall, F1 and AUC of each class; shape (4, ..., class). right, elsewhere: (expected) samples of the
+    class in each cell of ``top`` and of ``off_diagonal``. AUC against the rest, ties in a bin half; NaN without both
+    sides.
     """
     predicted, hits = top.sum(axis=-1), right.sum(axis=-1)
     actual = hits + elsewhere.sum(axis=-1)
@@ -240,10 +231,8 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 def expected_metrics(
     counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
 ) -> dict[str, Any]:
-    """Macro and per-class metrics with intervals, and the expected confusion matrix. The interval is a seeded
-    parametric bootstrap over cells: the target's counts and the labels in them are redrawn, and the rates as another
-    reference would have given them. Classes that are neither predicted nor expected leave the macro mean, and that of
-    the AUC those without a sample, or with nothing else.
+    """Macro and per-class metrics with intervals, and the expected confusion matrix. Seeded parametric bootstrap over
+    cells: the target's counts and labels are redrawn, and the rates as another reference would have given them.
     """
     hits, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
@@ -322,11 +311,9 @@ def score_bins(record: Predictions) -> int:
 
 
 def count_classes(batch: Predictions) -> Sums:
-    """Counts of a batch: "top" by (predicted class, bin of its probability), and of more than two classes "others" and
-    "mass" (`ConfusionCounts`). Of rows whose class is known also "known", "hits" (class, bin) among the rows that were
-    predicted as it, "misses" (class, bin) among the others, "pairs" (true class, predicted class), and their own
-    "known_top" and "known_others". The bins are those of the model's own scale: a calibrator that squeezes
-    probabilities would tie them.
+    """Counts of a batch: "top" (predicted class, bin of its probability), of more than two classes "others" and "mass"
+    (`ConfusionCounts`). Of rows whose class is known "known", "hits" and "misses" (class, bin), "pairs" (true,
+    predicted), "known_top" and "known_others". Bins are of the model's own scale, which calibrators may tie.
     """
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
@@ -496,9 +483,8 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
 
 
 class LabelledRows(NamedTuple):
-    """Rows of a reference: predicted and true class, shape (sample,), and the bin of each class's probability. ``bins``
-    has axes (sample, class), or is None without probabilities; ``width`` is the number of bins. ``weight`` is how many
-    rows of the reference each stands for, shape (sample,).
+    """Rows of a reference: predicted and true class (sample,), the bin of each class's probability (sample, class) or
+    None, the number of bins, and how many rows of the reference each stands for (sample,).
     """
 
     predicted: Array
@@ -641,10 +627,9 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
 def reweighted(
     rows: LabelledRows, weights: Array, target_rows: int, draws: int, seed: list[int], factors: Array | None = None
 ) -> Expectation:
-    """The reference's rows under weights, shape (sample,), as so many target rows, and ``draws`` replicates of both.
-    Each row has its own weight besides, and varies as the rows that it stands for. ``factors``, shape (replicate,
-    class), are what the weights are multiplied by in each replicate, by true class; the expectation itself takes the
-    first line, the replicates take the others.
+    """The reference's rows under weights (sample,) as so many target rows, and ``draws`` replicates of both.
+    ``factors`` (replicate, class) multiply the weights by true class: the first line in the expectation, the others in
+    replicates.
     """
     weights = weights * rows.weight
     first = weights if factors is None else weights * factors[0][rows.label]
@@ -762,11 +747,7 @@ _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
 
 
 def metric_name(name: str) -> str:
-    """The name that a metric is known by, whatever it was called.
-
-    >>> metric_name("AUC"), metric_name("tpr:cat")
-    ('roc_auc', 'recall:cat')
-    """
+    """The name that a metric is known by, whatever it was called."""
     return canonical("metric", name.strip(), [*CLASS_METRICS, "accuracy"])
 
 

@@ -135,9 +135,8 @@ class Mandoline(Estimator):
 
 
 def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
-    """theta . g of each cell, theta = argmax theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2 / 2.
-    cells: g of every distinct cell, shape (cell, slice); rows: reference rows, shape (cell,); means: mean of g on the
-    target, shape (slice,). Concave, so that there is one answer wherever the search starts.
+    """theta . g of each cell, theta = argmax theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2 / 2,
+    which is concave; cells (cell, slice) hold g, rows (cell,) the reference's, means (slice,) the target's.
     """
     from scipy.optimize import minimize
     from scipy.special import logsumexp
@@ -303,9 +302,8 @@ class PAPE(_DensityRatio):
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
-    """Isotonic regression of weighted correctness on the bin of confidence: rate and block number of every bin. A bin
-    without reference rows takes the rate between its neighbours' and the block of the one before. Shapes: bins,
-    verdicts and weights (sample,); both results (bin,).
+    """Isotonic regression of weighted correctness on the bin of confidence: rate and block of every bin, (bin,); an
+    empty bin takes the rate between its neighbours'. bins, verdicts, weights: (sample,).
     """
     mass = np.bincount(bins, weights=weights, minlength=LOG_ODDS_BINS)
     hits = np.bincount(bins, weights=weights * verdicts, minlength=LOG_ODDS_BINS)

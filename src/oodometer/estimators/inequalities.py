@@ -86,9 +86,8 @@ def plurality_votes(codes: Array) -> Array:
 
 
 def count_members(batch: Predictions) -> Sums:
-    """The state of a batch: rows, summed plurality votes and their squares, counts of pairwise agreement. The judged
-    model comes first, then the members; a record without a prediction of its own has members alone. States add up.
-    `NotApplicable` without `members` or with fewer than two models.
+    """The state of a batch: rows, summed plurality votes and squares, counts of pairwise agreement; the judged model
+    first where there is one. States add up. `NotApplicable` without `members` or with fewer than two models.
     """
     if batch.members is None:
         raise NotApplicable("needs `members`")

@@ -36,9 +36,8 @@ _HIGH_CONDITION = 30.0
 
 
 class InvertedConfusion(NamedTuple):
-    """Solution of C w = mu_T. ``weights`` and ``raw_weights`` (class,): q_y / P_S(y) after and before negative ones are
-    cut to 0; ``sensitivity`` (predicted class,): C^-T a, the derivative of the accuracy a . w by mu_T; ``condition``:
-    that of P_S(h | y).
+    """Solution of C w = mu_T: ``weights`` q_y / P_S(y) with negative ones cut, ``raw_weights`` before that,
+    ``sensitivity`` C^-T a, the derivative of the accuracy a . w by mu_T, and the ``condition`` of P_S(h | y).
     """
 
     weights: Array
@@ -157,10 +156,9 @@ class AdjustedPrior(NamedTuple):
 
 
 def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
-    """EM of Saerens et al. on target posteriors: q_y <- mean_i of p_iy q_y / pi_y, rescaled to sum to 1 over y.
-    ``probabilities`` (sample, class) and ``predicted`` classes (sample,) are the target's, ``source_rows`` (class,) the
-    reference's rows of each class. The bootstrap redraws target rows (a subsample, its spread scaled to all of them)
-    and the reference's class counts.
+    """EM of Saerens et al.: q_y <- mean_i of p_iy q_y / pi_y, rescaled, on target probabilities (sample, class) and
+    predicted classes; ``source_rows`` (class,) of the reference. The bootstrap redraws target rows and the reference's
+    counts.
     """
     rng = np.random.default_rng([seed, 47])
     samples, classes = probabilities.shape
@@ -258,10 +256,7 @@ def rows_to_keep(classes: int) -> int:
 
 
 def check_width(probabilities: Array, classes: int) -> None:
-    """`NotApplicable` where the target has another number of classes than the reference.
-
-    >>> check_width(np.ones((5, 2)), 2)
-    """
+    """`NotApplicable` where the target has another number of classes than the reference."""
     if probabilities.shape[1] != classes:
         raise NotApplicable(
             f"the target has {probabilities.shape[1]} classes, the reference {classes}; give both the same class names"
@@ -269,12 +264,7 @@ def check_width(probabilities: Array, classes: int) -> None:
 
 
 def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
-    """What a user should know: of the reference, and that no class prior explains the target where that is so.
-
-    >>> label_counts, one = count_labels(Predictions.from_classes([0] * 99, label=[0] * 99)), np.ones((99, 1))
-    >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), label_counts)
-    ('no class prior explains the target: misfit 13.0 times what label shift leaves (p = 0.01); do not rely on this',)
-    """
+    """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
     return (
@@ -367,9 +357,8 @@ class PriorEstimator(LabelCountEstimator):
 
 
 def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
-    """Estimate the target's class prior. ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``:
-    inverse of the confusion matrix; ``sld``: EM on the posteriors of ``state["sample"]``; ``source``: the reference's
-    own prior, wrong under label shift.
+    """The target's class prior: ``mle`` on cell counts (`label_shift_test`), ``bbse`` by the inverse of the confusion
+    matrix, ``sld`` by EM on the posteriors of ``state["sample"]``, ``source``: the reference's own.
     """
     if choice == "mle":
         fit = label_shift_test(label_counts, state["counts"], seed=seed)
@@ -416,9 +405,8 @@ _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
 
 
 def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Array:
-    """S-LEAP's table: P_S(h = j | y) q_y, shape (predicted, class). ``rows`` are reference rows by (predicted, true
-    class), ``prior`` is q. ``pseudo_rows`` smooths: so many are added to each class, the accuracy's share of them on
-    the diagonal, the rest spread like all predictions. Source: Volpi et al. (2025).
+    """S-LEAP's table P_S(h = j | y) q_y (predicted, class); ``pseudo_rows`` are added to each class, the accuracy's
+    share of them on the diagonal, the rest spread like all predictions. Source: Volpi et al. (2025).
     """
     accuracy = np.trace(rows) / rows.sum()
     share = (rows.sum(axis=1) + 0.5) / (rows.sum() + 0.5 * len(rows))
@@ -428,10 +416,9 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
 
 
 def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 1e-9) -> tuple[Array, float]:
-    """The table closest to ``table`` (Kullback-Leibler) with row sums ``predicted`` and column sums ``prior``. Rows and
-    columns are rescaled in turn (iterative proportional fitting); odds ratios, which is what P(h | y) says about a
-    table whatever its margins, stay as they are. Returns the table and the largest error of a row sum. Source: Deming
-    and Stephan (1940).
+    """The table closest to ``table`` (Kullback-Leibler) with row sums ``predicted`` and column sums ``prior``, by
+    iterative proportional fitting, which keeps odds ratios; and its largest error of a row sum. Source: Deming and
+    Stephan (1940).
     """
     made, miss = table * (prior > _NO_SHARE), 0.0
     for _ in range(_SWEEPS):

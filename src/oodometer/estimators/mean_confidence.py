@@ -37,12 +37,7 @@ _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
 
 def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
-    """Log-odds bin of each sample's confidence at the resolution for so many classes, intp, shape (sample,).
-
-    >>> p = Predictions.from_confidence([0.0, 1.0])
-    >>> confidence_bins(p, natural_confidence(p), 1).tolist()
-    [0, 959]
-    """
+    """Log-odds bin of each sample's confidence at the resolution for so many classes, intp, shape (sample,)."""
     made: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
     return at_resolution(made, classes)
 
@@ -51,10 +46,6 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
     """Samples by predicted class and log-odds bin of their confidence, int64, shape (class, bin); not to be written on.
     Every method that counts in cells made of these counts from them and not from the rows again. `ValueError` for a
     predicted class that is none of so many.
-
-    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]])
-    >>> counts_by_class_and_bin(p, natural_confidence(p), 2).sum(axis=1).tolist()
-    [1, 1]
     """
 
     def make() -> Array:
@@ -67,22 +58,12 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
 
 
 def total_confidence(record: Predictions, score: Score) -> float:
-    """Sum of the score over the samples, in double precision.
-
-    >>> p = Predictions.from_confidence([0.25, 1.0])
-    >>> total_confidence(p, natural_confidence(p))
-    1.25
-    """
+    """Sum of the score over the samples, in double precision."""
     return record.derived(f"total:{score.name}", lambda: float(score(record).sum(dtype=np.float64)))
 
 
 def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
-    """Mean over the samples of (correct - confidence), and the variance of that mean (`mean_and_variance`).
-
-    >>> p = Predictions.from_confidence([0.5, 0.75], correct=[1, 1])
-    >>> confidence_gap(p, natural_confidence(p))[0]
-    0.375
-    """
+    """Mean over the samples of (correct - confidence), and the variance of that mean (`mean_and_variance`)."""
 
     def make() -> tuple[float, float]:
         verdicts, values = record.verdicts, score(record)

@@ -148,10 +148,9 @@ class LabelCounts:
 def count_labels(
     reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
 ) -> LabelCounts:
-    """Divide by predicted class and, within it, by quantile of confidence: at most ``most_bins`` bins a class. A
-    predicted class of n reference rows has min(sqrt(n)/2.5, n/``rows_per_cell``) bins, one at the least. Confidence is
-    that of `natural_confidence`; without one, the agreement of `members`; without these, there are no bins. Raises
-    `NotApplicable` without true and predicted classes.
+    """Divide by predicted class and, within it, by quantile of confidence (`natural_confidence`, else the agreement of
+    `members`): min(sqrt(n)/2.5, n/``rows_per_cell``) bins for n rows, at most ``most_bins``. `NotApplicable` without
+    true and predicted classes.
     """
     if reference.label is None or not reference.num_classes:
         raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
@@ -321,10 +320,9 @@ def _product(form: str, left: Array, right: Array) -> Array:
 
 
 def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> Conditionals:
-    """P_S(cell | class), smoothed by one pseudo-row a class. A share acc_S of the pseudo-row of class y goes to the
-    cells of predicted class y, the rest to all cells, each in proportion to the reference's rows, so that no cell is
-    impossible and a class of two rows is not taken at its word. ``pair_rows``, shape (draw, pair), gives redrawn counts
-    in place of the reference's own.
+    """P_S(cell | class), smoothed by one pseudo-row a class: a share acc_S of it in the cells of predicted class y, the
+    rest in all cells, each in proportion to the reference's rows. ``pair_rows`` (draw, pair) stand for redrawn
+    references.
     """
     rows = label_counts.pair_rows[None].astype(np.float64) if pair_rows is None else pair_rows
     draws, size, classes = len(rows), len(label_counts), label_counts.classes
@@ -359,11 +357,9 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
 def fit_prior(
     given: Conditionals, counts: Array, start: Array, *, tolerance: float = 1e-9, most_cycles: int = 500
 ) -> Array:
-    """Maximum-likelihood class prior q of multinomial counts with P(cell) = sum_y q_y P(cell | y). EM, q_y <- q_y sum_b
-    (n_b / n) P(b | y) / P_q(b), extrapolated by SQUAREM (Varadhan and Roland 2008); the likelihood is concave and never
-    falls. For each draw of ``given``: ``counts`` (or weights), shape (draw, cell), and a ``start``, shape (draw,
-    class), positive where a class is possible; a class that starts at 0 stays there. Returns priors, shape (draw,
-    class). Source: Saerens et al. (2002) for the EM; with binned outputs Lipton et al. (2018), Alexandari et al.
+    """Maximum-likelihood class prior q (draw, class) of counts (draw, cell) with P(cell) = sum_y q_y P(cell | y): EM,
+    q_y <- q_y sum_b (n_b / n) P(b | y) / P_q(b), extrapolated by SQUAREM (Varadhan and Roland 2008); a class that
+    starts at 0 stays there. Source: Saerens et al. (2002); with binned outputs Lipton et al. (2018), Alexandari et al.
     (2020).
     """
     share = counts / counts.sum(axis=1, keepdims=True)
@@ -431,9 +427,8 @@ class ShiftTest:
 
     @property
     def tail_p_value(self) -> float:
-        """p-value from the gamma distribution with the null's mean and variance, for where draws are too few. A
-        bootstrap of 100 draws never says less than 0.01, which no correction for many looks survives. By the cube root
-        transformation of Wilson and Hilferty (1931).
+        """p-value from the gamma distribution with the null's mean and variance, where draws are too few for many
+        looks; by the cube root transformation of Wilson and Hilferty (1931).
         """
         mean, variance = float(self.null.mean()), float(self.null.var(ddof=1))
         if mean <= 0 or variance <= 0:
@@ -491,12 +486,9 @@ def g_statistic(counts: Array, expected: Array) -> Array:
 def label_shift_test(
     label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
 ) -> LabelShiftFit:
-    """Can a change of the class prior alone explain the target's cell counts? Fit, G test and bootstrap. q =
-    `fit_prior` on P_S(cell | class); G = 2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows taken
-    together. The null distribution redraws both samples: the reference's counts from themselves, the target's from P_q,
-    and refits q each time; so it knows that P_S is an estimate. The draws of q serve for intervals, too.
-    ``label_counts`` are the reference's (`count_labels`), ``counts`` the target's in its cells, shape (cell,);
-    ``draws`` is 100 by default, and 30 where there are many cells and classes.
+    """Can a change of the class prior alone explain the target's cell counts? q = `fit_prior` on P_S(cell | class); G =
+    2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows together. The null redraws both samples and
+    refits q each time, 100 times, or 30 where there are many cells and classes; its draws serve for intervals, too.
     """
     rng = np.random.default_rng([seed, 41])
     if draws is None:
@@ -527,20 +519,15 @@ def pooled_statistic(label_counts: LabelCounts, counts: Array, expected: Array) 
 
 
 def recall_of(label_counts: LabelCounts) -> Array:
-    """P_S(correct | class), shape (class,); the reference's accuracy for a class without rows.
-
-    >>> recall_of(count_labels(Predictions.from_classes([0, 0, 1], label=[0, 1, 1]))).tolist()
-    [1.0, 0.5]
-    """
+    """P_S(correct | class), shape (class,); the reference's accuracy for a class without rows."""
     rows = label_counts.rows_by_label
     overall = label_counts.hits.sum() / label_counts.total
     return np.where(rows > 0, label_counts.hits_by_label / np.maximum(rows, 1), overall)
 
 
 def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Bootstrap of the reference: redrawn pair counts, shape (draw, pair), and their recalls, shape (draw, class).
-    Counts are Poisson about the reference's own. Recalls are add-half smoothed: a class without errors on the reference
-    is not certain to have none.
+    """Bootstrap of the reference: Poisson pair counts (draw, pair), and their recalls (draw, class), add-half smoothed:
+    a class without errors on the reference is not certain to have none.
     """
     hits = rng.poisson(label_counts.pair_hits, size=(draws, len(label_counts.pair_hits)))
     misses = rng.poisson(label_counts.pair_rows - label_counts.pair_hits, size=hits.shape)
@@ -556,9 +543,8 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:
-    """Do reference and target fall into the cells alike? G test of homogeneity with bootstrap null. G = 2 sum over both
-    samples and all cells of n log(n / e), e from the pooled shares; the null draws both samples from these.
-    ``reference`` and ``target`` are counts, shape (cell,).
+    """Do reference and target (counts (cell,)) fall into the cells alike? G test of homogeneity: 2 sum n log(n / e)
+    over both samples, e from the pooled shares, from which the null draws both.
     """
     rng = np.random.default_rng([seed, 43])
 

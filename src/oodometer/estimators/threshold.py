@@ -27,12 +27,10 @@ class ScoreThreshold(NamedTuple):
 
 
 def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
-    """The threshold with ``count`` of the (ascending, sorted) scores at or above it. Without ties the threshold is the
-    count-th largest score, so that exactly ``count`` scores are >= t. Among ties a share of the tied samples counts, so
-    that the reference is matched exactly even by a score of eleven levels; a count of 0 gives +inf. Every threshold in
-    the gap below the count-th largest score matches the reference just as well. A new sample of the same kind exceeds
-    that score itself with probability count/(n + 1), a little less than count/n, and a sum over many small classes adds
-    these little losses up. ``within_gap`` goes down by the share count/n of the gap, where the probability is count/n.
+    """The threshold with ``count`` of the ascending scores at or above it: the count-th largest, or with ties a share
+    of the tied, so that the reference is matched exactly; +inf for 0. A new sample exceeds the count-th largest with
+    probability count/(n + 1), a loss that sums over many classes: ``within_gap`` goes down by the share count/n of the
+    gap below it, where the probability is count/n.
     """
     total = len(sorted_scores)
     if count <= 0 or total == 0:
@@ -50,9 +48,8 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
 
 
 def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float, float], steps: int) -> ScoreThreshold:
-    """The first t of low + (high - low) k / steps, k = 0, ..., steps - 1, for which about ``count`` scores are >= t. It
-    minimises |mean(scores >= t) - count / n| over a grid that leaves out its upper end. Source: the code that Trivedi
-    et al. (2023) published; `find_threshold` needs no grid.
+    """The first t of low + (high - low) k / steps, k < steps, that minimises |mean(scores >= t) - count / n|. Source:
+    the code that Trivedi et al. (2023) published; `find_threshold` needs no grid.
     """
     low, high = ends
     grid = low + (high - low) * np.arange(steps) / steps
@@ -76,10 +73,9 @@ def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
 def fit_threshold(
     scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
-    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch. By Woodruff's method,
-    which needs no density: the number of correct samples and the rank of the threshold move together with the
-    reference; their difference has variance n * mismatch, where mismatch = mean_S (correct - [s >= t])^2, add-one
-    smoothed, so that a reference without errors keeps its doubt.
+    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch mean_S (correct - [s >=
+    t])^2, add-one smoothed: by Woodruff's method the rank and the number of correct samples differ with variance n *
+    mismatch.
     """
     ordered, total, correct = np.sort(scores), len(scores), float(verdicts.sum())
     fitted = find_threshold(ordered, correct)

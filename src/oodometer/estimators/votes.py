@@ -172,11 +172,10 @@ def _cells(votes: Array) -> Array:
 
 
 def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
-    """Shares a of the second of two kinds in a mixture, their log-likelihoods, and that of cells without a model. For
-    each a the cells' chances p_0 and p_1 of both kinds are those of highest likelihood, given the labelled rows of each
-    and the rows of the mixture, whose cells have the chances a p_1 + (1 - a) p_0. By EM: the rows of a cell that are of
-    the second kind, a share a p_1 / (a p_1 + (1 - a) p_0), count as labelled. ``table`` has the labelled rows by kind
-    and cell, shape (2, cell), ``cells`` the rows of the mixture, (cell,).
+    """Shares a of the second kind in a mixture, their log-likelihoods, and that of cells without a model. For each a
+    the chances p_0, p_1 of the cells are the likeliest given the labelled rows ``table`` (2, cell) and the mixture's
+    ``cells``, which have a p_1 + (1 - a) p_0: by EM, a share a p_1 / (a p_1 + (1 - a) p_0) of a cell's rows counts as
+    labelled.
     """
     from scipy.special import xlogy
 

@@ -24,9 +24,8 @@ EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
-    """A 64-bit key of each row's cluster, shape (sample,): equal cells have equal keys, in any file and process. An id
-    that ends in ``_epoch_N``, as `predict` writes it for repeats, is that of the question; an empty cell is a cluster
-    of its own.
+    """A 64-bit key of each row's cluster (sample,), the same for equal cells in any file and process; an id that ends
+    in ``_epoch_N`` is that of the question, an empty cell a cluster of its own.
     """
     cells = np.asarray(values)
     if cells.dtype.kind not in "iub":

@@ -29,10 +29,9 @@ _ENOUGH = 2.0**-11  # of the fall that the slope promises, which a step must bri
 
 
 def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
-    """The function x -> log-odds of class 1 that minimises sum log-loss + ||w||^2 / (2 c); the intercept is free. x has
-    axes (sample, column), y is 0 or 1, shape (sample,). Newton's method from zero with halved steps where a whole one
-    is too long. It stops by the rule of scikit-learn's ``LogisticRegression(C=c, solver="newton-cholesky")`` and gives
-    its numbers.
+    """x -> log-odds of class 1 that minimises sum log-loss + ||w||^2 / (2 c), by Newton's method with halved steps,
+    stopped by the rule of scikit-learn's ``LogisticRegression(C=c, solver="newton-cholesky")``, whose numbers it gives.
+    x (sample, column), y 0 or 1.
     """
     rows, columns = x.shape
     penalty = np.append(np.full(columns, 1 / (c * rows)), 0.0)
@@ -263,10 +262,9 @@ def why_no_domains(reference: RowSample, target: Predictions) -> str | None:
 
 
 def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Rows of both samples as numbers for a domain classifier, each of shape (sample, column). Columns: `features`;
-    log-odds of `probabilities` and the largest of them in each row; without probabilities the log-odds of `confidence`.
-    What only one side has is left out; a block of more than 50 columns becomes its first 50 principal components over
-    both samples. `NotApplicable` where nothing is shared.
+    """Rows of both samples as columns for a domain classifier: `features`, log-odds of `probabilities` and of the
+    largest, else of `confidence`; only what both have, a block of more than 50 as its first 50 principal components.
+    `NotApplicable` where nothing is shared.
     """
     blocks: list[Array] = []
     for name in FIELDS:
@@ -289,11 +287,7 @@ def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) 
 
 
 def standardised(x: Array) -> Array:
-    """Columns with mean 0 and standard deviation 1, cut to [-5, 5]; a constant column becomes 0.
-
-    >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
+    """Columns with mean 0 and standard deviation 1, cut to [-5, 5]; a constant column becomes 0."""
     spread = x.std(axis=0)
     return np.asarray(np.clip((x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST))
 
@@ -311,10 +305,8 @@ def narrow(x: Array) -> Array:
 
 
 def principal_components(centred: Array, width: int) -> Array:
-    """Scores of the rows on the first ``width`` principal components, shape (sample, width); each component's largest
-    loading is positive. centred has axes (sample, column), columns with mean 0. One power iteration on a seeded random
-    projection, as scikit-learn's ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source:
-    Halko et al. (2011).
+    """Scores on the first ``width`` principal components (sample, width) of centred columns, as scikit-learn's
+    ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source: Halko et al. (2011).
     """
     wide = centred.shape[0] < centred.shape[1]
     tall = centred.T if wide else centred
@@ -327,10 +319,9 @@ def principal_components(centred: Array, width: int) -> Array:
 
 
 def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:
-    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows. A learner
-    counts by how sure it is, over the rows, that its held-out log-loss is lower than what there was before: a choice of
-    one would turn with the folds where two are about as good. One without weight in the first fold of many rows is not
-    asked about the others.
+    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows: how sure it is
+    that its held-out log-loss is lower than what there was before. One without weight in the first fold of many rows is
+    left out.
     """
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
@@ -370,13 +361,11 @@ def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
 
 
 def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
-    """Cross-fit a classifier of target against reference rows; its odds are their density ratio. With p(x) the chance
-    of "target" that a classifier trained on the other two of three folds gives, the ratio is w(x) = p / (1 - p) * n_S /
-    n_T, divided by its mean and cut to [0.01, 100]. Log-odds are those of logistic regression on standardised columns
-    and their squares (plain and strongly shrunk), gradient boosting and the share of target rows (w = 1), averaged:
-    each counts by how sure the held-out log-loss is that it is the better one. Of few rows up to six ways to cut them
-    into folds are averaged, so that the folds hardly matter. Rows should lie in an order that says nothing about them.
-    Shapes (sample, column). `NotApplicable` below 30 rows on either side. Source: Bickel et al. (2009).
+    """Cross-fit a classifier of target against reference rows in three folds: w(x) = p / (1 - p) * n_S / n_T, divided
+    by its mean and cut to [0.01, 100], is their density ratio. Log-odds of logistic regression on standardised columns
+    and their squares (plain and strongly shrunk), boosting and the share of target rows are averaged, each by how sure
+    its held-out log-loss is the better one; of few rows over up to six ways to cut folds. Rows should lie in an order
+    that says nothing. `NotApplicable` below 30 rows on either side. Source: Bickel et al. (2009).
     """
     here, there = len(x_reference), len(x_target)
     if min(here, there) < _LEAST_ROWS:
@@ -422,9 +411,8 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
 
 
 def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
-    """`compare_domains` of two samples made by `domain_sample`; weights in the order in which ``sample[name]`` gives
-    the reference rows. What else the samples hold does not matter, so that all who ask about the same rows get the same
-    answer; inside `compared_once` they share the work.
+    """`compare_domains` of two samples of `domain_sample`, weights in the order of ``sample[name]``. What else the
+    samples hold does not matter; inside `compared_once` all who ask share the work.
     """
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
     here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))

@@ -20,10 +20,8 @@ _GRID = 942_477.796  # numbers of few decimals do not lie halfway between two of
 
 
 def content_order(*columns: Array, seed: int = 0) -> Array:
-    """Places of the rows in a random order that depends on what they hold and the seed, not on how they come. Arrays
-    have the sample axis first. Numbers count to about six decimals, and in full among rows that are equal so far: a
-    change in the last digits of a double, as another processor makes it, moves no row. Then the rows are shuffled: left
-    side by side, equal ones would be dealt out evenly, and folds be more alike than other data are.
+    """Rows in a random order that depends on what they hold and the seed, not on how they come. Numbers count to about
+    six decimals (in full among rows that are equal so far), so that last digits move no row; equal rows are shuffled.
     """
     coarse = [np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c for c in columns]
     marks = row_hash(*coarse)
@@ -33,9 +31,8 @@ def content_order(*columns: Array, seed: int = 0) -> Array:
 
 
 def content_folds(record: Predictions, seed: int = 0) -> Array:
-    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`; intp, shape (sample,). The
-    order of rows does not matter, and equal rows are spread over all folds at random (a fold by the hash itself would
-    put all rows of one rounded confidence into one fold).
+    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`, intp, (sample,): equal rows
+    are spread over all folds at random.
     """
     columns = [record.verdicts]
     if record.probabilities is not None:
@@ -70,11 +67,7 @@ _MOST_VALUES = 4_000_000
 
 
 def sample_limit(width: int, most_rows: int = _MOST_ROWS) -> int:
-    """Rows to keep of so many numbers each: at most 20,000 rows and 4 million numbers.
-
-    >>> sample_limit(10), sample_limit(1000)
-    (20000, 4000)
-    """
+    """Rows to keep of so many numbers each: at most 20,000 rows and 4 million numbers."""
     return max(min(most_rows, _MOST_VALUES // max(width, 1)), 1)
 
 
@@ -167,10 +160,9 @@ def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
 
 
 def key_bound(limit: int, rows: int) -> np.uint64 | None:
-    """A key below which the ``limit`` smallest of so many rows lie; None where that leaves out next to nothing. Keys
-    are uniform, so that below it lie limit + 12 sqrt(limit) + 100 of them in expectation, at the least; that fewer than
-    ``limit`` do happens once in 10^30 data sets. ``rows`` count as the power of two below them: what was kept of a data
-    set serves one that has grown, and few rows are added to it.
+    """A key below which the ``limit`` smallest of so many rows lie, limit + 12 sqrt(limit) + 100 in expectation (fewer
+    once in 10^30); None where that leaves out next to nothing. ``rows`` count as the power of two below them, so that a
+    sample serves data that grew.
     """
     few = limit + 12 * math.sqrt(limit) + 100
     share = few / (1 << max(rows.bit_length() - 1, 0))

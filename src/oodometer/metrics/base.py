@@ -166,11 +166,7 @@ def clean_confidence(confidence: Array) -> Array:
 
 
 def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:
-    """Arguments of the pure functions, checked: probabilities (sample, class) and a known class of each sample.
-
-    >>> [a.tolist() for a in checked_classes([[0.5, 0.5]], [1])]
-    [[[0.5, 0.5]], [1]]
-    """
+    """Arguments of the pure functions, checked: probabilities (sample, class) and a known class of each sample."""
     checked = check_probabilities(probabilities)
     codes = encode(label, tuple(range(checked.shape[1])), "label")
     check_length(len(checked), len(codes), "label")
@@ -180,11 +176,7 @@ def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:
 
 
 def checked_pair(confidence: Any, correct: Any) -> tuple[Array, Array]:
-    """Arguments of the pure functions, checked: confidences in [0, 1] and as many verdicts; at least one row.
-
-    >>> checked_pair([0.5], [True])
-    (array([0.5]), array([1], dtype=int8))
-    """
+    """Arguments of the pure functions, checked: confidences in [0, 1] and as many verdicts; at least one row."""
     checked = check_confidence(confidence)
     verdict = truth_values(correct, "correct")
     check_length(len(checked), len(verdict), "correct")

@@ -58,11 +58,7 @@ def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5
 
 
 def check_pair_of_weights(names: str, weights: Sequence[float]) -> tuple[float, float]:
-    """Two weights that are not negative and sum to 1; `UsageError` otherwise.
-
-    >>> check_pair_of_weights("u and v", [0.5, 0.5])
-    (0.5, 0.5)
-    """
+    """Two weights that are not negative and sum to 1; `UsageError` otherwise."""
     given = tuple(float(w) for w in weights)
     if len(given) != 2 or not min(given) >= 0 or abs(sum(given) - 1) > 1e-6:
         raise UsageError(f"expected two weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")

@@ -94,11 +94,7 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
 
 
 def falling_accuracy(correct: Array, sizes: Array) -> Array:
-    """The nearest accuracy that never rises with rank, cell by cell (isotonic regression), (cell,).
-
-    >>> falling_accuracy(np.array([1.0, 3.0, 1.0]), np.array([2, 4, 4])).round(3).tolist()
-    [0.667, 0.667, 0.25]
-    """
+    """The nearest accuracy that never rises with rank, cell by cell (isotonic regression), (cell,)."""
     from scipy.optimize import isotonic_regression
 
     return isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
@@ -114,10 +110,6 @@ def _part(name: str) -> Array:
 def case_sizes(accuracy: Array) -> dict[str, Array]:
     """How far many curves show cases 2 to 6: name -> largest rise, or number of rises ("often"), (replicate,).
     ``accuracy`` is that of `COVERAGES`, (replicate, coverage).
-
-    >>> curve = np.concatenate([np.full(10, 0.8), np.full(90, 0.9)])[None]
-    >>> {name: round(float(size[0]), 3) for name, size in case_sizes(curve).items()}
-    {'start': 0.1, 'middle': 0.0, 'end': 0.0, 'strong': 0.1, 'often': 1.0}
     """
     out = {}
     for name in (*REGIONS, "strong"):

@@ -75,9 +75,8 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest:
-    """Confusion counts, and probabilities with labels: kept, or above `_KEPT` values counted in narrow bins. Of two
-    classes one column is enough. Whether values are kept depends on their number in all, never on the order of merging,
-    so merging stays associative. ``scored``: whether there are probabilities at all.
+    """Confusion counts, and probabilities (one column of two classes) with labels: kept, or above `_KEPT` values
+    counted in narrow bins. Which depends on their number in all, so that merging stays associative.
     """
 
     confusion: Confusion
@@ -199,11 +198,7 @@ class OneVsRest:
 
 
 def score_counts(positive: Any, score: Any) -> ScoreCounts:
-    """Arguments of the pure functions, checked: which samples are positive, and finite scores; at least one sample.
-
-    >>> [counts.tolist() for counts in score_counts([True, False, True], [0.5, 0.5, 2.0])]
-    [[1, 1], [1, 0]]
-    """
+    """Arguments of the pure functions, checked: which samples are positive, and finite scores; at least one sample."""
     verdict, values = truth_values(positive, "positive"), np.asarray(as_cells(score))
     check_length(len(verdict), len(values), "score")
     if values.dtype.kind not in "fiu" or values.ndim != 1 or not len(values):
@@ -318,11 +313,9 @@ def average_precision(positive: Any, score: Any) -> float:
 
 
 def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
-    """The average precision and its linearised variance; None without a positive or a negative. Where the samples of a
-    group are not ``tied`` but only of one bin, its positives and negatives are taken to be mixed evenly: before a
-    positive stands half of either. One more positive of score s brings its own precision, and raises that of every
-    positive of at most s by F / (T + F)^2, where T positives and F negatives stand there or above; one more negative
-    lowers it by T / (T + F)^2.
+    """The average precision and its linearised variance; None without both sides. One more positive brings its own
+    precision and raises that of every positive of at most its score by F / (T + F)^2, T positives and F negatives there
+    or above; one more negative lowers it by T / (T + F)^2. Not ``tied``: those of a bin are mixed evenly.
     """
     positives, negatives = (each[::-1] for each in counts)  # falling scores
     hits, false = np.cumsum(positives), np.cumsum(negatives)
@@ -377,10 +370,9 @@ def fpr_at_tpr(positive: Any, score: Any, tpr: float = _TPR) -> float:
 
 
 def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
-    """The rate and its interval; None without a positive or a negative. Two doubts are joined as Zou and Donner (2008)
-    do, as if independent, which they are: how many negatives pass a given threshold (Clopper and Pearson), and where
-    the threshold is. The latter is the place of the positives' order statistics whose ranks are z sqrt(n 0.95 0.05)
-    away.
+    """The rate and its interval; None without both sides. Two independent doubts are joined as in Zou and Donner
+    (2008): how many negatives pass a threshold (Clopper and Pearson), and where it is: order statistics z sqrt(n 0.95
+    0.05) ranks away.
     """
     hits, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
     if not len(hits) or not hits[-1] or not false[-1]:

@@ -44,9 +44,8 @@ def _tested(accuracy: float, alpha: float) -> int:
 
 
 def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, " t"]:
-    """What part of an accuracy's level starts at each threshold, strict to lenient; nothing here reads a verdict. A
-    fifth at each of five starts: at squares of equal steps, from where 1.5 times as many of the ``rows`` are answered
-    as prove the accuracy without an error at ``alpha`` / 5, to the last threshold, which answers all.
+    """What part of an accuracy's level starts at each threshold, strict to lenient; no verdict is read. A fifth at each
+    of five starts, squares of equal steps from where 1.5 times the rows are answered that prove it without an error.
     """
     first = math.ceil(_ROOM * _tested(accuracy, alpha / STARTS) / max(rows, 1) * thresholds) - 1
     first = min(first, thresholds - 1)

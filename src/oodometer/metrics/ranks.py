@@ -261,9 +261,8 @@ class _Histogram:
 
 
 def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
-    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict. The two
-    highest bits of a number in [0, 1] are zero, so nothing is lost; a score of any size (``signed``) gives up the last
-    bit of its 53. Integers sort several times faster than rows.
+    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict; the two
+    highest bits of a number in [0, 1] are zero, and a score of any size (``signed``) gives up its last bit.
     """
     if signed:
         key: Array = _ordered(confidence) & ~np.uint64(1)
@@ -290,9 +289,8 @@ def _decode(key: Array, signed: bool) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both. Whether rows are kept depends
-    on their number in all, never on the order of merging, so merging stays associative. ``signed``: the rows are
-    ordered by a score of any size in the place of a confidence in [0, 1].
+    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both; which depends on their number
+    in all, so that merging stays associative. ``signed``: ordered by a score of any size.
     """
 
     rows: int
@@ -350,11 +348,7 @@ class Ranks:
 
 
 def ordering_named(name: str) -> Score:
-    """A registered score to put rows in order; `UsageError` where it must learn from a reference first.
-
-    >>> ordering_named("margin").name
-    'margin'
-    """
+    """A registered score to put rows in order; `UsageError` where it must learn from a reference first."""
     score: Score = find("score", name)()
     if type(score)._fit is not Score._fit:
         raise UsageError(f"the score {name!r} learns from a reference, and there is none; use another score")

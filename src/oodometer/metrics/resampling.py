@@ -95,9 +95,8 @@ class RankBins:
         return self.at_ranks(np.clip(wanted, 1, self.rows[:, None]))
 
     def at_confidences(self, thresholds: Array) -> Points:
-        """The points where all of at least a confidence are answered, thresholds falling, shape (threshold,). Where a
-        cell is cut, its confidences are taken to be spread evenly. The confidence of a point is the lowest that is
-        answered, or the threshold where none is.
+        """The points where all of at least a confidence are answered, thresholds falling (threshold,); confidences in a
+        cell that is cut are spread evenly, and a point's is the lowest answered, or the threshold.
         """
         cells = len(self.high)
         # with falling confidences, how many cells start at or above the threshold
@@ -166,10 +165,6 @@ def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: floa
     """Ends for the selective accuracy at each coverage, (coverage,): quantiles of replicates joined with exact ends.
     Where the surest rows hold no error no replicate does, so the ends are at least as wide as Clopper and Pearson's for
     as many rows as are answered, which would be all that is needed if the threshold were given.
-
-    >>> one = RankBins(np.array([[50.0]]), np.array([[0.0]]), np.array([0.9]), np.array([0.9]), False)
-    >>> accuracy_band(one, one, np.array([1.0]), 0.95)[0].round(3).tolist()
-    [0.929]
     """
     points = bins.at_coverages(coverages)
     answered, wrong = points.answered[0], points.wrong[0]

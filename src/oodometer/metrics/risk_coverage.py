@@ -515,11 +515,9 @@ def jointly_resampled(
     seed: int,
     clusters: Array | None = None,
 ) -> list[RankBins]:
-    """Bootstrap replicates of several models judged on the same rows: every replicate draws the same rows for all.
-    ``groups`` of each model; ``confidences`` and ``verdicts`` of each in the order of the rows, (sample,). The rows are
-    dealt into at most 1,024 blocks at random, and each block is drawn a Poisson(1) number of times: with so many rows
-    that a block holds several, the cost of a replicate stays that of a thousand. ``clusters``, (sample,), names those
-    of rows that depend on each other, which are drawn together.
+    """Bootstrap replicates of several models judged on the same rows, which every replicate draws for all. Rows (or
+    ``clusters`` of them) are dealt into at most 1,024 blocks, each drawn Poisson(1) times. ``confidences`` and
+    ``verdicts`` of each model in the order of the rows, (sample,).
     """
     n = len(confidences[0])
     rng = generator(seed, "joint")

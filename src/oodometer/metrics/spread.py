@@ -24,9 +24,6 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
     """Bootstrap counts of cells, float64, shape (replicate, *cells): independent Poisson draws. The Poisson bootstrap
     resamples n independent rows as each row's own Poisson(1) weight, so a cell of c equal rows gets Poisson(c): the
     cost depends on the number of cells, not of rows. Empty cells stay empty.
-
-    >>> poisson_counts(np.array([0, 5]), 3, np.random.default_rng(0)).shape
-    (3, 2)
     """
     flat = np.asarray(counts, dtype=np.float64).ravel()
     used = np.flatnonzero(flat > 0)
@@ -36,10 +33,9 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
 
 
 def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, level: float) -> tuple[float, float]:
-    """Ends of an interval in [0, 1] from bootstrap replicates of a metric that one row moves by at most 2 / rows.
-    ``rarer`` is the number of rows of the rarer verdict. Under 30 rows the bounded-difference (McDiarmid) half-width
-    sqrt(2 ln(2 / (1 - level)) / rows) is used; with fewer than 5 of a verdict the ends move out by as much as the share
-    of that verdict may be larger than seen.
+    """Ends in [0, 1] from replicates of a metric that one row moves by at most 2 / rows. Under 30 rows McDiarmid's
+    half-width sqrt(2 ln(2 / (1 - level)) / rows); with fewer than 5 of the ``rarer`` verdict ends move out by as much
+    as its share may be larger.
 
     >>> from_bootstrap(0.1, np.full(9, 0.1), rows=1, rarer=0, level=0.95)
     (0.0, 1.0)
@@ -57,10 +53,6 @@ def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, l
 def from_influence(value: float, variance: float, rows: float, rarer: float, level: float) -> tuple[float, float]:
     """Ends of an interval in [0, 1] from the variance of the estimate (Wilson's form, so it stays inside). With few
     rows, or few of the rarer verdict, the variance is taken to be at least that of a share of ``rows`` samples.
-
-    >>> lower, upper = from_influence(0.2, 0.2 * 0.8 / 100, rows=100, rarer=20, level=0.95)
-    >>> round(lower, 3), round(upper, 3)
-    (0.133, 0.289)
     """
     value = min(max(value, 0.0), 1.0)
     if rows < FEW_ROWS or rarer < FEW_OF_A_KIND:
@@ -76,20 +68,14 @@ def dot(a: Array, b: Array) -> float:
 def from_signed_influence(
     value: float, variance: float, rows: float, rarer: float, level: float
 ) -> tuple[float, float]:
-    """`from_influence` for a number in [-1, 1]: its ends are those of (1 + v) / 2.
-
-    >>> lower, upper = from_signed_influence(0.0, 0.01, rows=100, rarer=50, level=0.95)
-    >>> round(lower, 3), round(upper, 3)
-    (-0.192, 0.192)
-    """
+    """`from_influence` for a number in [-1, 1]: its ends are those of (1 + v) / 2."""
     low, high = from_influence((1 + value) / 2, variance / 4, rows, rarer, level)
     return 2 * low - 1, 2 * high - 1
 
 
 def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
-    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' rows. n' = (v (1 - v) +
-    1 / f^2) / (variance + 1 / f^3), f = ``few``, the samples that it rests on: that of a share of as large a variance,
-    and near 0 and 1, where the variance vanishes before the doubt does, f.
+    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' = (v (1 - v) + 1 / f^2)
+    / (variance + 1 / f^3) rows, f = ``few``, the samples that it rests on.
 
     >>> [round(end, 3) for end in from_effective_rows(0.8, 0.0016, few=50, level=0.95)]
     [0.711, 0.867]
@@ -102,12 +88,7 @@ def from_effective_rows(value: float, variance: float, few: int, level: float) -
 
 
 def clopper_pearson_many(successes: Array, trials: Array, level: float) -> tuple[Array, Array]:
-    """Clopper-Pearson intervals of many shares at once; (0, 1) where there was no trial.
-
-    >>> lower, upper = clopper_pearson_many(np.array([8, 0]), np.array([10, 0]), 0.95)
-    >>> lower.round(4).tolist(), upper.round(4).tolist()
-    ([0.4439, 0.0], [0.9748, 1.0])
-    """
+    """Clopper-Pearson intervals of many shares at once; (0, 1) where there was no trial."""
     from scipy.special import betaincinv
 
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)

@@ -47,9 +47,8 @@ def check_agree(agree: int | None, judges: int) -> int:
 
 
 def least_votes(rule: str, judges: int) -> int:
-    """How many judges must say Correct for the rule to say so: n, 1, or more than half; `UsageError` for other rules.
-    "any-incorrect" (one Incorrect wins) makes the lower bound of Yao and Koller, "any-correct" the upper one; under
-    "majority" a tie counts as Incorrect. "single", the first judge alone, is no count.
+    """How many judges must say Correct for the rule to say so: n ("any-incorrect", the lower bound of Yao and Koller),
+    1 ("any-correct", the upper one) or more than half; `UsageError` for other rules.
     """
     counts = {"any-incorrect": judges, "any-correct": 1, "majority": judges // 2 + 1}
     if rule not in counts:
@@ -153,11 +152,9 @@ def share(part: float, rows: float, level: float) -> Interval | None:
 
 
 def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
-    """What is accepted, recall and precision of Correct and of Incorrect: one mapping for each line of ``accepted``.
-    With TC right rows judged Correct, FC wrong ones, TI wrong rows judged Incorrect and FI right ones: correct_recall =
-    TC/(TC + FI), correct_precision = TC/(TC + FC), incorrect_recall = TI/(TI + FC), incorrect_precision = TI/(TI + FI);
-    None where the divisor is 0. Given the divisor each is binomial, so that the intervals of Clopper and Pearson are
-    exact. accepted has axes (line, verdict), of_verdict (verdict,). Source: Yao and Koller (2024), section 4.3.
+    """``accepted``, recall and precision of Correct and Incorrect for each line of ``accepted`` (line, verdict): TC/(TC
+    + FI), TC/(TC + FC), TI/(TI + FC), TI/(TI + FI), with exact intervals, binomial given the divisor; None where that
+    is 0. Source: Yao and Koller (2024), section 4.3.
 
     >>> found = discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0]
     >>> [round(found[m].value, 3) for m in ("accepted", *MEASURES)]
@@ -200,10 +197,8 @@ def absolute(gap: Interval) -> Interval:
 
 
 def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
-    """The bounds of k-of-n voting from the rows with at least so many votes, shape (count,), index 0 all rows. lower =
-    share with at least k votes for Correct, upper = share with at least n - k + 1, mean their middle, width upper -
-    lower. Shares of rows have exact intervals; that they bound the accuracy is no promise of theirs. Source: Yao and
-    Koller (2024) for k = n.
+    """The bounds of k-of-n voting from the rows with at least so many votes (count,): lower = share with k or more,
+    upper = with n - k + 1 or more, mean, width; exact intervals of shares. Source: Yao and Koller (2024) for k = n.
     """
     rows, judges = int(at_least[0]), len(at_least) - 1
     every, some = int(at_least[agree]), int(at_least[judges - agree + 1])
@@ -219,9 +214,6 @@ def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
 def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
     """Mean of numbers in [0, 1] from their sum and sum of squares, in Wilson's form; asymptotic. The variance has one
     squared unit more, as in `paired_gap`.
-
-    >>> mean_of(5.0, 4.0, 10, 0.95).value
-    0.5
     """
     value = total / rows
     variance = (max(squares - rows * value * value, 0.0) + 1) / (rows + 1) / rows
@@ -230,9 +222,8 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
 
 
 def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
-    """The bounds for every k, widest first, beside the truth: ``inside``, and how far the truth is from either.
-    above_lower = accuracy - lower and below_upper = upper - accuracy are signed differences on the same rows (paired,
-    asymptotic): the truth is inside where neither is negative. error = |accuracy - mean|.
+    """The bounds for every k, widest first, beside the truth: ``inside``, above_lower = accuracy - lower, below_upper =
+    upper - accuracy (paired, asymptotic) and error = |accuracy - mean|.
     """
     out = []
     for agree in agreements(counts.judges):
@@ -266,10 +257,8 @@ def _sums(rows: Array, values: Array) -> tuple[float, float]:
 
 
 def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[dict[str, Any]]:
-    """The bounds to expect of fewer judges: the mean over every choice of m of the n judges, m = 1 ... n, all agreeing.
-    Of a row with v votes for Correct among n, m judges drawn at random all say so with chance C(v, m)/C(n, m), and none
-    does with chance C(n - v, m)/C(n, m); lower and upper are the means of the one and of 1 minus the other. With one
-    judge they are the mean share that a single judge accepts. by_count has shape (count,), rows by number of votes.
+    """The bounds to expect of m = 1 ... n judges, all agreeing, mean over every choice: of a row with v votes for
+    Correct all m say so with chance C(v, m)/C(n, m), none with C(n - v, m)/C(n, m). by_count: rows by number of votes.
     """
     counts = np.asarray(by_count, dtype=np.float64)
     judges, rows = len(counts) - 1, int(counts.sum())
@@ -303,9 +292,8 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
 
 
 def draw_subsets(table: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
-    """Counts of so many rows drawn without replacement, int64, shape (draw, *cells). Rows of one cell are alike to
-    every count, so that drawing cells (multivariate hypergeometric) is drawing rows, at a cost that does not grow with
-    their number.
+    """Counts of so many rows drawn without replacement, int64, (draw, *cells): cells are drawn (multivariate
+    hypergeometric), since rows of one cell are alike.
     """
     flat = rng.multivariate_hypergeometric(table.ravel(), size, size=draws, method="marginals")
     return flat.reshape(draws, *table.shape)
@@ -319,12 +307,10 @@ def vote_subsets(
     seed: int = 0,
     agree: int | None = None,
 ) -> list[dict[str, Any]]:
-    """One mapping for each size: rows, draws, and what chance makes of the truth and of the bounds in so many rows.
-    ``gold``, ``single``, ``lower``, ``upper`` and ``mean`` (``agree`` judges agreeing, None: all) are the mean over the
-    draws with the central ``level`` of the draws around it; ``bounds`` has, for every k of k-of-n voting, the
-    ``reliability``: the share of draws whose accuracy lies within their own bounds (exact interval for so many draws of
-    these rows), and the ``width`` of the bounds, mean and central draws. `UsageError` for sizes that cannot be drawn.
-    Source: Yao and Koller (2024), Figure 4: 50 draws, 95 %.
+    """For each size what chance makes of the truth and of the bounds in so many rows: ``gold``, ``single``, ``lower``,
+    ``upper``, ``mean`` over the draws with their central ``level``; ``bounds`` for every k, the ``reliability`` (share
+    of draws whose accuracy lies within) and ``width``. `UsageError` for sizes that cannot be drawn. Source: Yao and
+    Koller (2024), Figure 4.
     """
     rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
     rows = []
