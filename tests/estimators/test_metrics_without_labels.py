@@ -21,10 +21,10 @@ from oodometer.estimators import CBPE
 from oodometer.estimators.expected_classes import (
     CLASS_METRICS,
     class_metric,
-    metrics_named,
     class_order,
     count_classes,
     known_classes,
+    metrics_named,
     values_of,
 )
 from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
