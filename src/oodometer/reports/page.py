@@ -46,6 +46,7 @@ from .numbers import (
     threshold,
 )
 from .pdf import pdf_of
+from .references import reference
 from .sections import SECTIONS, VIEWS
 
 
@@ -122,6 +123,7 @@ FILTERS: dict[str, Any] = {
     "sentence": sentence,
     "said": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
     "signed_points": signed_points,
+    "reference": reference,
     "short": short,
     "basename": basename,
     "cell": lambda text, column: short(text, 400 if column else 60).replace(" %", f"{SPACE}%") if text else "",

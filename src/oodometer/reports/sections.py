@@ -8,7 +8,7 @@ from typing import Any
 
 from ..audits.result import audit_view
 from ..results.alarms import WHEN
-from ..results.backtest import backtest_view
+from ..results.backtest import answered_families, backtest_view
 from ..results.comparison import comparison_view
 from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
@@ -21,7 +21,6 @@ from ..results.stressing import stress_view
 from ..results.view import View
 from ..verbs.discriminate.judged import judged_view, trained_view
 from . import audit as audits
-from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot
 from . import comparison as rankings
 from .charts import by_category, curves, models, over_time
@@ -109,7 +108,10 @@ def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "small": small,
         "styles": by_category.styles(result),
         "glyphs": by_category.GLYPHS,
-        **backtests.context(result),
+        "families": [
+            {"name": by_category.family_name(name), "key": name, "means": by_category.MEANINGS.get(name, "")}
+            for name in answered_families(result)
+        ],
     }
 
 

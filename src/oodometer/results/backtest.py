@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Record, Skipped, percent, plain, points
+from .values import Record, Skipped, percent, plain, points, signed_points
 from .view import Grid, Maker, Shown, Table, View
 
 FAMILIES = {
@@ -232,9 +232,8 @@ def backtest_view(told: Mapping[str, Any]) -> View:
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    answered = {str(row["family"]) for row in told.get("rows") or []}
-    best, families = order[0], [name for name in told.get("families") or sorted(answered) if name in answered]
-    error, held = _by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
+    best, families = order[0], answered_families(told)
+    error, held = by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
     rows = []
     for one in order:
         some = [(value, f) for (method, f), value in error.items() if method == one["method"]]
@@ -251,6 +250,23 @@ def backtest_view(told: Mapping[str, Any]) -> View:
                 ["method", "error", "worst", "in", held],
                 rows,
                 noun="method",
+            ),
+            Grid(
+                "Errors over all trials",
+                ["method", "mean error", "bias", "interval held", "mean width", "trials"],
+                [
+                    [
+                        one["method"],
+                        percent(one["error"]),
+                        "" if one.get("bias") is None else signed_points(one["bias"]),
+                        percent(one["coverage"], 0),
+                        "" if one.get("width") is None else percent(one["width"]),
+                        "" if one.get("cases") is None else f"{one['cases']:,}",
+                    ]
+                    for one in order
+                ],
+                noun="",
+                detail=True,
             ),
             *(_families_grid(told, order, families, name) for name in ("error", "coverage")),
         ),
@@ -282,8 +298,18 @@ def _simulated(told: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
     return f"{text}; {told['reused']} trials came from the cache" if told.get("reused") else text
 
 
-def _by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
-    """Mean over severities of a column of the table, by method and family."""
+def answered_families(told: Mapping[str, Any]) -> list[str]:
+    """Families in which any method answered, in their order."""
+    answered = {str(row["family"]) for row in told.get("rows") or []}
+    return [name for name in told.get("families") or sorted(answered) if name in answered]
+
+
+def by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
+    """Mean over severities of a column of the table, by method and family.
+
+    >>> by_family({"rows": [{"method": "atc", "family": "tilt", "error": e} for e in (0.01, 0.03)]}, "error")
+    {('atc', 'tilt'): 0.02}
+    """
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in told.get("rows") or []:
         if row.get(name) is not None:
@@ -298,11 +324,25 @@ def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], familie
         "error": ("Mean absolute error, points of accuracy", 1),
         "coverage": (f"Share of trials whose truth the {level} interval held, %", 0),
     }[name]
-    cells = _by_family(told, name) | {(one["method"], "all"): one[name] for one in order}
+    cells = by_family(told, name) | {(one["method"], "all"): one[name] for one in order}
     columns, names = [*families, "all"], [one["method"] for one in order]
     rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
-    bold: set[tuple[int, int]] = set()
-    for j, family in enumerate(columns if name == "error" else (), 1):
-        least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
-        bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
-    return Grid(title, ["method", *map(family_name, columns)], rows, detail=True, bold=frozenset(bold))
+    notes: tuple[str, ...] = ()
+    bold = set[tuple[int, int]]()
+    if name == "error":
+        for j, family in enumerate(columns, 1):
+            least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
+            bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
+    else:  # cells more than two standard errors of a share of trials below the level
+        nominal, trials = told.get("level") or 0.95, defaultdict[tuple[str, str], float](float)
+        for row in told.get("rows") or []:
+            trials[row["method"], row["family"]] += row.get("cases") or 0
+        for i, m in enumerate(names):
+            for j, f in enumerate(families, 1):
+                error = (nominal * (1 - nominal) / trials[m, f]) ** 0.5 if trials[m, f] else 1.0
+                bold |= {(i, j)} if (m, f) in cells and cells[m, f] < nominal - 2 * error else set()
+        many = sum((m, f) in cells for m in names for f in families)
+        how = f"far less often in {len(bold)} of {many} cells (bold)" if bold else "about as often as they say"
+        notes = (f"Intervals called {level} held the truth {how}",)
+    heads = ["method", *map(family_name, columns)]
+    return Grid(title, heads, rows, detail=True, bold=frozenset(bold), notes=notes)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .values import Interval, Record, Skipped, counted, percent, plain
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, with_ends
 
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
@@ -292,10 +292,16 @@ def ranking_view(told: Mapping[str, Any]) -> View:
         ]
         for one in told.get("pairs") or ()
     ]
-    alone = [
-        [one["name"], one["group"], _chain(one), "" if one["agreement"] is None else percent(one["agreement"], 0)]
-        for one in evidence
-    ]
+    alone = []
+    for one in evidence:
+        share = one["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
+        ranges = one.get("intervals") or {}
+        values = [
+            with_ends(ranges[name]) if name in ranges else cells_of({"value": one["values"].get(name)}, share=share)[0]
+            for name in (row["model"] for row in rows)
+        ]
+        agrees = "" if one["agreement"] is None else percent(one["agreement"], 0)
+        alone.append([one["name"], one["group"], _chain(one), agrees, *values])
     reasons: dict[str, list[str]] = {}
     for one in told.get("skipped") or ():
         reasons.setdefault(one["why"], []).append(one["method"])
@@ -323,7 +329,7 @@ def ranking_view(told: Mapping[str, Any]) -> View:
             ),
             Grid(
                 "Evidence, and what it alone would have said",
-                ["evidence", "of", "its order", "agrees on pairs"],
+                ["evidence", "of", "its order", "agrees on pairs", *(str(row["model"]) for row in rows)],
                 alone,
                 detail=True,
             ),

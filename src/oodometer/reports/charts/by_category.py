@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from statistics import fmean
 from typing import Any
 
+from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
 from ..numbers import basename, best, difference, finite, measured, number, percent, percent_range, points, short
 from .base import WORDS, Figure, Plot, Result, Rows, axis, caption, categories, ends, entry, names_axis, ticks, unique
@@ -42,27 +42,6 @@ def ranked(result: Result) -> list[dict[str, Any]]:
     return sorted(usable({"rows": result.get("overall")}), key=lambda row: float(row["error"]))
 
 
-def by_family(result: Result, name: str) -> dict[tuple[str, str], float]:
-    """Mean over severities of a column of the table, by method and family.
-
-    >>> rows = [{"method": "atc", "family": "tilt", "error": e} for e in (0.01, 0.03)]
-    >>> by_family({"rows": rows}, "error")
-    {('atc', 'tilt'): 0.02}
-    """
-    cells: dict[tuple[str, str], list[float]] = {}
-    for row in usable(result):
-        value = finite(row.get(name))
-        if value is not None:
-            cells.setdefault((str(row.get("method")), str(row.get("family"))), []).append(value)
-    return {key: fmean(values) for key, values in cells.items()}
-
-
-def families(result: Result) -> list[str]:
-    """Families in which any method answered, in their order."""
-    seen = {str(row.get("family")) for row in usable(result)}
-    return [str(name) for name in result.get("families") or sorted(seen) if str(name) in seen]
-
-
 def leaders(result: Result) -> list[str]:
     """The best methods, and the reference accuracy to judge them by."""
     names = [str(row.get("method")) for row in ranked(result)]
@@ -92,7 +71,7 @@ def error_map(result: Result) -> Figure | None:
     if not cells:
         return None
     font = narrow(11, 13)
-    columns = names_axis(order=[family_name(name) for name in families(result)], orient="top", labelAngle=-60,
+    columns = names_axis(order=[family_name(name) for name in answered_families(result)], orient="top", labelAngle=-60,
                          labelAlign="left", labelPadding=4, labelFontSize=font, labelLimit=150)  # fmt: skip
     plot = Plot(columns, names_axis((96, 200), order, labelFontSize=font))
     plot.draw("rect", cells, {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}, x="family", y="method",
@@ -126,7 +105,7 @@ def error_by_severity(result: Result) -> list[Figure]:
     (_, high), marks = ticks([row["error"] for row in rows] + [0.0], most=5)
     up = axis([0, high], values=marks, labelExpr=POINTS)
     out: list[Figure] = []
-    for family in families(result):
+    for family in answered_families(result):
         mine = sorted((row for row in rows if str(row.get("family")) == family), key=lambda row: row["severity"])
         severities = sorted({float(row["severity"]) for row in mine})
         if len(severities) < 2:
