@@ -17,7 +17,7 @@ from oodometer import Predictions, audit, estimate, evaluate
 from oodometer.reports import render
 from oodometer.reports.charts.by_category import votes
 from oodometer.reports.charts.curves import vote_subsets, vote_trade_off
-from oodometer.reports.sections import judges as context
+from oodometer.results.evaluation import votes_grids
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -93,8 +93,8 @@ def test_a_page_without_votes_has_none_of_it() -> None:
     page = render(bare)
     assert not {name for name in drawn(page) if name.startswith("vote")}
     assert "judge" not in text_of(page)
-    assert (context(bare), votes(bare), vote_subsets(bare), vote_trade_off(bare)) == (
-        None, None, None, None
+    assert (votes_grids(bare), votes(bare), vote_subsets(bare), vote_trade_off(bare)) == (
+        [], None, None, None
     )  # fmt: skip
 
 

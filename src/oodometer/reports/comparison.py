@@ -9,14 +9,19 @@ from ..registry import find
 from ..results.comparison import elsewhere, leader
 from ..results.values import listed
 from .charts.base import Result
-from .charts.models import DOMAINS, METRICS, firm, names, order, part, rankings, score
+from .charts.models import DOMAINS, METRICS, names, part, rankings, score
 from .evaluation import meaning
 from .numbers import best, finite, given, percent, percent_range, rows_text
 from .references import reference
 
-SHARES = ("accuracy", "coverage_at_risk", "risk_at_coverage")
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
-AGAINST = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")
+KINDS = {
+    "auc_against_coverage_at_risk": ("answers more", "high"),
+    "tail": ("first rows", "high"),
+    "auc_against_disca": ("DiSCA", "low"),
+    "contested": ("DiSCA alone", "quiet"),
+}
+"""Findings about two models: words and style of the badge, the weightiest first."""
 NOTED = {
     "operating_points": "the threshold of each required accuracy: exact tests in an order that is fixed before any "
     "verdict is read, from strict to lenient, from several starts that share the level (Learn then Test)",
@@ -26,27 +31,21 @@ NOTED = {
 OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
 
 
-def places(result: Result, domain: str) -> dict[str, Any] | None:
-    """A row for each model and a cell for each metric: rank, value, interval, how often the rank holds."""
-    found = {name: rows for name, rows in rankings(result, domain).items() if name in COLUMNS}
-    if not found:
-        return None
-    called = names(result)
-    by_model: dict[str, dict[str, Any]] = {name: {} for name in order(result)}
-    for metric, rows in found.items():
-        for row in rows:
-            if str(row.get("model")) in by_model:
-                by_model[str(row["model"])][metric] = {**row, "firm": firm(row)}
-    columns = [name for name in COLUMNS if name in found]
-    return {
-        "columns": [{"name": COLUMNS[name], "key": name, "share": name in SHARES} for name in columns],
-        "rows": [
-            {"name": called[name], "cells": [cells.get(column) for column in columns]}
-            for name, cells in by_model.items()
-            if cells
-        ],
-        "replicated": any(finite(row.get("stable")) is not None for rows in found.values() for row in rows),
-    }
+def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
+    """Findings about two models, each with its badge; those that DiSCA alone supports come last."""
+    out = []
+    by_name = {str(one.get("name")): one for one in result.get("models") or []}
+    for finding in result.get("findings") or []:
+        kind = str(finding.get("name"))
+        if finding.get("domain") != domain or kind not in KINDS:
+            continue
+        pair = [score(by_name.get(str(name)) or {}, domain, "coverage_at_risk") for name in finding.get("models") or []]
+        # contested: the model that AUC prefers also answers more at the accepted risk
+        if kind == "auc_against_disca" and len(pair) == 2 and all(pair) and pair[0]["value"] > pair[1]["value"]:
+            kind = "contested"
+        badge, style = KINDS[kind]
+        out.append({**finding, "kind": kind, "badge": badge, "style": style})
+    return sorted(out, key=lambda one: (list(KINDS).index(one["kind"]), -(finite(one.get("share")) or 0.0)))
 
 
 def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
@@ -78,51 +77,6 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
             one["top"] = one["value"] == top
     grids = list(rows[0]["disca"].get("by_grid") or {})
     return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
-
-
-def against(result: Result) -> dict[str, Any] | None:
-    """Differences of the leader from each other model, with how often it is the better one in replicates."""
-    led = leader(result)
-    if led is None:
-        return None
-    mine, called = str(led[0].get("name")), names(result)
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for pair in result.get("pairs") or []:
-        metric, gap = str(pair.get("metric")), best(pair.get("difference"))
-        if pair.get("domain") != "in_domain" or metric not in AGAINST or not gap:
-            continue
-        better = finite(pair.get("p_a_better"))
-        if str(pair.get("a")) == mine:
-            found.setdefault(str(pair.get("b")), {})[metric] = {**gap, "better": better}
-        elif str(pair.get("b")) == mine:
-            low, high = finite(gap.get("lower")), finite(gap.get("upper"))
-            turned = {"lower": None if high is None else -high, "upper": None if low is None else -low}
-            found.setdefault(str(pair.get("a")), {})[metric] = {
-                **gap,
-                "value": -gap["value"],
-                **turned,
-                "better": None if better is None else 1 - better,
-            }
-    columns = [name for name in AGAINST if any(name in cells for cells in found.values())]
-    if not columns:
-        return None
-    rows = [
-        {"name": called[name], "cells": [found[name].get(column) for column in columns]}
-        for name in order(result)
-        if name in found and name in called
-    ]
-    return {"name": called[mine], "columns": [COLUMNS[name] for name in columns], "rows": rows}
-
-
-def skipped(result: Result) -> list[dict[str, Any]]:
-    """Metrics that could not answer, by model and domain."""
-    called = names(result)
-    return [
-        {"name": f"{one.get('metric')} of {called[str(model.get('name'))]}, {words}", "why": one.get("why")}
-        for model in result.get("models") or []
-        for domain, words in DOMAINS.items()
-        for one in part(model, domain).get("skipped") or []
-    ]
 
 
 def notes(result: Result) -> list[dict[str, Any]]:

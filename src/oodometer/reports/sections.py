@@ -12,7 +12,7 @@ from ..results.backtest import answered_families, backtest_view
 from ..results.comparison import comparison_view
 from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
-from ..results.evaluation import evaluation_view
+from ..results.evaluation import evaluation_view, votes_grids
 from ..results.history import history_view, job_view
 from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
@@ -21,12 +21,11 @@ from ..results.stressing import stress_view
 from ..results.view import View
 from ..verbs.discriminate.judged import judged_view, trained_view
 from . import audit as audits
-from . import comparison, evaluation, failures, few_shot
-from . import comparison as rankings
+from . import comparison, evaluation, few_shot
 from .charts import by_category, curves, models, over_time
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
-from .numbers import best, finite
+from .numbers import best
 from .references import reference
 
 FEW_MODELS = 3  # as many have their bands in the large chart
@@ -40,41 +39,7 @@ EVALUATE_CHARTS = (
     curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
     by_category.per_class, by_category.slices,
 )  # fmt: skip
-RULES = {
-    "any-incorrect": "all judges accept (lower bound)",
-    "any-correct": "some judge accepts (upper bound)",
-    "majority": "more than half accept",
-    "single": "the first judge alone",
-}
-MOST_JUDGES = 20  # in the table of single judges
 Drawn = list[Figure | None]
-
-
-def judges(result: Result) -> dict[str, Any] | None:
-    """Names for the section on votes; None where the result has none.
-
-    >>> judges({}) is None
-    True
-    """
-    found = by_category.panel(result)
-    if found is None:
-        return None
-    table, one = result.get("votes") or {}, found["judges"] == 1
-    shown = {"single": "the judge"} if one else RULES
-    rules = [(shown[str(row["rule"])], row) for row in table.get("rules") or [] if str(row.get("rule")) in shown]
-    return {
-        "judges": found["judges"],
-        "bounds": [
-            {**one, "name": by_category.agreement(one["agree"], found["judges"]), "inside": one.get("inside")}
-            for one in found["bounds"]
-        ],
-        "ladder": [one for one in found["ladder"] if best(one.get("share"))],
-        "rules": rules,
-        "by_judge": [row for row in table.get("by_judge") or [] if best(row.get("accepted"))][:MOST_JUDGES],
-        "by_number": [row for row in table.get("by_number") or [] if finite(row.get("judges"))],
-        "subsets": [row for row in table.get("subsets") or [] if best(row.get("gold"))],
-        "reference": found["reference"],
-    }
 
 
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -89,7 +54,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "metric_figures": small,
         "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
         "estimates": found,
-        "votes": judges(result),
+        "votes": votes_grids(result),
     }
 
 
@@ -137,7 +102,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
             {
                 "result": one,
                 "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-                "votes": judges(one),
+                "votes": votes_grids(one),
                 **evaluation.context(one),
             }
         )
@@ -166,14 +131,9 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "cards": comparison.cards(result),
         "compared": comparison.compared(result),
         "left": len(result.get("models") or []) - len(shown["models"]),
-        "findings": {name: failures.pairs(result, name) for name in each},
-        "cases": {name: failures.matrix(shown, name) for name in each},
-        "case_names": failures.CASES,
-        "places": {name: rankings.places(shown, name) for name in each},
-        "disca": [table for name in each if (table := rankings.disca_table(shown, name))],
-        "against": rankings.against(shown),
-        "left_out": rankings.skipped(shown),
-        "notes": rankings.notes(result),
+        "findings": {name: comparison.pairs(result, name) for name in each},
+        "disca": [table for name in each if (table := comparison.disca_table(shown, name))],
+        "notes": comparison.notes(result),
         "domains": DOMAINS,
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
-from .values import Interval, counted, listed, percent, plain, rounded_up, signed_points
+from .values import Interval, counted, listed, percent, plain, points, rounded_up, signed_points
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
@@ -167,6 +167,21 @@ def comparison_view(told: Mapping[str, Any]) -> View:
             *_targets_grid(told, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
             *(grid for place in ("out_of_domain", "target") for grid in _columns_grid(models, place)),
             *_thresholds_grids(told),
+            *(_values_grid(told, domain) for domain in _RANKINGS),
+            *_against_grid(told),
+            _cases_grid(models),
+            Grid(
+                "metrics that were left out",
+                ["metric", "model", "where", "why"],
+                [
+                    [str(one.get("metric") or one["method"]), str(model["name"]), _PLACES[domain], str(one["why"])]
+                    for model in models
+                    for domain in _RANKINGS
+                    for one in (model.get(domain) or {}).get("skipped") or ()
+                ],
+                noun="",
+                detail=True,
+            ),
         ),
         notes=tuple(f"{one['sentence']}{share}" for one, share in zip(told.get("findings") or (), often, strict=True)),
         warnings=tuple(told.get("warnings") or ()),
@@ -203,8 +218,8 @@ def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
 
 def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """From which threshold on a model is proven to keep each required accuracy, or why nothing is proven."""
-    points: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
-    return points
+    found: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
+    return found
 
 
 def leader(told: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
@@ -303,6 +318,59 @@ def _domain_grid(told: Mapping[str, Any], domain: str) -> list[Grid]:
     how = "; compared on the same rows" if about.get("paired") else f"; compared apart: {about['why']}" if about else ""
     title = f"{_PLACES[domain]}, value (rank){how}"
     return [Grid(title, ["model", *names], rows, main=range(1 + min(_MAIN, len(names))), bold=frozenset(bold))]
+
+
+def _values_grid(told: Mapping[str, Any], domain: str) -> Grid:
+    """Value, interval and rank of each model by each metric, and in how many replicates it keeps that rank."""
+    rows = [
+        [
+            str(row["model"]),
+            metric,
+            str(row["rank"]),
+            *cells_of(row, share=metric in ("accuracy", "coverage_at_risk", "risk_at_coverage")),
+            "" if row.get("stable") is None else percent(row["stable"], 0),
+        ]
+        for metric, ranked in (told.get(_RANKINGS[domain]) or {}).items()
+        for row in ranked
+    ]
+    heads = ["model", "metric", "rank", "value", "lower", "upper", "rank holds in"]
+    return Grid(f"every metric {_PLACES[domain]}", heads, rows, noun="", detail=True)
+
+
+def _against_grid(told: Mapping[str, Any]) -> list[Grid]:
+    """Differences of the leader from each other model, and how often it is the better one in replicates."""
+    led = leader(told)
+    name, rows = "" if led is None else str(led[0]["name"]), []
+    for pair in told.get("pairs") or ():
+        gap, chance = interval_of(pair.get("difference")), pair.get("p_a_better")
+        if gap is None or name not in (pair["a"], pair["b"]):
+            continue
+        if pair["domain"] != "in_domain" or pair["metric"] not in _COLUMNS[:4]:
+            continue
+        first = pair["a"] == name
+        values = (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
+        often = "" if chance is None else percent(chance if first else 1 - chance, 0)
+        rows.append([str(pair["b" if first else "a"]), pair["metric"], *(f"{x:+.4f}" for x in values), often])
+    title, heads = f"how surely {name} is better", ["than", "metric", "difference", "lower", "upper", "better in"]
+    return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
+
+
+def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
+    """Failure cases that were seen on curves: how large, in how many replicates again, and in words."""
+    rows, looked = [], False
+    for model, domain in ((model, domain) for model in models for domain in _RANKINGS):
+        for case in (model.get(domain) or {}).get("failure_cases") or ():
+            looked = True
+            if case.get("seen"):
+                name, size = case["name"], "" if case.get("rise") is None else points(case["rise"])
+                size = f"{case.get('rises')} times" if name == "often" else size
+                if name == "plateau":
+                    size = "" if case.get("width") is None else f"{percent(case['width'], 0)} wide"
+                again = "" if case.get("share") is None else percent(case["share"], 0)
+                rows.append([str(model["name"]), _PLACES[domain], name, size, again, str(case["sentence"])])
+    notes = ("None of these cases was seen",) if looked and not rows else ()
+    heads = ["model", "where", "case", "size", "seen again in", "in words"]
+    return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
 
 
 def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:

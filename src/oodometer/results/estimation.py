@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
+from .evaluation import votes_grids
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
 from .view import INTERVAL, Grid, Maker, Point, Shown, Table, View, cells_of, ends, interval_of, with_ends
 
@@ -284,6 +285,7 @@ def estimation_view(told: Mapping[str, Any]) -> View:
             *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
             *(replace(grid, noun="", detail=True, few=None) for grid in columns_grid(diagnosis)),
             *_method_grids(told),
+            *votes_grids(told),
         ),
         alarms=tuple(Alarms.from_dict(told["alarms"]).lines()) if told.get("alarms") else (),
         warnings=tuple(one for one in told.get("warnings") or () if one != why or head.get("trust") != "none"),

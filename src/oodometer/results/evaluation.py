@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import UsageError
 from ..registry import canonical
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
@@ -178,11 +178,138 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
         grids=(
             *_metrics_grid(told, numbers),
             *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
+            *votes_grids(told),
             Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
         ),
         warnings=tuple(told.get("warnings") or ()),
         seed=told.get("seed"),
     )
+
+
+_RULES = {
+    "any-incorrect": "all judges accept (lower bound)",
+    "any-correct": "some judge accepts (upper bound)",
+    "majority": "more than half accept",
+    "single": "the first judge alone",
+}
+_MEASURES = {
+    "accepted": "accepted",
+    "correct_recall": "right ones found",
+    "correct_precision": "accepted and right",
+    "incorrect_recall": "wrong ones found",
+    "incorrect_precision": "rejected and wrong",
+}
+
+
+def votes_grids(told: Mapping[str, Any]) -> list[Grid]:
+    """What judges say: bounds by how many must agree, how many accept, how well they tell right from wrong; all wait.
+
+    >>> votes_grids({})
+    []
+    """
+    judged = panel(told)
+    if judged is None:
+        return []
+    table, judges = told.get("votes") or {}, judged["judges"]
+    rules = table.get("rules") or []
+    called = {"single": "the judge"} if judges == 1 else _RULES
+    bounds = [
+        [
+            agreement(one["agree"], judges),
+            *(percent(one[end]) for end in ("lower", "upper")),
+            points(one["upper"] - one["lower"]),
+            *(["inside" if one.get("inside") else "outside"] if rules else []),
+        ]
+        for one in judged["bounds"]
+        if judges != 1 and one["lower"] is not None and one["upper"] is not None
+    ]
+    measures = [
+        [title, *(with_ends(row.get(name)) for name in _MEASURES)]
+        for title, row in (
+            *((called[row["rule"]], row) for row in rules if row["rule"] in called),
+            *((f"judge {row['judge']}", row) for row in (table.get("by_judge") or []) if judges != 1),
+        )
+    ]
+    fewer = [
+        [
+            str(row["judges"]),
+            *(with_ends(row[end]) for end in ("lower", "upper")),
+            points(row["upper"]["value"] - row["lower"]["value"]),
+        ]
+        for row in table.get("by_number") or []
+    ]
+    draws = [
+        [
+            f"{row['rows']:,}",
+            *(with_ends(row.get(name)) for name in ("gold", "lower", "upper", "mean")),
+            with_ends((row.get("bounds") or [{}])[0].get("reliability")),
+        ]
+        for row in (table.get("subsets") or [] if judges != 1 else [])
+    ]
+    ladder = [
+        [str(one["at_least"]), *cells_of(one["share"]), str(one["share"].get("kind") or "")]
+        for one in judged["ladder"]
+        if interval_of(one["share"])
+    ]
+    heads = ["lower bound", "upper bound", "width"]
+    grids = {
+        "bounds by the judges": (["judges", *heads, *(["truth"] if rules else [])], bounds),
+        "how many judges accept": (["at least", "of the outputs", "lower", "upper", "kind"], ladder),
+        "how well the judges tell right from wrong outputs": (["rule", *_MEASURES.values()], measures),
+        "bounds to expect of fewer judges": (["judges", *heads], fewer if len(fewer) > 1 else []),
+        "bounds in smaller draws": (["rows", "truth", *heads[:2], "mean of both", "bounds held in"], draws),
+    }
+    note = "The interval of a share covers chance in the rows; it says nothing of whether the judges are right"
+    return [
+        Grid(title, columns, rows, noun="", detail=True, notes=(note,) if rows is ladder else ())
+        for title, (columns, rows) in grids.items()
+        if rows
+    ]
+
+
+def _number(one: Any) -> float | None:
+    return None if not isinstance(one, Mapping) else one.get("value")
+
+
+def agreement(agree: Any, judges: Any) -> str:
+    """A k of k-of-n voting in words.
+
+    >>> agreement(5, 5), agreement(3, 5), agreement(1, 1)
+    ('all 5 agree', '3 of 5 agree', 'the one judge')
+    """
+    if judges == 1:
+        return "the one judge"
+    return f"all {judges} agree" if agree == judges else f"{agree} of {judges} agree"
+
+
+def panel(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What an estimate or an evaluation says of judges, in one form; None where it says nothing.
+
+    judges, agree : their number, and how many had to agree. bounds : agree, lower, upper (fractions), inside. ladder :
+    at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
+    reference : how the judges did where labels are known.
+    """
+    table, estimates = told.get("votes") or {}, told.get("estimates") or []
+    judged = bool(table.get("bounds"))
+    of_votes = (one.get("details") or {} for one in estimates if str(one.get("method")).partition(":")[0] == "votes")
+    source = table if judged else next((one for one in of_votes if one.get("bounds")), {})
+    if not source:
+        return None
+    alone = source.get("by_judge") or []
+    return {
+        "judges": source.get("judges"),
+        "agree": source.get("judges" if judged else "agree"),
+        "bounds": [
+            {**one, **{end: _number(one.get(end)) for end in ("lower", "upper")}} if judged else dict(one)
+            for one in source["bounds"]
+        ],
+        "ladder": [{"at_least": one.get("at_least"), "share": one.get("accepted") if judged else one}
+                   for one in source.get("ladder") or []],
+        "alone": [(str(one.get("judge")), one.get("accepted") or {}) for one in alone] if judged
+        else [(str(at), one) for at, one in enumerate(alone, 1)],
+        "truth": _number(table.get("accuracy") if judged else (told.get("target") or {}).get("accuracy")),
+        "reference": source.get("reference"),
+    }  # fmt: skip
 
 
 def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:

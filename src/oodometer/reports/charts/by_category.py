@@ -6,6 +6,7 @@ from typing import Any
 
 from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
+from ...results.evaluation import agreement, panel
 from ..numbers import basename, best, difference, finite, measured, number, percent, percent_range, points, short
 from .base import WORDS, Figure, Plot, Result, Rows, axis, caption, categories, ends, entry, names_axis, ticks, unique
 from .looks import ACCENT, INK, MUTED, POINTS, QUIET, REFERENCE, RIGHT, ROW_HEIGHT, SURFACE, TRUTH, narrow
@@ -323,47 +324,6 @@ def slices(result: Result) -> Figure | None:
 
 
 # ------------------------------------------------------------------------------------------ judges
-
-
-def agreement(agree: Any, judges: Any) -> str:
-    """A k of k-of-n voting in words.
-
-    >>> agreement(5, 5), agreement(3, 5), agreement(1, 1)
-    ('all 5 agree', '3 of 5 agree', 'the one judge')
-    """
-    if judges == 1:
-        return "the one judge"
-    return f"all {judges} agree" if agree == judges else f"{agree} of {judges} agree"
-
-
-def panel(result: Result) -> dict[str, Any] | None:
-    """What an estimate or an evaluation says of judges, in one form; None where it says nothing.
-
-    judges, agree : their number, and how many had to agree. bounds : agree, lower, upper (fractions), inside. ladder :
-    at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
-    reference : how the judges did where labels are known.
-    """
-    table, estimates = result.get("votes") or {}, result.get("estimates") or []
-    judged = bool(table.get("bounds"))
-    of_votes = (one.get("details") or {} for one in estimates if str(one.get("method")).partition(":")[0] == "votes")
-    source = table if judged else next((one for one in of_votes if one.get("bounds")), {})
-    if not source:
-        return None
-    alone = source.get("by_judge") or []
-    return {
-        "judges": source.get("judges"),
-        "agree": source.get("judges" if judged else "agree"),
-        "bounds": [
-            {**one, **{end: best(one.get(end)).get("value") for end in ("lower", "upper")}} if judged else dict(one)
-            for one in source["bounds"]
-        ],
-        "ladder": [{"at_least": one.get("at_least"), "share": one.get("accepted") if judged else one}
-                   for one in source.get("ladder") or []],
-        "alone": [(str(one.get("judge")), best(one.get("accepted"))) for one in alone] if judged
-        else [(str(place), best(one)) for place, one in enumerate(alone, 1)],
-        "truth": best(table.get("accuracy") if judged else (result.get("target") or {}).get("accuracy")).get("value"),
-        "reference": source.get("reference"),
-    }  # fmt: skip
 
 
 def votes(result: Result) -> Figure | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...results.evaluation import agreement
 from ..numbers import best, capital, finite, measured, number, percent, percent_range, points, rows_text, threshold
 from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, ends, pointed, shares, steps
-from .by_category import agreement, is_headline
+from .by_category import is_headline
 from .looks import ACCENT, BAND, DOT, FOOT, HALO, INK, MUTED, PERCENT, POINTS, QUIET, REFERENCE, RIGHT, TRUTH, Spec
 from .models import names
 
