@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +160,9 @@ def test_a_decimal_sign_that_shows_late_leaves_a_file_whole(tmp_path: Path) -> N
 
 def test_a_file_whose_rows_were_counted_wrongly_is_refused(tmp_path: Path) -> None:
     path = write_predictions(record(50), tmp_path / "a.csv")
-    reader = CsvReader.open(str(path))
     source = as_source(path)
-    source._counted = reader.whole.__class__(**{**reader.__dict__, "rows": 51})  # type: ignore[attr-defined]
+    piece = source.data.pieces[0]  # type: ignore[attr-defined]
+    source._counted = source.data.of([replace(piece, reader=replace(piece.reader, rows=51))])  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"a\.csv: expected 51 rows, as they were counted before, got 50"):
         list(source.parts()[0].batches())
 
@@ -285,8 +286,8 @@ def test_a_column_of_another_type_in_a_later_block_is_refused(monkeypatch: pytes
 def test_what_opening_found_is_recalled(tmp_path: Path) -> None:
     path = write_predictions(record(20), tmp_path / "a.csv")
     made = CsvReader.open(str(path))
-    assert CsvReader.recalled(str(path), made.told()) == made
+    assert CsvReader.from_facts(str(path), made.facts()) == made
     other = tmp_path / "a.jsonl"
     other.write_text('{"probabilities": [0.5, 0.5], "votes": [[1, 0]], "x": null, "n": 1, "t": "a", "b": true}\n')
     lines = JsonlReader.open(str(other))
-    assert JsonlReader.recalled(str(other), lines.told()) == lines
+    assert JsonlReader.from_facts(str(other), lines.facts()) == lines

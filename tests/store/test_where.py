@@ -24,7 +24,7 @@ from oodometer.passes.run_folder import read_manifest
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, write_predictions
 from oodometer.store.parquet import ParquetReader
-from oodometer.store.reader_source import FilteredReader
+from oodometer.store.scan import Piece
 from oodometer.store.source import pick_rows
 from oodometer.store.where import parse_where
 from oodometer.testing import example_record
@@ -578,8 +578,10 @@ def test_a_second_run_counts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     options: dict[str, Any] = {"where": "age > 50", "backtest": None, "run_folder": tmp_path / "run"}
     first = estimate(reference, home, **options).to_dict()
     read: list[str] = []
-    tables = FilteredReader.tables
-    monkeypatch.setattr(FilteredReader, "tables", lambda self, *a: (read.append(str(self.file)), tables(self, *a))[1])
+    tables = Piece.tables
+    monkeypatch.setattr(
+        Piece, "tables", lambda self, *a: (self.where and read.append(str(self.file)), tables(self, *a))[1]
+    )
     assert estimate(reference, home, **options).to_dict() == first
     assert {Path(file).parent.name for file in read} == {"day=2026-11-01"}  # the first batch
 
@@ -648,7 +650,8 @@ def test_row_groups_never_hold_a_row_that_is_asked_for(
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ParquetReader, "narrowed", lambda *_: None)
+        split = ParquetReader.split
+        patch.setattr(ParquetReader, "split", lambda self, rows, where=(): split(self, rows))
         unpruned = left()
     assert left() == unpruned
 
@@ -669,7 +672,7 @@ def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         ParquetReader, "tables", lambda self, kinds, rows: (asked.append(rows), tables(self, kinds, rows))[1]
     )
-    [batch] = list(source.reader.tables({"key": "any"}, 1))  # type: ignore[attr-defined]
+    [(batch, _)] = list(source.data.pieces[0].tables({"key": "any"}, 1))  # type: ignore[attr-defined]
     assert batch.column("key").to_pylist() == [599]
     assert min(asked) >= 1024
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -16,7 +16,8 @@ from .columns import Kind
 from .files import check_unpacked, translated
 from .parquet import stated_classes
 from .places import local_copy
-from .reader import Piece, Reader, TableReader
+from .reader import Reader
+from .where import Condition
 
 _AS_IS = -1
 _DICTIONARY, _BATCH = 2, 3
@@ -96,7 +97,7 @@ def _field(data: bytes, table: int, number: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class ArrowReader(TableReader):
+class ArrowReader(Reader):
     """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file."""
 
     file: str
@@ -133,17 +134,17 @@ class ArrowReader(TableReader):
                 for at in range(0, batch.num_rows, rows):
                     yield batch.slice(at, rows)
 
-    def split(self, target_rows: int) -> list[Piece]:
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Ranges of record batches with about ``target_rows`` rows."""
-        out: list[Piece] = []
+        out: list[tuple[Reader, int]] = []
         before = first = 0
-        target_rows = rows_of_a_part(target_rows, self.rows)
-        for last in range(len(self.batch_rows)):
-            rows = sum(self.batch_rows[first : last + 1])
-            if rows >= target_rows or last == len(self.batch_rows) - 1:
-                piece = replace(self, rows=rows, batch_rows=self.batch_rows[first : last + 1], start=self.start + first)
-                out.append(Piece(piece, before, before))
-                before, first = before + rows, last + 1
+        size = rows_of_a_part(target_rows, self.rows)
+        for last in range(1, len(self.batch_rows) + 1):
+            lengths = self.batch_rows[first:last]
+            if sum(lengths) >= size or last == len(self.batch_rows):
+                part = replace(self, rows=sum(lengths), batch_rows=lengths, start=self.start + first)
+                out.append((part, before))
+                before, first = before + part.rows, last
         return out
 
 
@@ -155,7 +156,7 @@ def _width(kind: Any) -> int:
 
 
 @dataclass(frozen=True)
-class StreamReader(TableReader):
+class StreamReader(Reader):
     """An Arrow IPC stream, which can only be read from front to back; data set caches are such files."""
 
     file: str
@@ -192,7 +193,7 @@ def open_arrow(path: str) -> Reader:
         return StreamReader(path, tuple(schema.names), stated_classes(schema))
 
 
-class MemoryReader(TableReader):
+class MemoryReader(Reader):
     """An Arrow table in memory; ``classes`` and ``names`` of axes may come beside it."""
 
     form = "table"
@@ -213,10 +214,9 @@ class MemoryReader(TableReader):
         positions = [self.columns.index(name) for name in kinds]
         yield from self.table.select(positions).to_batches(max_chunksize=rows)
 
-    def split(self, target_rows: int) -> list[Piece]:
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Slices of ``target_rows`` rows."""
-        starts = range(0, self.rows, target_rows)
-        return [Piece(MemoryReader(self.table.slice(at, target_rows)), at, at) for at in starts]
+        return [(MemoryReader(self.table.slice(at, target_rows)), at) for at in range(0, self.rows, target_rows)]
 
     def __getstate__(self) -> bytes:
         # As an IPC stream, which holds the slice alone and not the whole table behind it.

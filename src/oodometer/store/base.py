@@ -85,12 +85,9 @@ def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | No
             remedy="give candidate_scores in the reference and the target, and name no classes",
         )
     if wanted.positions and not positions:
+        remedy = "positions among candidates are not classes: give candidate_scores in the reference and the target"
         raise InputError(
-            "candidate_scores, as in the reference",
-            got="classes",
-            file=file,
-            column=column,
-            remedy="positions among candidates are not classes: give candidate_scores in the reference and the target",
+            "candidate_scores, as in the reference", got="classes", file=file, column=column, remedy=remedy
         )
 
 
@@ -172,22 +169,17 @@ def order_along(
         more = [front + name for name in own if name not in set(known)]
         if absent or more:
             got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
+            remedy = "they are matched by name: use the same names in every file"
             raise InputError(
-                f"the reference's {len(known)} columns {front}<name>",
-                got=" and ".join(got),
-                file=file,
-                remedy="they are matched by name: use the same names in every file",
+                f"the reference's {len(known)} columns {front}<name>", got=" and ".join(got), file=file, remedy=remedy
             )
         order = tuple(where[name] for name in known)
         return (None if order == tuple(range(len(order))) else order), known
     field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
+        remedy = f"use the same {field} in every file"
         raise InputError(
-            f"{length} {field}, as in the reference",
-            got=f"{size}",
-            file=file,
-            column=field,
-            remedy=f"use the same {field} in every file",
+            f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field, remedy=remedy
         )
     if (own is None) == (known is None) or (own is not None and not wide):
         return None, own

@@ -245,12 +245,9 @@ def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
     values = plain(array.values.slice(first, int(offsets[-1])))
     if values.null_count:
         at = first_true(values.is_null().to_numpy(zero_copy_only=False))
+        remedy = "drop the row"
         raise InputError(
-            "a number",
-            got="null",
-            remedy="drop the row",
-            column=column,
-            row=int(np.searchsorted(offsets, at, side="right")),
+            "a number", got="null", remedy=remedy, column=column, row=int(np.searchsorted(offsets, at, side="right"))
         )
     return Ragged(number_cells(values, column), offsets)
 

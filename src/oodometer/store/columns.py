@@ -213,12 +213,9 @@ class Layout:
         if repeated is None and len(set(ours)) < len(ours):
             repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
         if repeated is not None:
+            remedy = "rename or drop one of them"
             raise InputError(
-                "distinct column names",
-                got=f"{repeated} twice",
-                remedy="rename or drop one of them",
-                file=file,
-                column=repeated,
+                "distinct column names", got=f"{repeated} twice", remedy=remedy, file=file, column=repeated
             )
         feeds: dict[str, Feed] = {}
         wide: dict[str, list[tuple[str, str]]] = {}

@@ -33,12 +33,9 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
                 if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
+                    remedy = "save the file as UTF-8"
                     return InputError(
-                        "text in UTF-8",
-                        got="other bytes",
-                        file=reader.file,
-                        row=row or None,
-                        remedy="save the file as UTF-8",
+                        "text in UTF-8", got="other bytes", file=reader.file, row=row or None, remedy=remedy
                     )
                 if number == 0:
                     continue
@@ -76,13 +73,8 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
         error.row = row + 1
         return error.at()
     except (csv.Error, OSError, EOFError) as error:
-        return InputError(
-            "CSV text",
-            got=str(error),
-            file=reader.file,
-            row=row + 1,
-            remedy="it may be cut off or damaged: write it again",
-        )
+        remedy = "it may be cut off or damaged: write it again"
+        return InputError("CSV text", got=str(error), file=reader.file, row=row + 1, remedy=remedy)
     finally:
         csv.field_size_limit(before)
     return None
@@ -167,33 +159,26 @@ class CsvReader(TextReader):
                 filled = data.rstrip(b"\r\n")
                 blank = len(data) - len(filled) + (0 if filled else blank)
             if blank > most_row():
+                remedy = "check what wrote the file"
                 raise InputError(
-                    "rows",
-                    got=f"more than {most_row() >> 20} MB of blank lines",
-                    file=path,
-                    remedy="check what wrote the file",
+                    "rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path, remedy=remedy
                 )
         try:
             text = head.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             if error.start < len(head) - 4:  # else a character that the end of the block cut
                 row = head[: error.start].count(b"\n")
+                remedy = "save the file as UTF-8"
                 raise InputError(
-                    "text in UTF-8",
-                    got=f"byte {head[error.start]:#04x}",
-                    file=path,
-                    row=row or None,
-                    remedy="save the file as UTF-8",
+                    "text in UTF-8", got=f"byte {head[error.start]:#04x}", file=path, row=row or None, remedy=remedy
                 ) from None
             text = head[: error.start].decode("utf-8-sig")
         text = text.lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
         if len(first) == len(text) and len(head) == _HEAD:
+            remedy = "check what the file is"
             raise InputError(
-                "a header line with column names",
-                got="a first line of more than 1 MB",
-                file=path,
-                remedy="check what the file is",
+                "a header line with column names", got="a first line of more than 1 MB", file=path, remedy=remedy
             )
         if not first:
             raise InputError(
@@ -219,16 +204,16 @@ class CsvReader(TextReader):
             steady=comma or delimiter == "," or _POINT.search(body) is not None,
         )
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What the header line and the first rows say."""
         said = {name: getattr(self, name) for name in ("delimiter", "decimal", "block", "steady")}
         return {**said, "columns": list(self.columns), "truths": sorted(self.truths)}
 
     @classmethod
-    def recalled(cls, path: str, told: Mapping[str, Any]) -> Self:
+    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that `open` would give."""
-        listed = {"columns": tuple(told["columns"]), "truths": frozenset(told["truths"])}
-        return cls(file=path, **{**told, **listed})
+        listed = {"columns": tuple(facts["columns"]), "truths": frozenset(facts["truths"])}
+        return cls(file=path, **{**facts, **listed})
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
@@ -255,7 +240,7 @@ class CsvReader(TextReader):
         return [replace(one, loose=dict(widest)) for one in readers]
 
     @property
-    def cast(self) -> str:
+    def cast(self) -> str:  # type: ignore[override]
         """The types that a pass found, which depend on the files beside this one."""
         return repr(sorted((name, str(one)) for name, one in self.loose.items()))
 
@@ -301,7 +286,7 @@ class CsvReader(TextReader):
                         if late and find_fault(other, kinds) is None:
                             reader = other  # the first decimal sign of the file stands far down
                             continue
-                        raise error if fault is None else self.in_range(fault) from None
+                        raise error if fault is None else fault.at(row_offset=-self.before) from None
 
     def _batches(self, stream: Any, types: Mapping[str, Any], block: int) -> Any:
         return pacsv.open_csv(
@@ -337,7 +322,9 @@ class CsvReader(TextReader):
     def _infer(self, name: str) -> Any:
         """The narrowest type that every cell of a column fits; the whole column is read, so that batches agree."""
         fitting = [pa.int64(), pa.float64()]
-        for batch in replace(self.whole, block=_HEAD)._stream({name: pa.string()}, {name: "any"}):
+        for batch in replace(self, start=0, end=None, before=0, block=_HEAD)._stream(
+            {name: pa.string()}, {name: "any"}
+        ):
             for kind in list(fitting):
                 try:
                     batch.column(0).slice(0, 1).cast(
@@ -388,21 +375,13 @@ def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
                 raise ValueError
             pa.array([value], _LISTS[kind])
         except (ValueError, pa.ArrowException, RecursionError):
+            remedy = "write JSON lists, or one wide column for each entry"
             raise InputError(
-                "a list such as [0.9, 0.1]",
-                got=repr(cell[:60]),
-                row=row,
-                column=column,
-                file=file,
-                remedy="write JSON lists, or one wide column for each entry",
+                "a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, column=column, file=file, remedy=remedy
             ) from None
+    remedy = "write JSON lists of one type"
     raise InputError(
-        "lists of one type",
-        got="cells of different types",
-        file=file,
-        column=column,
-        row=done + 1,
-        remedy="write JSON lists of one type",
+        "lists of one type", got="cells of different types", file=file, column=column, row=done + 1, remedy=remedy
     )
 
 

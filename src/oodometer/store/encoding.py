@@ -100,13 +100,8 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
     endless = np.isinf(out)
     if endless.any():
         row = first_true(endless)
-        raise InputError(
-            "a finite number",
-            got=f"{out[row]}",
-            row=row + 1,
-            column=column,
-            remedy="leave the cell empty where unknown",
-        )
+        remedy = "leave the cell empty where unknown"
+        raise InputError("a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy)
     return out
 
 

@@ -39,12 +39,9 @@ def check_row(length: int, file: str, line: int | None = None, row: int | None =
     most = most_row()
     if length > most:
         which = "" if line is None else f" (line {line})"
+        remedy = f"write one sample a row; {ROW}=N allows rows of N MB"
         raise InputError(
-            f"rows of at most {most >> 20} MB",
-            got=f"a longer one{which}",
-            file=file,
-            row=row,
-            remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
+            f"rows of at most {most >> 20} MB", got=f"a longer one{which}", file=file, row=row, remedy=remedy
         )
 
 

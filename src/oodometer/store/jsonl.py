@@ -46,12 +46,8 @@ class JsonlReader(TextReader):
         first: dict[str, Any] = {}
         for block in _blocks(path, _HEAD):
             if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-                raise InputError(
-                    "one JSON object a line",
-                    got="a JSON array",
-                    file=path,
-                    remedy="write JSONL, for example with jq -c '.[]'",
-                )
+                remedy = "write JSONL, for example with jq -c '.[]'"
+                raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
             for row in _objects(block, path, 0):
                 for key, value in row.items():
                     if first.get(key) is None:
@@ -91,14 +87,14 @@ class JsonlReader(TextReader):
             file=path, columns=tuple(first), types={name: _type_of(value) for name, value in first.items()}
         )
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The names and the types of their values."""
         return {"types": [[name, None if one is None else str(one)] for name, one in self.types.items()]}
 
     @classmethod
-    def recalled(cls, path: str, told: Mapping[str, Any]) -> Self:
+    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that `open` would give."""
-        types = {name: None if one is None else _type_named(one) for name, one in told["types"]}
+        types = {name: None if one is None else _type_named(one) for name, one in facts["types"]}
         return cls(file=path, columns=tuple(types), types=types)
 
     def type_of(self, column: str) -> str:
@@ -217,21 +213,11 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
         try:
             value = json.loads(line.decode("utf-8"), object_pairs_hook=_Object)
         except (ValueError, RecursionError) as error:
-            raise InputError(
-                "a JSON object on the line",
-                got=str(error),
-                file=file,
-                row=row,
-                remedy="write one object a line, in UTF-8",
-            ) from None
+            remedy = "write one object a line, in UTF-8"
+            raise InputError("a JSON object on the line", got=str(error), file=file, row=row, remedy=remedy) from None
         if not isinstance(value, _Object):
-            raise InputError(
-                "a JSON object on the line",
-                got=repr(value)[:60],
-                file=file,
-                row=row,
-                remedy='write {"name": value, ...} on every line',
-            )
+            remedy = 'write {"name": value, ...} on every line'
+            raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row, remedy=remedy)
         if value.twice is not None:
             raise InputError(
                 "every name once in an object",
@@ -277,13 +263,9 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                         raise ValueError
                     got = pa.array([cell], seen)
                 except (pa.ArrowException, ValueError, TypeError, OverflowError):
+                    remedy = "write it as a string" if kind == "text" else "make every cell of the column one type"
                     raise InputError(
-                        expected,
-                        got=repr(cell)[:60],
-                        file=file,
-                        row=row,
-                        column=name,
-                        remedy="write it as a string" if kind == "text" else "make every cell of the column one type",
+                        expected, got=repr(cell)[:60], file=file, row=row, column=name, remedy=remedy
                     ) from None
                 if seen is None and cell is not None:
                     whole = pa.types.is_integer(got.type)

@@ -5,28 +5,25 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-import pyarrow as pa
-
 from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
-from .base import Each, no_rows
-from .cells import lone_cell
-from .columns import WIDE, Kind, Layout
+from .base import no_rows
+from .columns import WIDE
 from .files import ENDINGS, Stamp, format_of
 from .places import Found, is_remote, list_remote, look_at, path_of, split_query
 from .predicates import may_match
-from .reader import Piece, Reader, TableReader, WrappedReader, counted
+from .reader import Reader
+from .scan import DataSet, Piece
 from .where import Condition, none_left
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
@@ -151,11 +148,9 @@ def read_once(files: Sequence[str]) -> list[str]:
 
 
 def _two_names(path: str, other: str) -> InputError:
+    remedy = "remove the link, or name those that belong by a pattern"
     return InputError(
-        f"what folders say of {other}",
-        got="another thing, though it is the same by a link",
-        file=path,
-        remedy="remove the link, or name those that belong by a pattern",
+        f"what folders say of {other}", got="another thing, though it is the same by a link", file=path, remedy=remedy
     )
 
 
@@ -219,157 +214,13 @@ _AT_ONCE = 16  # files whose heads are read side by side: an object store answer
 _FEW = 8
 
 
-@dataclass(frozen=True)
-class PartitionReader(WrappedReader):
-    """A file, with what its folders say of its rows (``day=2026-11-24``) as further columns."""
-
-    values: Mapping[str, Any]  # columns that the file lacks itself
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "rows", self.inner.rows)
-        object.__setattr__(self, "columns", (*self.inner.columns, *self.values))
-
-    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
-        """The file's columns, and one value in every row of the others."""
-        own = {name: kind for name, kind in kinds.items() if name not in self.values}
-        for batch in self.inner.tables(own or {self.inner.columns[0]: "any"}, rows):
-            columns = [
-                pa.repeat(lone_cell(self.values[name])[0], batch.num_rows)
-                if name in self.values
-                else batch.column(name)
-                for name in kinds
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
-
-    def unsettled(self, where: Sequence[Condition]) -> Sequence[Condition] | None:
-        """Those on columns of the file itself."""
-        rest = [one for one in where if one.column not in self.values]
-        return rest if may_match(where, self.values) else None
-
-    def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece] | None:
-        """Those of the file."""
-        found = self.inner.narrowed(where, target_rows)
-        return None if found is None else self.of_pieces(found)
-
-    @property
-    def cast(self) -> str:
-        """That of the file."""
-        return self.inner.cast
-
-    def holds_cells(self, column: str) -> bool:
-        """Whether the column has one cell a row."""
-        return column in self.values or self.inner.holds_cells(column)
-
-    def split(self, target_rows: int) -> list[Piece]:
-        """The pieces of the file."""
-        return self.of_pieces(self.inner.split(target_rows))
-
-
-@dataclass(frozen=True)
-class _File:
-    reader: Reader
-    stamp: Stamp | None
-
-
-@dataclass(frozen=True)
-class ManyFiles(TableReader):
-    """Files of the same columns, one after another."""
-
-    file: str
-    columns: tuple[str, ...]  # those that all files have
-    files: tuple[_File, ...]
-    counts: dict[str, int] = field(default_factory=dict, compare=False)  # rows of files, as passes find them out
-    form = "files"
-
-    def __post_init__(self) -> None:
-        first, counts = self.files[0].reader, [one.reader.rows for one in self.files]
-        object.__setattr__(self, "rows", None if None in counts else sum(n for n in counts if n is not None))
-        for name in ("text", "comma", "classes", "binding"):
-            object.__setattr__(self, name, getattr(first, name))
-        object.__setattr__(self, "stated_names", dict(first.stated_names))
-
-    def bound(self, layout: Layout) -> Reader:
-        """Every file by itself."""
-        return replace(self, files=tuple(replace(one, reader=one.reader.bound(layout)) for one in self.files))
-
-    def each_file(self, work: Callable[[Reader], Reader | None]) -> Reader | None:
-        """Every file by itself."""
-        files = [(one, work(one.reader)) for one in self.files]
-        left = tuple(replace(one, reader=reader) for one, reader in files if reader is not None)
-        return replace(self, files=left) if left else None
-
-    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
-        """Text files counted, all at a time; those without rows are left out."""
-        text = [told for one in self.files if (told := one.reader.text_file) is not None]
-        if len(text) < len(self.files):
-            return self
-        known = counted(text, [one.stamp for one in self.files], columns, each)
-        files = [
-            replace(one, reader=one.reader.with_text_file(now))
-            for one, now in zip(self.files, known, strict=True)
-            if now.rows
-        ]
-        if not files:
-            raise no_rows(self.file)
-        return replace(self, files=tuple(files))
-
-    def holds_cells(self, column: str) -> bool:
-        """Whether the column has one cell a row."""
-        return self.files[0].reader.holds_cells(column)
-
-    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
-        """File after file."""
-        for one in self.files:
-            path, done = str(one.reader.file), 0
-            try:
-                for batch in one.reader.tables(kinds, rows):
-                    done += batch.num_rows
-                    yield batch
-            except InputError as error:
-                raise error.at(file=path) from None
-            if one.stamp is not None:
-                one.stamp.verify(path)
-            self.counts[path] = done
-
-    def split(self, target_rows: int) -> list[Piece]:
-        """The pieces of each file; none holds rows of two."""
-        return self._pieces(lambda one: one.split(target_rows))
-
-    def files_whole(self) -> list[Piece]:
-        """Each file in one piece."""
-        return self._pieces(lambda one: one.files_whole())
-
-    def _pieces(self, of: Callable[[Reader], list[Piece]]) -> list[Piece]:
-        out, before = [], 0 if self.rows is not None else None
-        for one in self.files:
-            for piece in of(one.reader):
-                start = None if before is None else before + piece.in_file
-                out.append(piece._replace(before=start, stamp=one.stamp))
-            before = None if before is None else before + (one.reader.rows or 0)
-        return out
-
-    def placed(self, error: InputError) -> InputError:
-        """The error in the file that holds its row."""
-        before = 0
-        for one in self.files if error.row is not None and error.file is None else ():
-            path = str(one.reader.file)
-            rows = one.reader.rows if one.reader.rows is not None else self.counts.get(path)
-            if rows is None:
-                break
-            if error.row is not None and error.row <= before + rows:
-                return error.at(file=path, row_offset=-before)
-            before += rows
-        return error.at(file=self.file)
-
-
 def open_files(
     paths: Sequence[str],
     name: str,
     opener: Callable[[str], tuple[Reader, Stamp]],
     asked: Collection[str] = (),
     where: Sequence[Condition] = (),
-) -> Reader:
+) -> DataSet:
     """Files as one; ``name`` is what errors call them all, ``opener`` gives the reader of one.
 
     The folders' ``name=value`` become columns; files whose folders say that ``where`` holds of none of their rows are
@@ -397,12 +248,15 @@ def open_files(
     if not left:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
     _warn_of_two(opened, [folders[i] for i in left])
-    readers = [_with_folders(reader, folders[i]) for i, (reader, _) in zip(left, opened, strict=True)]
-    files = [_File(one, stamp) for one, (_, stamp) in zip(readers, opened, strict=True)]
+    readers = [reader for reader, _ in opened]
+    pieces = [
+        Piece(reader, {name: value for name, value in folders[i].items() if name not in reader.columns}, stamp=stamp)
+        for i, (reader, stamp) in zip(left, opened, strict=True)
+    ]
     # every file has the columns that count: a missing class or label would otherwise become a hole
     first = readers[0]
-    for reader in readers[1:]:
-        for lacking, other in ((reader, first), (first, reader)):
+    for piece in pieces[1:]:
+        for lacking, other in ((piece, pieces[0]), (pieces[0], piece)):
             missing = [
                 c
                 for c in other.columns
@@ -416,31 +270,26 @@ def open_files(
                     file=lacking.file,
                     remedy="write all files with the same columns, or name those that have them by a pattern",
                 )
-        if reader.comma != first.comma:
+        if piece.reader.comma != first.comma:
+            remedy = "write all files in one way"
             raise InputError(
-                f"numbers written as in {first.file}",
-                got="another decimal sign",
-                file=reader.file,
-                remedy="write all files in one way",
+                f"numbers written as in {first.file}", got="another decimal sign", file=piece.file, remedy=remedy
             )
-    first = readers[0]
     for reader in readers[1:]:
         differing = [("classes", _named(first.classes), _named(reader.classes))]
         axes = {*first.stated_names, *reader.stated_names}
         differing += [(a, _named(first.stated_names.get(a)), _named(reader.stated_names.get(a))) for a in sorted(axes)]
         for what, expected, got in differing:
             if expected != got:
+                remedy = "write all files with the same names in the same order"
                 raise InputError(
-                    f"the names of {what} as in {first.file} ({expected})",
-                    got=got,
-                    file=reader.file,
-                    remedy="write all files with the same names in the same order",
+                    f"the names of {what} as in {first.file} ({expected})", got=got, file=reader.file, remedy=remedy
                 )
-    filled = tuple(one for one in files if one.reader.rows != 0)
+    filled = tuple(piece for piece in pieces if piece.rows != 0)
     if not filled:
         raise no_rows(name)
-    shared = set.intersection(*(set(one.columns) for one in readers))
-    return ManyFiles(name, tuple(c for c in readers[0].columns if c in shared), filled)
+    shared = set.intersection(*(set(piece.columns) for piece in pieces))
+    return DataSet(name, filled, tuple(c for c in pieces[0].columns if c in shared))
 
 
 def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]]) -> list[tuple[Reader, Stamp]]:
@@ -448,12 +297,6 @@ def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]])
         return [opener(path) for path in paths]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(opener, paths))
-
-
-def _with_folders(reader: Reader, values: Mapping[str, Any]) -> Reader:
-    """The reader with those columns that the file lacks itself."""
-    more = {name: value for name, value in values.items() if name not in reader.columns}
-    return PartitionReader(reader, more) if more else reader
 
 
 def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]) -> None:

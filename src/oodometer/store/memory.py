@@ -160,23 +160,18 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     ([0, 1], 1.0)
     """
     if record.probabilities is None:
+        remedy = "name the column of the positive class with --positive, or leave --threshold out"
         raise InputError(
-            "probabilities beside a threshold",
-            got=", ".join(record.fields),
-            file=record.source,
-            remedy="name the column of the positive class with --positive, or leave --threshold out",
+            "probabilities beside a threshold", got=", ".join(record.fields), file=record.source, remedy=remedy
         )
     if record.num_classes != 2 or record.classes is None:
         raise InputError(
             "two classes beside a threshold", got=str(record.num_classes), file=record.source, remedy="leave it out"
         )
     if record.prediction is not None:
+        remedy = "leave --threshold out: the column is judged as it is"
         raise InputError(
-            "no `prediction` beside a threshold",
-            got="both",
-            file=record.source,
-            column="prediction",
-            remedy="leave --threshold out: the column is judged as it is",
+            "no `prediction` beside a threshold", got="both", file=record.source, column="prediction", remedy=remedy
         )
     at = 1 if positive is None else [str(one) for one in record.classes].index(str(positive))
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)

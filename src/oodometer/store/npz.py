@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from threading import Lock
@@ -23,7 +23,8 @@ from .base import rows_of_a_part
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import check_unpacked, translated
 from .places import local_copy
-from .reader import Piece, Reader, TableReader
+from .reader import Reader
+from .where import Condition
 
 _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
     "number": (1, 0),
@@ -66,11 +67,9 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     [[0, 0], [1, 0], [1, 1]]
     """
     if values.ndim != ndim_of(kind):
+        remedy = axes_remedy(kind, values.ndim)
         raise InputError(
-            f"an array with {ndim_of(kind)} axes",
-            got=f"shape {values.shape}",
-            column=column,
-            remedy=axes_remedy(kind, values.ndim),
+            f"an array with {ndim_of(kind)} axes", got=f"shape {values.shape}", column=column, remedy=remedy
         )
     values = as_numpy(values)
     if values.dtype.kind == "S":
@@ -121,13 +120,8 @@ def _even(value: Any, column: str) -> Array:
         for row, cell in enumerate(value, start=1):
             if not hasattr(cell, "__len__") or len(cell) != first:
                 got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
-                raise InputError(
-                    f"{first} entries in every list",
-                    got=got,
-                    row=row,
-                    column=column,
-                    remedy="give rows of the same length",
-                )
+                remedy = "give rows of the same length"
+                raise InputError(f"{first} entries in every list", got=got, row=row, column=column, remedy=remedy)
     try:
         return as_numpy(value)
     except InputError as error:
@@ -184,7 +178,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class NpzReader(TableReader):
+class NpzReader(Reader):
     """Rows ``first`` to ``first + rows`` of the arrays in an NPZ file."""
 
     file: str
@@ -254,12 +248,9 @@ class NpzReader(TableReader):
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
+                remedy = "align the arrays by sample"
                 raise InputError(
-                    f"{rows[1]} samples, as in {rows[0]}",
-                    got=f"{length}",
-                    file=self.file,
-                    column=name,
-                    remedy="align the arrays by sample",
+                    f"{rows[1]} samples, as in {rows[0]}", got=f"{length}", file=self.file, column=name, remedy=remedy
                 )
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
@@ -288,12 +279,11 @@ class NpzReader(TableReader):
         """Whether the array has one axis, the sample's."""
         return self.members[column].shape == (self.rows,)
 
-    def split(self, target_rows: int) -> list[Piece]:
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0
-        target_rows = rows_of_a_part(target_rows, total)
-        starts = range(0, total, target_rows)
-        return [Piece(replace(self, first=at, rows=min(target_rows, total - at)), at, at) for at in starts]
+        size = rows_of_a_part(target_rows, total)
+        return [(replace(self, first=at, rows=min(size, total - at)), at) for at in range(0, total, size)]
 
     def _packed(self, name: str) -> bool:
         return self.members[name].start is None
@@ -358,12 +348,9 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
         shape, fortran, dtype = read(file)
         header = file.tell()
     if dtype.hasobject:
+        remedy = "pickle is never read, convert the array to numbers or text"
         raise InputError(
-            "an array of numbers or strings",
-            got="Python objects (pickle)",
-            file=path,
-            column=name,
-            remedy="pickle is never read, convert the array to numbers or text",
+            "an array of numbers or strings", got="Python objects (pickle)", file=path, column=name, remedy=remedy
         )
     if info.file_size - header != prod(shape) * dtype.itemsize:
         raise InputError(
@@ -380,13 +367,8 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     begin = info.header_offset + 30 + skip
     if begin + info.file_size > os.fstat(raw.fileno()).st_size:
-        raise InputError(
-            "a whole array",
-            got="a file that ends before it",
-            file=path,
-            column=name,
-            remedy="it may be cut off: write it again",
-        )
+        remedy = "it may be cut off: write it again"
+        raise InputError("a whole array", got="a file that ends before it", file=path, column=name, remedy=remedy)
     return Member(name, shape, dtype, begin + header, (begin, info.file_size), info.CRC)
 
 

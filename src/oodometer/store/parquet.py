@@ -17,7 +17,7 @@ from .columns import Kind
 from .files import Stamp, check_unpacked, translated
 from .places import is_remote, open_remote
 from .predicates import matches
-from .reader import Piece, TableReader
+from .reader import Reader
 from .where import Condition
 
 GROUP_ROWS = 131_072
@@ -32,7 +32,7 @@ _footers: dict[tuple[str, Stamp], Any] = {}  # by the file as it was; a file tha
 
 
 @dataclass(frozen=True)
-class ParquetReader(TableReader):
+class ParquetReader(Reader):
     """Row groups ``start`` to ``stop`` of a Parquet file."""
 
     file: str
@@ -79,50 +79,37 @@ class ParquetReader(TableReader):
                     return
                 yield batch
 
-    def split(self, target_rows: int) -> list[Piece]:
-        """Ranges of row groups with about ``target_rows`` rows."""
-        out: list[Piece] = []
-        before = first = 0
-        target_rows = rows_of_a_part(target_rows, self.rows)
-        for last in range(len(self.groups)):
-            rows = sum(self.groups[first : last + 1])
-            if rows >= target_rows or last == len(self.groups) - 1:
-                piece = ParquetReader(
-                    self.file, self.columns, rows, self.groups[first : last + 1], self.start + first, self.classes
-                )
-                out.append(Piece(piece, before, before))
-                before, first = before + rows, last + 1
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
+        """Ranges of row groups with about ``target_rows`` rows; groups that by their statistics hold no row for which
+        the conditions hold are left out.
+        """
+        left = set(range(self.start, self.start + len(self.groups)))
+        if where:
+            with _opened(self.file) as file:
+                meta, schema = file.metadata, file.schema_arrow
+                places = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
+                asked = [
+                    (one, places[one.column], schema.field(one.column).type)
+                    for one in where
+                    if _may_ask(one, places, schema)
+                ]
+                left = {
+                    n
+                    for n in left
+                    if all(_may_match(meta.row_group(n).column(at), kind, one) for one, at, kind in asked)
+                }
+        out: list[tuple[Reader, int]] = []
+        size, first, before = rows_of_a_part(target_rows, self.rows), 0, 0  # of the range that is being gathered
+        for at, rows in enumerate((*self.groups, 0)):
+            gathered = sum(self.groups[first:at])
+            ends = at == len(self.groups) or self.start + at not in left
+            if gathered and (ends or gathered >= size):
+                groups = self.groups[first:at]
+                out.append((replace(self, rows=gathered, groups=groups, start=self.start + first), before))
+                first, before = at, before + gathered
+            if ends:
+                first, before = at + 1, before + rows
         return out
-
-    def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece]:
-        """Ranges of the row groups that may hold rows for which the conditions hold, by their statistics."""
-        with _opened(self.file) as file:
-            target_rows = rows_of_a_part(target_rows, self.rows)
-            numbers = range(self.start, self.start + len(self.groups))
-            places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
-            asked = [
-                (one, places[one.column], file.schema_arrow.field(one.column).type)
-                for one in where
-                if _may_ask(one, places, file.schema_arrow)
-            ]
-            left = {
-                n
-                for n in numbers
-                if all(_may_hold(file.metadata.row_group(n).column(at), kind, one) for one, at, kind in asked)
-            }
-            out: list[Piece] = []
-            first, before = 0, 0  # of the range that is being gathered
-            for at, rows in enumerate((*self.groups, 0)):
-                gathered = sum(self.groups[first:at])
-                ends = at == len(self.groups) or self.start + at not in left
-                if gathered and (ends or gathered >= target_rows):
-                    groups = self.groups[first:at]
-                    piece = replace(self, rows=gathered, groups=groups, start=self.start + first)
-                    out.append(Piece(piece, before, before))
-                    first, before = at, before + gathered
-                if ends:
-                    first, before = at + 1, before + rows
-            return out
 
 
 def _opened(path: str) -> Any:
@@ -157,7 +144,7 @@ def _may_ask(one: Condition, places: Mapping[str, int], schema: Any) -> bool:
     return bool(times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind))
 
 
-def _may_hold(chunk: Any, kind: Any, one: Condition) -> bool:
+def _may_match(chunk: Any, kind: Any, one: Condition) -> bool:
     """Whether a condition may hold of a cell in a column of a row group."""
     known = chunk.statistics
     if known is None or not known.has_min_max:
@@ -166,17 +153,15 @@ def _may_hold(chunk: Any, kind: Any, one: Condition) -> bool:
         ends = pa.array([known.min, known.max], kind)
         if not (known.min <= known.max):  # NaN, which some write there
             return True
-        if one.sign in ("equal", "is_in"):
-            return any(
-                _held(ends, one, "less_equal", v)[0] and _held(ends, one, "greater_equal", v)[1] for v in one.values
-            )
-        return bool(_held(ends, one, one.sign, one.values[0]).any())
+        if one.sign not in ("equal", "is_in"):
+            return bool(matches(ends, one).any())
+        single = [replace(one, values=(value,)) for value in one.values]
+        return any(
+            matches(ends, replace(one, sign="less_equal"))[0] and matches(ends, replace(one, sign="greater_equal"))[1]
+            for one in single
+        )
     except (OodometerError, pa.ArrowException, ValueError, TypeError, OverflowError):
         return True  # what is wrong with it is told when the cells are compared
-
-
-def _held(ends: Any, one: Condition, sign: str, value: Any) -> Any:
-    return matches(ends, replace(one, sign=sign, values=(value,)))
 
 
 def stated_classes(schema: Any) -> ClassNames | None:

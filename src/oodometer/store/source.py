@@ -23,8 +23,9 @@ from .columns import Kind, Layout
 from .files import KnownFiles, Stamp, check_file, known_files
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
-from .reader import Reader
+from .reader import Reader, TextReader
 from .reader_source import ReaderSource
+from .scan import DataSet, Piece
 from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
@@ -84,23 +85,16 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
 
 def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
     """Batches with the number of rows before each; pieces without a wanted row are not read."""
-    reader = source.reader
-    kinds = _kinds(reader.columns, source.layout, reader.text, reader.form == "npz")
+    first = source.data.first
+    kinds = _kinds(source.data.columns, source.layout, first.text, first.form == "npz")
     before = 0
-    for piece, start, in_file, stamp in source.pieces(BATCH_ROWS):
-        before = before if start is None else start
+    for piece in source.pieces(BATCH_ROWS):
+        before = before if piece.before is None else piece.before
         if piece.rows is not None and not ((rows >= before) & (rows < before + piece.rows)).any():
             continue
-        try:
-            for batch in piece.tables(kinds, BATCH_ROWS):
-                yield before, batch.select(list(kinds))
-                before += batch.num_rows
-        except InputError as error:
-            raise error.at(file=piece.file, row_offset=in_file) from None
-        if stamp is not None and piece.file is not None:
-            stamp.verify(piece.file)
-    if source.stamp is not None and source.path is not None:
-        source.stamp.verify(source.path)
+        for batch, _ in piece.tables(kinds, BATCH_ROWS):
+            yield before, batch.select(list(kinds))
+            before += batch.num_rows
 
 
 def _kinds(columns: Iterable[str], layout: Layout, text: bool, arrays: bool) -> dict[str, Kind]:
@@ -134,8 +128,8 @@ def open_all(
     names: Collection[str],
     format: str | None = None,
     where: Sequence[Condition] = (),
-) -> tuple[Reader, Stamp | None]:
-    """The reader of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
+) -> DataSet:
+    """The data set of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
 
     As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
     as `files_of` and `open_files` do.
@@ -152,9 +146,10 @@ def open_all(
             raise UsageError("expected at least one path, got an empty list")
         name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
     if files is None:
-        return open_reader(name, names, format)
+        reader, stamp = open_reader(name, names, format)
+        return DataSet(reader.file, (Piece(reader, stamp=stamp),), reader.columns)
     known = known_files()  # here: threads that open files are in no run folder
-    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where), None
+    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where)
 
 
 def open_reader(
@@ -176,19 +171,19 @@ def open_reader(
         return opener(str(path)), stamp
     kept = known_files() if known is None else known
 
-    def recalled(what: str, find: Callable[[], Any]) -> Any:
-        """What is known of the file by this name, or else is found now."""
-        told = kept.get(str(path), stamp, what)
-        if told is not None:
-            return kind.recalled(str(path), told)
-        found = find()
-        kept.put(str(path), stamp, what, found.told())
-        return found
+    def known_or(what: str, find: Callable[[], TextReader]) -> TextReader:
+        """The reader by what is known of the file under this name, or else is found now."""
+        facts = kept.get(str(path), stamp, what)
+        if facts is not None:
+            return kind.from_facts(str(path), facts)  # type: ignore[no-any-return]
+        reader = find()
+        kept.put(str(path), stamp, what, reader.facts())
+        return reader
 
-    reader = recalled("head", lambda: opener(str(path)))
+    reader: Any = known_or("head", lambda: opener(str(path)))
     missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
     if missing and form == "jsonl":
-        reader = recalled(f"head with {missing}", lambda: reader.with_columns(missing))
+        reader = known_or(f"head with {missing}", lambda: reader.with_columns(missing))
     return reader, stamp
 
 
@@ -227,8 +222,8 @@ def open_predictions(
     conditions = parse_where(where)
     early = names_in(conditions, mapping)
     try:
-        reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
-        return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
+        data = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
+        return ReaderSource.over(data, _wanted(classes, axes), mapping, extra, conditions)
     except InputError:
         from .harness.join import refuse_logs
 
@@ -284,15 +279,15 @@ def as_source(
     if frames.are_paths(data):
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
-        from .frames import ClusterFrame
-
-        held = ClusterFrame(data)
-        cluster = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra_columns, where=conditions)
+        held = frames.ClusterFrame(data)
+        cluster = ReaderSource.over(open_all(held.path, ()), wanted, mapping, extra_columns, conditions)
         cluster._held, cluster.name = held, cluster.name.replace(held.path, held.name)
         return cluster
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
-    return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns, where=conditions)
+    reader = frames.reader_of(data, mapping)
+    table = DataSet(reader.file, (Piece(reader),), reader.columns)
+    return ReaderSource.over(table, wanted, mapping, extra_columns, conditions)
 
 
 def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
@@ -382,11 +377,8 @@ def _columns(data: Mapping[str, Any]) -> Any:
 
     bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
     if bare or not data:
-        raise InputError(
-            "columns: lists or arrays",
-            got=f"{bare[0]} without rows" if bare else "none",
-            remedy="give each column one entry a row",
-        )
+        remedy = "give each column one entry a row"
+        raise InputError("columns: lists or arrays", got=f"{bare[0]} without rows" if bare else "none", remedy=remedy)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:
         raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")

@@ -180,12 +180,8 @@ def choose_metric(
         match = _AT_LEAST.fullmatch(wanted)
         name = wanted if match is None or wanted in columns else match["name"]
         if name not in columns:
-            raise InputError(
-                "a metric of this log",
-                got=f"{name!r}; there are {several}",
-                file=file,
-                remedy=f"name one of them: {_options(columns)}" if columns else "score the log first",
-            )
+            remedy = f"name one of them: {_options(columns)}" if columns else "score the log first"
+            raise InputError("a metric of this log", got=f"{name!r}; there are {several}", file=file, remedy=remedy)
         try:
             return Metric(name, None if name == wanted or match is None else float(match["least"]))
         except ValueError:

@@ -28,12 +28,8 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
     held = [_Sample(one, row, file) for row, one in enumerate(samples, 1)]
     if not held:
-        raise InputError(
-            "a log with samples",
-            got=f"none (status {header.get('status')})",
-            file=file,
-            remedy="run it again with samples logged",
-        )
+        remedy = "run it again with samples logged"
+        raise InputError("a log with samples", got=f"none (status {header.get('status')})", file=file, remedy=remedy)
     order = _mapping(about.get("dataset")).get("sample_ids")
     place = {str(one): i for i, one in enumerate(order if isinstance(order, list) else [])}
     held.sort(key=lambda one: (one.epoch, place.get(one.id, len(place))))
@@ -212,13 +208,9 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
     for one in tokens:
         value = one.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
+            remedy = "find out why the model gave it, or remove the sample"
             raise InputError(
-                "a log-probability, at most 0",
-                got=repr(value),
-                file=file,
-                row=row,
-                column="logprobs",
-                remedy="find out why the model gave it, or remove the sample",
+                "a log-probability, at most 0", got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
             )
     return tokens
 

@@ -158,28 +158,22 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         first, seen = found[0], {found[0].task: found[0].file}
         for one in found[1:]:
             if one.task in seen:
+                remedy = "name the log of one run"
                 raise InputError(
-                    "logs of different tasks",
-                    got=f"{one.task} as in {seen[one.task]}",
-                    file=one.file,
-                    remedy="name the log of one run",
+                    "logs of different tasks", got=f"{one.task} as in {seen[one.task]}", file=one.file, remedy=remedy
                 )
             seen[one.task] = one.file
             if one.model != first.model:
+                remedy = "write a file for each model"
                 raise InputError(
-                    f"answers of {first.model}, as in {first.file}",
-                    got=str(one.model),
-                    file=one.file,
-                    remedy="write a file for each model",
+                    f"answers of {first.model}, as in {first.file}", got=str(one.model), file=one.file, remedy=remedy
                 )
             for name in ("candidate_scores", "output"):
                 if (name in one.columns) != (name in first.columns):
                     having, lacking = (one, first) if name in one.columns else (first, one)
+                    remedy = "write a file for each kind of task"
                     raise InputError(
-                        f"`{name}` in each log, as in {having.file}",
-                        got="none",
-                        file=lacking.file,
-                        remedy="write a file for each kind of task",
+                        f"`{name}` in each log, as in {having.file}", got="none", file=lacking.file, remedy=remedy
                     )
     except InputError as error:
         if len(files) == 1:

@@ -204,13 +204,9 @@ def _log_likelihood(value: Any, file: str, row: int) -> float:
     except (TypeError, ValueError):
         found = float("nan")
     if not found < float("inf"):  # minus infinity is the logarithm of a probability of 0
+        remedy = "find out why the model gave it, or remove the row"
         raise InputError(
-            "a log-likelihood",
-            got=repr(value)[:40],
-            file=file,
-            row=row,
-            column="filtered_resps",
-            remedy="find out why the model gave it, or remove the row",
+            "a log-likelihood", got=repr(value)[:40], file=file, row=row, column="filtered_resps", remedy=remedy
         )
     return found
 
@@ -359,13 +355,8 @@ def _lengths(choice: _Choice, count: int, stripped: bool, in_bytes: bool) -> lis
 
 
 def _refuse_lengths(choice: _Choice, file: str, what: str) -> None:
-    raise InputError(
-        what,
-        got="none in `arguments`",
-        file=file,
-        row=choice.row,
-        remedy="take the plain log-likelihoods: --metric acc",
-    )
+    remedy = "take the plain log-likelihoods: --metric acc"
+    raise InputError(what, got="none in `arguments`", file=file, row=choice.row, remedy=remedy)
 
 
 def _best(scores: Sequence[float]) -> int:
