@@ -45,6 +45,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.diagnose: {"reference": RECORD, "target": TARGET},
     oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
     oodometer.read: {"data": RECORD},
+    oodometer.read_log: {"logs": "none.eval"},
     oodometer.write: {"record": RECORD, "path": "/dev/null/p.csv"},
     oodometer.write_report: {"result": EVALUATION, "path": "/dev/null/p.html"},
     oodometer.load_result: {"path": "none.json"},

@@ -138,7 +138,7 @@ def both(*makers: Callable[[], None]) -> Callable[[], None]:
 GRADED = [{"f1": share, "lists": [1, 0]} for share in (0.2, 0.7, 1.0, 0.0)]
 CHOICES = [options([-1.0, -2.0, -3.0], acc=float(i % 2 == 0), target=str(i % 2)) for i in range(30)]
 ESTIMATE = ["estimate", "ref.csv", "tgt.csv", "--backtest", "none"]
-PREDICT = ["predict", "samples_t.jsonl", "--out", "p.parquet"]
+PREDICT = ["read", "samples_t.jsonl", "--out", "p.parquet"]
 # What was wrong, files, what was typed, and whether the remedy must be the last one that is needed.
 MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
     "a score beside yes and no": (tables(score="score", label="answer"), ESTIMATE, True),
@@ -197,20 +197,20 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         PREDICT,
         True,
     ),
-    "a judge from 1 to 5": (judged, ["predict", "log.json", "--out", "p.parquet"], True),
+    "a judge from 1 to 5": (judged, ["read", "log.json", "--out", "p.parquet"], True),
     "a threshold of another scale": (
         judged,
-        ["predict", "log.json", "--out", "p.parquet", "--metric", "judge>=0.5"],
+        ["read", "log.json", "--out", "p.parquet", "--metric", "judge>=0.5"],
         True,
     ),
     "logs of two kinds in a folder": (
         both(samples("logs/samples_t.jsonl", CHOICES), samples("logs/samples_u.jsonl", [{"em": 1.0}])),
-        ["predict", "logs", "--out", "p.parquet"],
+        ["read", "logs", "--out", "p.parquet"],
         True,
     ),
     "predictions that are taken for a log": (
         tables(prob_1="score", label="truth"),
-        ["predict", "ref.csv", "--out", "p.parquet"],
+        ["read", "ref.csv", "--out", "p.parquet"],
         True,
     ),
     "results without answers": (
@@ -218,7 +218,7 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
             samples("samples_t.jsonl", CHOICES),
             lambda: Path("results_t.json").write_text('{"results": {}, "configs": {}}') and None,
         ),
-        ["predict", "results_t.json", "--out", "p.parquet"],
+        ["read", "results_t.json", "--out", "p.parquet"],
         True,
     ),
 }

@@ -104,14 +104,14 @@ _marked(
 
 
 @trial(GROUP, "a log that is taken for predictions", "`samples_t.jsonl`", REFUSED,
-    ("the log of an evaluation", "`oodometer predict"), ("evaluate", "estimate", "compare"))  # fmt: skip
+    ("the log of an evaluation", "`oodometer read"), ("evaluate", "estimate", "compare"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     log = str(kit.path("samples_t.jsonl", _log([_asked([-1.0, -2.0], acc=1.0)])))
     return Call([form, *[log] * (1 if form == "evaluate" else 2)])
 
 
 @trial(GROUP, "logs of two kinds in a folder", "options that were scored, and texts", REFUSED,
-    ("logs that go into one file", "samples_b.jsonl", "`oodometer predict"), ("predict",))  # fmt: skip
+    ("logs that go into one file", "samples_b.jsonl", "`oodometer read"), ("predict",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     (kit.folder / "logs").mkdir()
     kit.path("logs/samples_a.jsonl", _log([_asked([-1.0, -2.0], acc=1.0)]))

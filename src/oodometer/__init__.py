@@ -11,7 +11,7 @@ __all__ = [
     "Audit", "Backtest", "Comparison", "Curve", "Diagnosis", "Estimate", "Estimation", "Evaluation", "History",
     "InputError", "Interval", "Oodometer", "OodometerError", "Predictions", "__version__", "audit", "backtest",
     "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict",
-    "rank", "read", "shift", "stress", "write", "write_report",
+    "rank", "read", "read_log", "shift", "stress", "write", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
@@ -40,6 +40,7 @@ _HOMES = {
     "verbs.methods": "methods",
     "verbs.predict": "predict",
     "verbs.rank": "rank",
+    "verbs.read": "read_log",
     "verbs.shift": "shift",
     "verbs.stress": "stress",
 }
@@ -81,5 +82,6 @@ if TYPE_CHECKING:
     from .verbs.methods import methods
     from .verbs.predict import predict
     from .verbs.rank import rank
+    from .verbs.read import read_log
     from .verbs.shift import shift
     from .verbs.stress import stress

@@ -83,7 +83,7 @@ def test_what_is_no_log_is_told_what_it_is(tmp_path: Path, capsys: pytest.Captur
     }
     for name, rows in files.items():
         (tmp_path / name).write_text("".join(json.dumps(one) + "\n" for one in rows))
-    said = [run(capsys, "predict", tmp_path / name, "--out", tmp_path / "x.parquet") for name in files]
+    said = [run(capsys, "read", tmp_path / name, "--out", tmp_path / "x.parquet") for name in files]
     assert [code for code, _, _ in said] == [2, 2, 2]
     assert (
         f"got a predictions file (confidence, correct); it needs no reading: `oodometer evaluate {tmp_path}"
@@ -94,12 +94,12 @@ def test_what_is_no_log_is_told_what_it_is(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "x.eval.xz").write_bytes(b"\xfd7zXZ")
     assert (
         "got a packed one; unpack it first"
-        in run(capsys, "predict", tmp_path / "x.eval.xz", "--out", tmp_path / "x.parquet")[2]
+        in run(capsys, "read", tmp_path / "x.eval.xz", "--out", tmp_path / "x.parquet")[2]
     )
     quiz(tmp_path / "samples_quiz_1.jsonl", 9, 0, 1.0)
     assert (
-        f"`oodometer predict {tmp_path}/samples_quiz_1.jsonl --out samples_quiz_1.parquet`"
-        in run(capsys, "predict", tmp_path / "results_2026.json", "--out", tmp_path / "x.parquet")[2]
+        f"`oodometer read {tmp_path}/samples_quiz_1.jsonl --out samples_quiz_1.parquet`"
+        in run(capsys, "read", tmp_path / "results_2026.json", "--out", tmp_path / "x.parquet")[2]
     )
 
 
@@ -108,7 +108,7 @@ def test_from_logs_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[
     for name, rows, gain in (("in_domain", 800, 1.6), ("shifted", 600, 1.2)):
         log = tmp_path / f"samples_{name}_2026-01-02T03-04-05.6.jsonl"
         shares[name] = quiz(log, rows, rows, gain)
-        code, out, err = run(capsys, "predict", log, "--out", tmp_path / f"{name}.parquet", "--json", "-")
+        code, out, err = run(capsys, "read", log, "--out", tmp_path / f"{name}.parquet", "--json", "-")
         assert (code, err) == (0, "")
         found = json.loads(out)
         assert found["accuracy"]["value"] == pytest.approx(shares[name])
@@ -175,7 +175,18 @@ def test_bad_use_is_one_line_and_writes_nothing(
 def test_the_log_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / MC.name
     log.write_bytes(MC.read_bytes())
-    code, _, err = run(capsys, "predict", log, "--out", log)
-    assert code == 2
-    assert "write over the input" in err or "one file" in err
-    assert log.read_bytes() == MC.read_bytes()
+    for command in ("read", "predict"):
+        code, _, err = run(capsys, command, log, "--out", log)
+        assert code == 2
+        assert "write over the input" in err or "one file" in err
+        assert log.read_bytes() == MC.read_bytes()
+
+
+def test_predict_reads_a_log_too_and_names_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [
+        json.loads(run(capsys, command, MC, "--out", tmp_path / f"{command}.parquet", "--json", "-")[1])
+        for command in ("read", "predict")
+    ]
+    assert said[1]["warnings"] == [*said[0]["warnings"], "a log has a command of its own, `oodometer read LOG`"]
+    names = ("accuracy", "rows", "fields", "log", "metrics")
+    assert [said[0][name] for name in names] == [said[1][name] for name in names]

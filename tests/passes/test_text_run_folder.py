@@ -14,6 +14,7 @@ from oodometer.passes.run_folder import FACTS, read_manifest
 from oodometer.predictions import Predictions
 from oodometer.store import files, write_predictions
 from oodometer.store import reader as text_reader
+from oodometer.store.artifact_cache import checksum
 from oodometer.store.files import Stamp
 
 
@@ -98,7 +99,7 @@ def test_a_file_that_changed_is_looked_at_again(folder: Path, form: str) -> None
     write_predictions(record(9, 40).without_labels(), folder / "lake" / "day=2026-11-02" / f"part.{form}")
     assert asked(folder) == asked(folder, kept=False)
     assert read(folder) == 2  # and the one behind it, whose rows have moved
-    known = json.loads((folder / "run" / FACTS).read_text())["files"]
+    known = json.loads(json.loads((folder / "run" / FACTS).read_text())["value"])
     assert len(known) == 3  # what is known of the file that was there before is forgotten
 
 
@@ -108,8 +109,10 @@ def test_what_is_known_of_files_and_damaged_is_found_again(folder: Path, damage:
     text = path.read_text()
     told = json.loads(text)
     if damage == "changed":
-        next(iter(told["files"].values()))["index"][0] += 1
-    told["oodometer"] = "0.0.1" if damage == "foreign" else told["oodometer"]
+        told["value"] = told["value"].replace('"index": [', '"index": [1')
+    if damage == "foreign":  # of another version
+        told["kind"] = "files 0.0.1"
+        told["checksum"] = checksum(told["kind"], told["value"])
     path.write_text({"empty": "", "cut": text[:-40]}.get(damage, json.dumps(told)))
     assert asked(folder) == first
     assert path.read_text() != ""

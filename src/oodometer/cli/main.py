@@ -24,10 +24,10 @@ from . import config, output
 from .commands import INTERRUPTED, Stopped, app
 
 COMMANDS = (
-    "estimate", "fit", "diagnose", "backtest", "audit", "predict", "evaluate", "compare", "rank", "discriminate",
-    "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
+    "estimate", "fit", "diagnose", "backtest", "audit", "predict", "read", "evaluate", "compare", "rank",
+    "discriminate", "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
 )  # fmt: skip
-_FILES = dict.fromkeys(("predict", "rank", "shift", "stress"), "models")  # several commands of one file
+_FILES = dict.fromkeys(("predict", "read", "rank", "shift", "stress"), "models")  # several commands of one file
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
 

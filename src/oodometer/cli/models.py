@@ -1,4 +1,4 @@
-"""The commands that ask models, or shift what they are asked about: `predict`, `rank`, `shift` and `stress`."""
+"""The commands that ask models, or shift what they are asked about: `predict`, `read`, `rank`, `shift` and `stress`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..options import argument, declared, option
-from ..verbs.model_options import PredictOptions, RankOptions, ShiftOptions, StressOptions
+from ..verbs.model_options import PredictOptions, RankOptions, ReadOptions, ShiftOptions, StressOptions
 from . import output
 from .commands import Written, command
 
@@ -21,6 +21,20 @@ def predict(given: dict[str, Any], to: Written) -> None:
         raise UsageError("Missing option '--out'; name the file to write")
     with output.results(), output.progress_bar("predicting", lines=True) as progress:
         result = run(**given, progress=progress)
+        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
+    if shown:
+        output.show(result)
+
+
+@command(ReadOptions, written=("json",))
+def read(given: dict[str, Any], to: Written) -> None:
+    """Read a log of an evaluation harness and write a predictions file."""
+    from ..verbs.read import read_log as run
+
+    if "out" not in given:
+        raise UsageError("Missing option '--out'; name the file to write")
+    with output.results():
+        result = run(**given)
         shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
     if shown:
         output.show(result)

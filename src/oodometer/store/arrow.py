@@ -98,53 +98,70 @@ def _field(data: bytes, table: int, number: int) -> int | None:
 
 @dataclass(frozen=True)
 class ArrowReader(Reader):
-    """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file."""
+    """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file; of an IPC stream, which can only be
+    read from front to back (data set caches are such files) and does not tell its rows, all.
+    """
 
     file: str
     columns: tuple[str, ...]
-    rows: int
-    batch_rows: tuple[int, ...]
+    rows: int | None = None
+    batch_rows: tuple[int, ...] | None = None
     start: int = 0
     classes: ClassNames | None = None
     form = "arrow"
 
     @staticmethod
     def open(path: str) -> ArrowReader:
-        """Read the schema and the length of each record batch (no column is read)."""
+        """Read the schema and, of a file (it starts with ARROW1), the length of each record batch."""
+        check_messages(local_copy(path))
         with translated(path, "arrow"), pa.OSFile(local_copy(path)) as source:
-            schema = pa.ipc.open_file(source).schema
-            columns, classes = tuple(schema.names), stated_classes(schema)
+            is_file = source.read(6) == b"ARROW1"
+            source.seek(0)
+            schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source).schema
+            reader = ArrowReader(path, tuple(schema.names), classes=stated_classes(schema))
+            if not is_file:
+                return reader
             # The footer does not tell how long the batches are: read the smallest column.
             smallest = min(range(len(schema)), key=lambda i: _width(schema.field(i).type), default=0)
             file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=[smallest]))
             rows = tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
-        return ArrowReader(path, columns, sum(rows), rows, 0, classes)
+        return replace(reader, rows=sum(rows), batch_rows=rows)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Read the named columns; every batch is validated, since the format itself checks nothing."""
         included = sorted(self.columns.index(name) for name in kinds)
+        options = pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
         with translated(self.file, self.form):
             source = pa.OSFile(local_copy(self.file))
-            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=included, use_threads=False))
+            stream = None if self.batch_rows is not None else pa.ipc.open_stream(source, options=options)
+            file: Any = pa.ipc.open_file(source, options=options) if stream is None else None
+        numbers = iter(range(self.start, self.start + len(self.batch_rows or ())))
         with source:
-            for number in range(self.start, self.start + len(self.batch_rows)):
+            while True:
                 with translated(self.file, self.form):
-                    batch = file.get_batch(number)
+                    if stream is not None:
+                        batch = next(stream, None)
+                    else:
+                        batch = None if (number := next(numbers, None)) is None else file.get_batch(number)
+                    if batch is None:
+                        return
                     batch.validate(full=True)
                 for at in range(0, batch.num_rows, rows):
                     yield batch.slice(at, rows)
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Ranges of record batches with about ``target_rows`` rows."""
+        if self.batch_rows is None:
+            return [(self, 0)]
         out: list[tuple[Reader, int]] = []
         before = first = 0
-        size = rows_of_a_part(target_rows, self.rows)
+        size = rows_of_a_part(target_rows, self.rows or 0)
         for last in range(1, len(self.batch_rows) + 1):
             lengths = self.batch_rows[first:last]
             if sum(lengths) >= size or last == len(self.batch_rows):
                 part = replace(self, rows=sum(lengths), batch_rows=lengths, start=self.start + first)
                 out.append((part, before))
-                before, first = before + part.rows, last
+                before, first = before + sum(lengths), last
         return out
 
 
@@ -153,44 +170,6 @@ def _width(kind: Any) -> int:
         return int(kind.bit_width)
     except ValueError:
         return 1 << 20
-
-
-@dataclass(frozen=True)
-class StreamReader(Reader):
-    """An Arrow IPC stream, which can only be read from front to back; data set caches are such files."""
-
-    file: str
-    columns: tuple[str, ...]
-    classes: ClassNames | None = None
-    rows = None
-    form = "arrow"
-
-    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
-        """Read the named columns, validated."""
-        included = sorted(self.columns.index(name) for name in kinds)
-        with translated(self.file, self.form):
-            source = pa.OSFile(local_copy(self.file))
-            stream = pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(included_fields=included))
-        with source:
-            while True:
-                with translated(self.file, self.form):
-                    batch = next(stream, None)
-                    if batch is None:
-                        return
-                    batch.validate(full=True)
-                for at in range(0, batch.num_rows, rows):
-                    yield batch.slice(at, rows)
-
-
-def open_arrow(path: str) -> Reader:
-    """The reader that fits: a file that starts with ARROW1 can be read in any order, a stream cannot."""
-    check_messages(local_copy(path))
-    with translated(path, "arrow"), pa.OSFile(local_copy(path)) as source:
-        if source.read(6) == b"ARROW1":
-            return ArrowReader.open(path)
-        source.seek(0)
-        schema = pa.ipc.open_stream(source).schema
-        return StreamReader(path, tuple(schema.names), stated_classes(schema))
 
 
 class MemoryReader(Reader):

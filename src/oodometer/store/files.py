@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import os
 import stat
@@ -20,8 +19,7 @@ from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
 from ..version import __version__
-from .artifact_cache import checksum, content_of
-from .atomic import write_atomic
+from .artifact_cache import content_of, read_artifact, write_artifact
 from .places import is_remote, local_copy, look_at, open_remote, split_query
 
 ROW, _ROW_MB = "OODOMETER_MAX_ROW_MB", 64
@@ -391,7 +389,11 @@ class KnownFiles:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._before: dict[str, dict[str, Any]] = {} if path is None else _read(path)
+        self._before: dict[str, dict[str, Any]] = {}
+        if path is not None and path.exists() and not path.is_file():
+            raise UsageError(f"{path} is a folder, pipe or device; remove it")
+        if path is not None and (kept := read_artifact(path, f"files {__version__}", warn=False)) is not None:
+            self._before = kept
         self._now: dict[str, dict[str, Any]] = {}
         self._marks: dict[str, str] = {}
         self._changed = False
@@ -444,8 +446,7 @@ class KnownFiles:
     def save(self) -> None:
         """Write what was used or found since the beginning; what was not is forgotten."""
         if self._path is not None and (self._changed or self._now.keys() != self._before.keys()):
-            told = {"oodometer": __version__, "sum": _sum(self._now), "files": self._now}
-            write_atomic(self._path, json.dumps(told, ensure_ascii=False) + "\n")
+            write_artifact(self._path, f"files {__version__}", self._now)
             self._changed = False
 
 
@@ -472,19 +473,3 @@ def knowing(path: Path) -> Iterator[KnownFiles]:
 def _key(path: str, stamp: Stamp) -> str:
     place = path if is_remote(path) else os.path.abspath(path)
     return f"{place}\n{stamp.size} {stamp.changed}"
-
-
-def _sum(files: dict[str, dict[str, Any]]) -> str:
-    return checksum(json.dumps(files, sort_keys=True))
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """The facts in a file; none where it is absent, damaged or of another version: they are found out again."""
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is a folder, pipe or device; remove it")
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        files = told["files"]
-        return files if told["oodometer"] == __version__ and told["sum"] == _sum(files) else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}

@@ -240,7 +240,12 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
         if kind in ("class", "truth", "any", "raw"):
             wanted = None  # integers, whole floats or strings may come together; the decoder judges
         try:
-            if _mixes_truth(cells, kind, wanted):
+            # true or false where a number belongs, or between other classes: Arrow would take it for 1 or 0
+            if kind in _FIXED and wanted != pa.bool_():
+                mixed = any(map(holds_truth, cells))
+            else:
+                mixed = len({isinstance(cell, bool) for cell in cells if cell is not None}) > 1
+            if mixed:
                 raise ValueError
             columns[name] = found = pa.array(cells, wanted)
             if kind == "any" and found.null_count < len(found) and _sort(str(found.type)) != _sort(str(schema[name])):
@@ -270,27 +275,17 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                 if seen is None and cell is not None:
                     whole = pa.types.is_integer(got.type)
                     seen = (
-                        pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
+                        pa.float64()
+                        if whole and any(isinstance(c, float) for c in cells) and not any(map(holds_truth, cells))
+                        else got.type
                     )
             columns[name] = pa.array([None if c is None else str(c) for c in cells])
     return pa.table(columns)
 
 
-def _mixes_truth(cells: list[Any], kind: Kind, wanted: Any) -> bool:
-    """Whether true or false stands where a number belongs, or between other classes: Arrow would take it for 1 or 0."""
-    if kind in _FIXED and wanted != pa.bool_():
-        return any(map(holds_truth, cells))
-    known = {isinstance(cell, bool) for cell in cells if cell is not None}
-    return len(known) > 1
-
-
 def _sort(name: str) -> str:
     """What columns of a type hold: numbers of all types are one sort."""
     return "number" if name in ("int64", "double") else name
-
-
-def _has_float(cells: list[Any]) -> bool:
-    return any(isinstance(cell, float) for cell in cells)
 
 
 def _type_of(value: Any) -> Any:
@@ -322,10 +317,7 @@ def _type_named(name: str) -> Any:
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
     """Write record batches as one JSON object a line."""
     for batch in batches:
-        lines = [json.dumps(row, ensure_ascii=False, default=_iso) for row in batch.to_pylist()]
+        lines = [
+            json.dumps(row, ensure_ascii=False, default=lambda time: time.isoformat()) for row in batch.to_pylist()
+        ]
         file.write(("\n".join(lines) + "\n").encode("utf-8"))
-
-
-def _iso(value: Any) -> str:
-    text: str = value.isoformat()
-    return text

@@ -336,20 +336,9 @@ class RecordSource(Source):
         self.name = record.source or "record"
         self.columns = (*record.fields, *held)
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields of the record."""
-        return self.record.fields
-
-    @property
-    def classes(self) -> ClassNames | None:
-        """Classes of the record."""
-        return self.record.classes
-
-    @property
-    def rows(self) -> int:
-        """Rows of the record."""
-        return self.record.rows
+    fields = property(lambda self: self.record.fields)
+    classes = property(lambda self: self.record.classes)
+    rows = property(lambda self: self.record.rows)
 
     def holds(self, column: str) -> bool:
         """Whether the record has the field or column."""

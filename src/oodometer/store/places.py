@@ -108,7 +108,10 @@ def _said(url: str) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         text = " ".join(str(error).split())
-        got = next((g for g, marks in zip(_REMEDY, (_DENIED, _ABSENT), strict=True) if _any(marks, text)), None)
+        got = next(
+            (g for g, marks in zip(_REMEDY, (_DENIED, _ABSENT), strict=True) if any(mark in text for mark in marks)),
+            None,
+        )
         got = "permission denied" if isinstance(error, PermissionError) else got
         raise InputError(
             "a place that can be read",
@@ -116,10 +119,6 @@ def _said(url: str) -> Iterator[None]:
             remedy=_REMEDY.get(got or "", "check the URL and the connection"),
             file=url,
         ) from error
-
-
-def _any(marks: tuple[str, ...], text: str) -> bool:
-    return any(mark in text for mark in marks)
 
 
 def look_at(url: str) -> Found | None:

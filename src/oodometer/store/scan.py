@@ -113,6 +113,7 @@ class Piece:
         import pyarrow as pa
 
         from .cells import lone_cell
+        from .npz import column_of
 
         read = {**{one.column: one.kind or "any" for one in self.where}, **kinds}
         own = {name: kind for name, kind in read.items() if name not in self.values}
@@ -122,9 +123,10 @@ class Piece:
             try:
                 for batch in reader.tables(own or {reader.columns[0]: "any"}, max(rows, _FEWEST * bool(self.where))):
                     if self.values:
-                        cells = {name: lone_cell(value)[0] for name, value in self.values.items() if name in read}
                         columns = [
-                            pa.repeat(cells[name], batch.num_rows) if name in cells else batch.column(name)
+                            pa.repeat(lone_cell(self.values[name])[0], batch.num_rows)
+                            if name in self.values
+                            else batch.column(name)
                             for name in read
                         ]
                         batch = pa.record_batch(columns, names=list(read))
@@ -133,7 +135,11 @@ class Piece:
                     else:
                         places = self._matching(batch, done)
                         for at in range(0, len(places), rows):
-                            yield _taken(batch, kinds, places[at : at + rows]), places[at : at + rows] + (first + done)
+                            some = places[at : at + rows]
+                            columns = [batch.column(name) for name in kinds]
+                            if len(some) < batch.num_rows:
+                                columns = [cells.take(column_of(some, "number", "rows")) for cells in columns]
+                            yield pa.record_batch(columns, names=list(kinds)), some + (first + done)
                     done += batch.num_rows
             except InputError as error:
                 raise error.at(file=self.file, row_offset=first) from None
@@ -229,18 +235,6 @@ class Piece:
         except InputError as error:
             offset = 0 if error.row is None else row_at(places, error.row - 1) + 1 - error.row
             raise error.at(file=self.file, row_offset=offset) from None
-
-
-def _taken(batch: Any, kinds: Iterable[str], places: Array) -> Any:
-    """The rows of a batch at these places."""
-    import pyarrow as pa
-
-    from .npz import column_of
-
-    columns = [batch.column(name) for name in kinds]
-    if len(places) < batch.num_rows:
-        columns = [cells.take(column_of(places, "number", "rows")) for cells in columns]
-    return pa.record_batch(columns, names=list(kinds))
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,10 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     if isinstance(source, ReaderSource):
         layout, tables = source.layout, _of_reader(source, rows)
     else:
-        tables = _of_record(source)
-        first = next(tables)
-        layout, tables = Layout.parse(first[1].schema.names, file=source.path), iter([first, *tables])
+        from .record_table import table_of_record
+
+        schema, batches = table_of_record(source.read(), text=False, lists=True)
+        layout, tables = Layout.parse(schema.names, file=source.path), _numbered(batches)
     order = np.argsort(rows, kind="stable")
     wanted = rows[order]
     found = []
@@ -86,7 +87,9 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
 def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
     """Batches with the number of rows before each; pieces without a wanted row are not read."""
     first = source.data.first
-    kinds = _kinds(source.data.columns, source.layout, first.text, first.form == "npz")
+    kinds: dict[str, Kind] = dict.fromkeys(source.data.columns, "text" if first.text else "any")
+    if first.form == "npz":  # only the arrays that stand for columns
+        kinds = source.layout.kinds(source.layout.feeds.values())
     before = 0
     for piece in source.pieces(BATCH_ROWS):
         before = before if piece.before is None else piece.before
@@ -97,19 +100,9 @@ def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
             before += batch.num_rows
 
 
-def _kinds(columns: Iterable[str], layout: Layout, text: bool, arrays: bool) -> dict[str, Kind]:
-    """How each column is read: text as it is written; of arrays only those that stand for columns."""
-    known = layout.kinds(layout.feeds.values())
-    if arrays:
-        return known
-    return dict.fromkeys(columns, "text" if text else "any")
-
-
-def _of_record(source: Source) -> Iterator[tuple[int, Any]]:
-    from .record_table import table_of_record
-
+def _numbered(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
     before = 0
-    for batch in table_of_record(source.read(), text=False, lists=True)[1]:
+    for batch in batches:
         yield before, batch
         before += batch.num_rows
 
@@ -118,7 +111,7 @@ _OPENERS = {
     "parquet": ("parquet", "ParquetReader.open"),
     "csv": ("csv_file", "CsvReader.open"),
     "jsonl": ("jsonl", "JsonlReader.open"),
-    "arrow": ("arrow", "open_arrow"),
+    "arrow": ("arrow", "ArrowReader.open"),
     "npz": ("npz", "NpzReader.open"),
 }
 

@@ -242,6 +242,27 @@ class PredictOptions(Models, Tasks):
     filter: str | None = option(default=None, rare=True, help="Of a log of lm-evaluation-harness: the filter.")
 
 
+class ReadOptions(Options):
+    """What `read_log` is asked."""
+
+    logs: Any = argument(
+        kw_only=False, path="read", metavar="LOG",
+        help="A log of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
+        doc="A log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a "
+        "folder.",
+    )
+    out: str | Path | None = option(
+        default=None, path="written", metavar="FILE",
+        help="Write the predictions to this file.",
+        doc="The predictions file to write; None keeps the record in memory (``result.record``).",
+    )
+    metric: str | None = option(
+        default=None, help="The metric or scorer that says what is right; f1>=0.5 for a score."
+    )
+    filter: str | None = option(default=None, help="Of lm-evaluation-harness: the filter whose answers are taken.")
+    keep_input: bool = option(default=False, help="Keep the prompts as input.")
+
+
 class StressOptions(Training, Turns, Models, Level, Tasks, Typed):
     """What `stress` is asked."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +15,7 @@ import numpy as np
 
 from ..datasets.reading import Batch, Columns, Drawing, Examples, open_examples
 from ..engines import run_tasks, task_engine
-from ..errors import InputError, OodometerError, UsageError
-from ..inference.clusters import Clusters, cluster_keys, clustered_share
-from ..intervals import clopper_pearson
+from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
 from ..models.base import Classifier, Request, only_shift
 from ..models.ensemble import Ensemble
@@ -27,15 +24,15 @@ from ..models.opening import SentModel, forgetting, kept_model, open_classifier,
 from ..models.torch.library import on_gpu
 from ..options import declared, verb
 from ..predictions import Predictions
-from ..results import Interval
 from ..results.prediction import Prediction
 from ..runs import Kept, places_said, running
 from ..store import as_source, refuse_clashes, write_predictions
 from ..store.files import ENDINGS
-from ..store.harness import LogOptions, log_kind, read_command, read_logs
+from ..store.harness import LogOptions, log_kind
 from ..store.write import write_part
 from ..version import __version__
 from .model_options import PredictOptions
+from .read import EXAMPLES, check_out, known_accuracy, read_log
 
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
@@ -93,9 +90,6 @@ def _short(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-EXAMPLES = 3  # rows without an answer, which are named
-
-
 def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     """Whether a log, not a live model, is meant; `UsageError` for what does not go together.
 
@@ -105,9 +99,6 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if all(isinstance(one, (str, os.PathLike)) and os.path.exists(one) for one in paths) and len(paths):
-            for one in paths:
-                if os.path.isfile(one) and log_kind(one) is None:
-                    raise _no_log(os.fspath(one))
             return True
         said = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
@@ -124,75 +115,6 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     if log.metric is not None or log.filter is not None:
         raise UsageError("--metric and --filter are of logs; a live model is judged by its labels")
     return False
-
-
-def _no_log(file: str) -> InputError:
-    """The error for a file that is no log: what it is, and what can be done with it."""
-    if os.path.getsize(file) == 0:
-        return InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
-    if file.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
-        return InputError("a log of inspect as it was written", got="a packed one", remedy="unpack it first", file=file)
-    if os.path.basename(file).startswith("results_"):
-        folder = os.path.dirname(file) or "."
-        beside = sorted(one for one in os.listdir(folder) if one.startswith("samples_"))
-        first = os.path.join(os.path.dirname(file), beside[0]) if beside else ""
-        remedy = f"read the samples beside it: `{read_command(first)}`" if first else "run it again with --log_samples"
-        return InputError("a log with answers", got="the results alone", remedy=remedy, file=file)
-    try:
-        fields = as_source(file).fields
-    except OodometerError:
-        fields = ()
-    quoted = shlex.quote(file)
-    remedy = f"a model has to answer first: oodometer predict MODEL {quoted} --out FILE"
-    if {"label", "correct"} & set(fields):
-        remedy = f"it needs no reading: `oodometer evaluate {quoted}`"
-    elif fields:
-        remedy = f"estimate with it: oodometer estimate REFERENCE {quoted}"
-    got = f"a predictions file ({', '.join(fields[:4])})" if fields else "another file"
-    expected = "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)"
-    return InputError(expected, got=got, remedy=remedy, file=file)
-
-
-def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
-    """The accuracy where labels are known, and a warning where rows of one id make its interval one of clusters."""
-    known = record.known()
-    rows, right = len(known), int(known.verdicts.sum())
-    if not rows:
-        return None, ()
-    ids = known.columns.get("id")
-    samples = None if ids is None else Clusters.of(cluster_keys(ids), known.verdicts == 1)
-    if samples is None or not samples.repeated:
-        return Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact"), ()
-    limits = clustered_share(samples, rows, right / rows, 0.95)
-    said = f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows"
-    return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
-
-
-def predicted_in_log(logs: Any, out: str | os.PathLike[str] | None, log: LogOptions) -> Prediction:
-    """Read logs, write the predictions file, and say what came of it."""
-    found = read_logs(logs, log)
-    record = found.record
-    if out is not None:
-        write_predictions(record, out)
-    tasks = ", ".join(found.tasks[:3]) + (f" and {len(found.tasks) - 3} more" if len(found.tasks) > 3 else "")
-    accuracy, repeated = known_accuracy(record)
-    name = str(logs) if isinstance(logs, (str, os.PathLike)) else str(Path(str(logs[0])).parent)
-    return Prediction(
-        __version__,
-        found.model or name,
-        tasks,
-        None if out is None else str(out),
-        len(record),
-        (),
-        record.fields,
-        accuracy,
-        len(found.skipped),
-        found.skipped[:EXAMPLES],
-        warnings=(*found.warnings, *repeated),
-        log=name,
-        metrics=found.metrics,
-        record=record if out is None else None,
-    )
 
 
 _MOST = 64  # stretches of batches that are tasks: each reads text formats from their beginning
@@ -463,11 +385,12 @@ def predict(options: Asked) -> Prediction:
     refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
-        _check_out(out)
+        check_out(out)
         goes_with = {"model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"}
         if any(getattr(options, name) != one.default for name, one, _ in declared(Asked) if name not in goes_with):
             raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
-        return predicted_in_log(model, out, log)
+        result = read_log(model, out=out, metric=log.metric, filter=log.filter, keep_input=log.keep_input)
+        return replace(result, warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"))
     asked = options.opened()
     if options.replies is not None and "dialogue" not in asked.reads:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
@@ -479,7 +402,7 @@ def predict(options: Asked) -> Prediction:
         )
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
-    _check_out(out)
+    check_out(out)
     home, job = None, ""
     paths = [one for one in (model, *options.members, options.replies) if one is not None]
     if out is not None and examples.stamp is not None and all(isinstance(one, (str, os.PathLike)) for one in paths):
@@ -522,12 +445,3 @@ def predict(options: Asked) -> Prediction:
             repeated,
             record=record if out is None else None,
         )
-
-
-def _check_out(out: str | Path | None) -> None:
-    """Say before the work that the file could not be written."""
-    place, endings = Path(out or ".parquet"), (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-    if out is not None and place.suffix.lower() not in endings:
-        raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
-    if out is not None and not place.parent.is_dir():
-        raise UsageError(f"cannot write {out}: there is no folder {place.parent}; make it first")

@@ -168,7 +168,7 @@ def test_several_scorers_are_listed_even_if_some_samples_lack_one(tmp_path: Path
 
 
 def test_the_interval_of_epochs_counts_samples() -> None:
-    found = oodometer.predict(str(SUMS), metric="match")
+    found = oodometer.read_log(str(SUMS), metric="match")
     assert (found.rows, found.accuracy.value) == (4, 0.5)
     same = oodometer.evaluate(found.record).metrics["accuracy"]
     assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx((same.lower, same.upper))

@@ -329,7 +329,7 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     said = refused(tmp_path)
     assert "expected `candidate_scores` in each log" in said
     first = tmp_path / "samples_one_2026-01-02T03-04-05.6.jsonl"
-    assert f"`oodometer predict {first} --out samples_one_2026-01-02T03-04-05.6.parquet`" in said
+    assert f"`oodometer read {first} --out samples_one_2026-01-02T03-04-05.6.parquet`" in said
     assert f"{tmp_path / 'samples_three.jsonl'}, {tmp_path / 'samples_two.jsonl.gz'}" in said
 
 

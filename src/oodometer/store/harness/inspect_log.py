@@ -6,9 +6,8 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from ...errors import InputError
@@ -16,6 +15,8 @@ from ..files import check_unpacked, translated
 from .base import Answers, LogOptions, choose_metric, read_json
 
 _ATTACHED = "attachment://"
+_ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
+_LOCAL = 30  # bytes of a member's own header, before its name and its extra field
 
 
 def read_inspect(file: str, options: LogOptions) -> Answers:
@@ -34,7 +35,12 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     place = {str(one): i for i, one in enumerate(order if isinstance(order, list) else [])}
     held.sort(key=lambda one: (one.epoch, place.get(one.id, len(place))))
     repeated = len({one.epoch for one in held}) > 1
-    _check_names(held, file)
+    first: dict[tuple[str, int], int] = {}
+    for one in held:
+        row = first.setdefault((one.id, one.epoch), one.row)
+        if row != one.row:
+            got = f"{one.id} (epoch {one.epoch}) as in row {row}"
+            raise InputError("each sample once an epoch", got=got, file=file, row=one.row, remedy="keep one of them")
     scored = [one for one in held if one.scores]
     out.skipped = [(one.name(repeated), one.why) for one in held if not one.scores]
     if not scored:
@@ -154,23 +160,36 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
         header = _mapping(read_json(file))
         samples = header.get("samples")
         return header, iter(samples if isinstance(samples, list) else [])
-    with _ZipMembers(file) as members:
-        names = members.names
-        first = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
-        found = {} if first is None else _mapping(_parsed(members.read(first), file))
-    return {"status": "started", **found}, _members(file)
+    headers = (one for name in ("header.json", "_journal/start.json") for one in _members(file, name.__eq__))
+    header = {"status": "started", **_mapping(next(headers, None))}
+    return header, _members(file, lambda name: name.startswith("samples/") and name.endswith(".json"))
 
 
-def _members(file: str) -> Iterator[Any]:
-    with _ZipMembers(file) as members:
-        for name in members.names:
-            if name.startswith("samples/") and name.endswith(".json"):
-                yield _parsed(members.read(name), file)
+def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
+    """The JSON in the members of a zip archive with such names, checked against their checksums; of a name that is
+    there twice the last one counts.
+    """
+    with translated(file, "zip"), zipfile.ZipFile(file) as packed, open(file, "rb") as stream:
+        for name, member in {one.filename: one for one in packed.infolist()}.items():
+            if not wanted(name):
+                continue
+            check_unpacked(member.compress_size, member.file_size, file)
+            if member.compress_type != _ZSTANDARD:
+                content = packed.read(member)
+            else:
+                import pyarrow as pa
 
-
-def _parsed(content: bytes, file: str) -> Any:
-    with translated(file, "JSON"):
-        return json.loads(content)
+                stream.seek(member.header_offset)
+                header = stream.read(_LOCAL)
+                stream.seek(sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28)), 1)
+                source = pa.BufferReader(stream.read(member.compress_size))
+                with pa.CompressedInputStream(source, "zstd") as unpacked:
+                    content = bytes(unpacked.read(member.file_size + 1))  # no more than was promised
+                if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+                    raise ValueError(f"{name} has another checksum than the archive says")
+            with translated(file, "JSON"):
+                value = json.loads(content)
+            yield value
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -213,21 +232,6 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
                 "a log-probability, at most 0", got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
             )
     return tokens
-
-
-def _check_names(held: Sequence[_Sample], file: str) -> None:
-    first: dict[tuple[str, int], int] = {}
-    for one in held:
-        key = (one.id, one.epoch)
-        if key in first:
-            raise InputError(
-                "each sample once an epoch",
-                got=f"{one.id} (epoch {one.epoch}) as in row {first[key]}",
-                file=file,
-                row=one.row,
-                remedy="keep one of them",
-            )
-        first[key] = one.row
 
 
 @dataclass(frozen=True)
@@ -300,54 +304,3 @@ def _letter_place(letter: Any, count: int) -> int | None:
     text = letter.strip() if isinstance(letter, str) else ""
     place = ord(text) - ord("A") if len(text) == 1 else -1
     return place if 0 <= place < count else None
-
-
-_ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
-_LOCAL = 30  # bytes of a member's own header, before its name and its extra field
-
-
-class _ZipMembers:
-    """A zip archive, read member by member; of a name that is there twice the last one counts."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        with translated(file, "zip"):
-            self._zip = zipfile.ZipFile(file)
-            self._members = {one.filename: one for one in self._zip.infolist()}
-
-    def __enter__(self) -> _ZipMembers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._zip.close()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the members in their order."""
-        return tuple(self._members)
-
-    def read(self, name: str) -> bytes:
-        """The bytes of a member, checked against their checksum."""
-        member = self._members[name]
-        check_unpacked(member.compress_size, member.file_size, self.file)
-        with translated(self.file, "zip"):
-            if member.compress_type != _ZSTANDARD:
-                return self._zip.read(member)
-            import pyarrow as pa
-
-            with pa.CompressedInputStream(pa.BufferReader(self._packed(member)), "zstd") as stream:
-                found: Any = stream.read(member.file_size + 1)  # no more than was promised
-            content = bytes(found)
-            if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-                raise ValueError(f"{name} has another checksum than the archive says")
-            return content
-
-    def _packed(self, member: zipfile.ZipInfo) -> bytes:
-        with open(self.file, "rb") as stream:
-            stream.seek(member.header_offset)
-            header = stream.read(_LOCAL)
-            more = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-            stream.seek(more, 1)
-            return stream.read(member.compress_size)

@@ -42,22 +42,18 @@ def log_kind(path: Any) -> LogKind | None:
     except InputError:
         return None
     if head.startswith(b"PK"):
-        return "inspect" if _is_eval(path) else None
+        try:
+            with zipfile.ZipFile(path) as packed:
+                is_log = bool({"header.json", "_journal/start.json"} & set(packed.namelist()))
+        except (OSError, ValueError, zipfile.BadZipFile):
+            is_log = str(path).endswith(".eval")  # cut off: the reader says so
+        return "inspect" if is_log else None
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[")):
         return None
     if all(name in head for name in _SAMPLES):
         return "lm_eval"
     return "inspect" if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head else None
-
-
-def _is_eval(path: str | os.PathLike[str]) -> bool:
-    try:
-        with zipfile.ZipFile(path) as packed:
-            names = set(packed.namelist())
-    except (OSError, ValueError, zipfile.BadZipFile):
-        return str(path).endswith(".eval")  # cut off: the reader says so
-    return bool(names & {"header.json", "_journal/start.json"})
 
 
 def log_files(logs: Any) -> list[tuple[str, LogKind]]:
@@ -69,7 +65,17 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
     out: list[tuple[str, LogKind]] = []
     for path in logs if several else [logs]:
         if os.path.isdir(path):
-            out += _in_folder(Path(path))
+            files = sorted(one for one in Path(path).iterdir() if one.name.lower().endswith(_ENDINGS))
+            inside = [(str(one), kind) for one in files if (kind := log_kind(one)) is not None]
+            if not inside:
+                below = sorted({str(one.parent) for one in Path(path).rglob("samples_*.jsonl")})
+                raise InputError(
+                    "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
+                    got="a folder without one",
+                    file=str(path),
+                    remedy=f"name {below[0]}" if below else "write them with --log_samples --output_path",
+                )
+            out += inside
             continue
         kind = log_kind(path)
         if kind is None:
@@ -86,10 +92,10 @@ def read_command(log: str) -> str:
     """The command that makes a predictions file of a log, named after it.
 
     >>> read_command("logs/samples_quiz_2026-01-02.jsonl")
-    'oodometer predict logs/samples_quiz_2026-01-02.jsonl --out samples_quiz_2026-01-02.parquet'
+    'oodometer read logs/samples_quiz_2026-01-02.jsonl --out samples_quiz_2026-01-02.parquet'
     """
     stem = re.sub(r"(\.jsonl|\.json|\.eval)(\.gz)?$", "", os.path.basename(os.path.normpath(log)))
-    return f"oodometer predict {shlex.quote(log)} --out {shlex.quote(stem)}.parquet"
+    return f"oodometer read {shlex.quote(log)} --out {shlex.quote(stem)}.parquet"
 
 
 def refuse_logs(path: Any) -> None:
@@ -105,20 +111,6 @@ def refuse_logs(path: Any) -> None:
                 file=name,
                 remedy=f"read it first: `{read_command(name)}`",
             )
-
-
-def _in_folder(folder: Path) -> list[tuple[str, LogKind]]:
-    files = sorted(one for one in folder.iterdir() if one.name.lower().endswith(_ENDINGS))
-    found = [(str(one), kind) for one in files if (kind := log_kind(one)) is not None]
-    if not found:
-        below = sorted({str(one.parent) for one in folder.rglob("samples_*.jsonl")})
-        raise InputError(
-            "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
-            got="a folder without one",
-            file=str(folder),
-            remedy=f"name {below[0]}" if below else "write them with --log_samples --output_path",
-        )
-    return found
 
 
 _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
