@@ -159,20 +159,6 @@ HEADS = ("first-token", "means")
 _SCALE = 10.0  # of the cosine that training starts from: sure enough to learn from, not so sure that it stops learning
 
 
-def score_of_means(net: Any, hidden: Any, real: Any, types: Any) -> Any:
-    """s = sum_k w_k u_k v_k; u and v are the means of the hidden states of both parts, each of length 1.
-
-    hidden has the shape (pair, token, unit), ``real`` and ``types`` (pair, token); s (pair,).
-    """
-    functional = load_torch().nn.functional
-    hidden = net["dropout"](hidden)
-    context, reply = (
-        functional.normalize((hidden * part[..., None]).sum(1), dim=1)  # a sum points where the mean does
-        for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
-    )
-    return net["score"](context * reply)[:, 0]
-
-
 _END = "\x1e"  # between turns, as a word of its own
 
 
@@ -363,7 +349,13 @@ class ResponseRanker(TransformerClassifier):
         if getattr(encoder.config, "type_vocab_size", 0) > 1:
             given["token_type_ids"] = types.long()
         if self.head == "means":
-            return score_of_means(net, encoder(**given).last_hidden_state, real, types)
+            # s = sum_k w_k u_k v_k, u and v the means of the hidden states of both parts, each of length 1
+            hidden = net["dropout"](encoder(**given).last_hidden_state)
+            context, reply = (
+                load_torch().nn.functional.normalize((hidden * part[..., None]).sum(1), dim=1)  # as the mean points
+                for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
+            )
+            return net["score"](context * reply)[:, 0]
         found = net(**given).logits
         return found[:, 1] - found[:, 0] if self._difference else found[:, 0]
 

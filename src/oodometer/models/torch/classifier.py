@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -203,43 +203,55 @@ class TorchClassifier(Classifier):
         return self.net is not None and bool(self.classes)
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
-        """Logits, and what else is requested; see `Classifier.ask`."""
+        """Logits, and what else is requested; see `Classifier.ask`.
+
+        The inputs are asked as they are, then views of them; with dropout as they are only for their features.
+        """
         request = request or Request()
         self._must_be_fitted()
-        given = self._inputs(inputs)
-        device = choose_device(self.device)
+        given, device = self._inputs(inputs), choose_device(self.device)
         self.net.to(device).eval()
         cast = autocast(self.training.precision, device.partition(":")[0])
-        said = _Said(request)
-        for encoded, mode, told in self._passes(given, request, progress):
-            with mode as features, Asking(self._asking_batches(encoded), self._units(encoded), told) as asking:
+        plain = int(not request.dropout or request.features)
+        turns = plain + request.views + request.dropout
+        out: dict[str, Any] = {}
+        views: list[Array] = []
+        mean = squares = np.zeros(0)  # of the probabilities with dropout; of their distances from the mean, summed
+        encoded = self._encode(given)
+        for turn in range(turns):
+            mode, number = reading(self.net, request.features and not turn), turn - plain
+            if number >= 0 and request.dropout:
+                draw = (request.seed * 1_000_003 + number) * 1_000_003 + request.first_row
+                mode = only_dropout(self.net, draw)
+            elif number >= 0:
+                seed = (request.seed, number, request.first_row)
+                encoded = self._encode(self._view(given, seed, request.augmentation))
+            tell = None if progress is None else partial(_tell, progress, turn, turns, len(given))
+            with mode as features, Asking(self._asking_batches(encoded), self._units(encoded), tell) as asking:
                 for batch in asking:
                     with cast():
                         logits = self._scores(self.net, *self._tensors(encoded, batch, device))
                     asking.take(logits, *features())
-            said.take(*self._gathered(encoded, asking.found))
-        return self._answers(encoded, said.fields())
-
-    def _passes(self, given: Any, request: Request, progress: Progress | None) -> Iterator[_Pass]:
-        """The inputs as they are, then views of them; with dropout they are asked without only for their features."""
-        rows, plain = len(given), int(not request.dropout or request.features)
-        passes = plain + request.views + request.dropout
-
-        def told(turn: int) -> Progress | None:
-            if progress is None:
-                return None
-            return lambda done, units: progress(turn * rows + done * rows // units, passes * rows)
-
-        encoded = self._encode(given)
-        if plain:
-            yield encoded, reading(self.net, request.features), told(0)
-        for view in range(request.views):
-            seed = (request.seed, view, request.first_row)
-            views = self._encode(self._view(given, seed, request.augmentation))
-            yield views, reading(self.net, False), told(plain + view)
-        for turn in range(request.dropout):
-            draw = (request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row
-            yield encoded, only_dropout(self.net, draw), told(plain + turn)
+            answers = self._gathered(encoded, asking.found)
+            if turn < plain:
+                out = dict(zip(("logits", "features"), answers, strict=False))
+            elif not request.dropout:
+                views.append(answers[0].argmax(1))
+            else:
+                p = softmax(answers[0].astype(np.float64))
+                views.append(p.argmax(1))
+                if number == 0:
+                    mean, squares = p, np.zeros_like(p)
+                else:
+                    away = p - mean  # the recurrence of Welford (1962)
+                    mean = mean + away / len(views)
+                    squares = squares + away * (p - mean)
+        if views:
+            out["views"] = np.stack(views)
+        if request.dropout:  # the mean of the passes in place of the logits
+            own = mean.astype(np.float32)
+            out |= {"logits": None, "probabilities": own, "variance": squares / request.dropout}
+        return self._answers(encoded, out)
 
     @property
     def parameters(self) -> int:
@@ -264,43 +276,5 @@ class TorchClassifier(Classifier):
         return model
 
 
-_Pass = tuple[Any, AbstractContextManager[Callable[[], tuple[Any, ...]]], Progress | None]
-"""Encoded inputs, in which mode the network is and what more it gives, whom to tell how far it is."""
-
-
-class _Said:
-    """What the passes of a request said, pass after pass: of all but the first no more than the answers need."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.first: tuple[Array, ...] = ()
-        self.views: list[Array] = []
-        self.mean: Array | None = None  # of the probabilities with dropout
-        self.squares: Array | None = None  # of their distances from the mean, summed
-
-    def take(self, logits: Array, *features: Array) -> None:
-        """Take the logits of the next pass, and of the first the features that were asked for."""
-        wanted = not self.request.dropout or self.request.features
-        if wanted and not self.first:
-            self.first = (logits, *features)
-        elif self.request.dropout:
-            p = softmax(logits.astype(np.float64))
-            self.views.append(p.argmax(1))
-            if self.mean is None or self.squares is None:
-                self.mean, self.squares = p, np.zeros_like(p)
-                return
-            away = p - self.mean  # the recurrence of Welford (1962)
-            self.mean = self.mean + away / len(self.views)
-            self.squares += away * (p - self.mean)
-        else:
-            self.views.append(logits.argmax(1))
-
-    def fields(self) -> dict[str, Any]:
-        """Fields of `Answers`; with dropout the mean of the probabilities of the passes in place of the logits."""
-        found: dict[str, Any] = dict(zip(("logits", "features"), self.first, strict=False))
-        if self.views:
-            found["views"] = np.stack(self.views)
-        if self.mean is not None and self.squares is not None:
-            mean = self.mean.astype(np.float32)
-            found |= {"logits": None, "probabilities": mean, "variance": self.squares / self.request.dropout}
-        return found
+def _tell(progress: Progress, turn: int, turns: int, rows: int, done: int, units: int) -> None:
+    progress(turn * rows + done * rows // units, turns * rows)

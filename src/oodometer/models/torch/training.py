@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, final
 
@@ -374,25 +374,6 @@ class Hooks:
     keep_epochs: bool = False
 
 
-@dataclass
-class _State:
-    """Where a training stands; ``whole``: the weights are those after ``done`` steps, not in the middle of one."""
-
-    net: Any
-    optimizer: Any
-    name: str
-    folder: Path | None
-    done: int = 0
-    first: int = 0
-    whole: bool = True
-    written: float = field(default_factory=time.monotonic)
-
-    def keep(self) -> None:
-        if self.folder is not None and self.whole and self.done > self.first:
-            store_checkpoint(self.folder, self.net, self.optimizer, fingerprint=self.name, step=self.done)
-            self.written = time.monotonic()
-
-
 def train(
     net: Any,
     loss: Callable[[Array], Any],
@@ -428,51 +409,58 @@ def train(
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])
     last = total if hooks.stop_after is None else min(total, hooks.stop_after)
-    state = _State(net, optimizer, config.fingerprint(name), checkpoint)
+    own, done, first, whole, written = config.fingerprint(name), 0, 0, True, time.monotonic()
+
+    def keep() -> None:
+        nonlocal written
+        if checkpoint is not None and whole and done > first:
+            store_checkpoint(checkpoint, net, optimizer, fingerprint=own, step=done)
+            written = time.monotonic()
+
     if checkpoint is not None:
 
         def fits(step: int) -> bool:
             return step <= last and (hooks.goes_on is None or hooks.goes_on(step))
 
-        state.done = state.first = restore_checkpoint(checkpoint, net, optimizer, fingerprint=state.name, fits=fits)
+        done = first = restore_checkpoint(checkpoint, net, optimizer, fingerprint=own, fits=fits)
     net.train()
     cast = autocast(config.precision, next(iter(net.parameters())).device.type)
     try:
-        if hooks.on_step is not None and state.done:
-            hooks.on_step(state.done)
-        while state.done < last:
-            epoch = int(np.searchsorted(first_steps, state.done, side="right")) - 1
+        if hooks.on_step is not None and done:
+            hooks.on_step(done)
+        while done < last:
+            epoch = int(np.searchsorted(first_steps, done, side="right")) - 1
             begin = int(first_steps[epoch])
-            for batch in batches.of_epoch(epoch)[state.done - begin : last - begin]:
+            for batch in batches.of_epoch(epoch)[done - begin : last - begin]:
                 # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
-                seed_draws(config.seed * 1_000_003 + state.done)
+                seed_draws(config.seed * 1_000_003 + done)
                 for group in optimizer.param_groups:
-                    group["lr"] = config.rate(state.done, total)
+                    group["lr"] = config.rate(done, total)
                 optimizer.zero_grad(set_to_none=True)
                 with cast():
                     value = loss(batch)
                 value.backward()
                 if config.clip is not None:
                     torch.nn.utils.clip_grad_norm_(trained, config.clip)
-                state.whole = False
+                whole = False  # not the weights after so many steps
                 optimizer.step()
-                state.done, state.whole = state.done + 1, True
+                done, whole = done + 1, True
                 if hooks.on_step is not None:
-                    hooks.on_step(state.done)
+                    hooks.on_step(done)
                 if hooks.progress is not None:
-                    hooks.progress(state.done, last)
-                if time.monotonic() - state.written > config.checkpoint_seconds:
-                    state.keep()
-            if state.done == first_steps[epoch + 1]:
+                    hooks.progress(done, last)
+                if time.monotonic() - written > config.checkpoint_seconds:
+                    keep()
+            if done == first_steps[epoch + 1]:
                 if hooks.keep_epochs:
-                    state.keep()
+                    keep()
                 if hooks.on_epoch is not None:
                     hooks.on_epoch(epoch + 1)
     except KeyboardInterrupt:
-        state.keep()
+        keep()
         raise
     if last < total:
-        state.keep()
+        keep()
     net.eval()
 
 

@@ -180,42 +180,22 @@ _NO_NEGATIVES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs to learn from or to be judged by.
+class Pairs(Examples):
+    """Pairs to learn from or to be judged by; ``correct`` where the target is 1.
 
-    inputs, outputs : texts. targets : float32, shape (sample,), 1 where the output is right, else 0, or the metric.
-    origin : "gold", or the file that an output comes from. counts : what was left out.
+    targets : float32, shape (sample,), 1 where the output is right, else 0, or the metric.
     """
 
-    inputs: list[str]
-    outputs: list[str]
-    targets: Array
-    origin: Array
-    counts: Mapping[str, Any]
-
-    def __len__(self) -> int:
-        return len(self.inputs)
-
-    @property
-    def correct(self) -> Array:
-        """Whether each output is right, bool, shape (sample,)."""
-        right: Array = self.targets == 1
-        return right
+    targets: Array = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
     def take(self, index: Array) -> Pairs:
         """The pairs at some places, without the counts."""
-        return Pairs(
-            [self.inputs[i] for i in index],
-            [self.outputs[i] for i in index],
-            self.targets[index],
-            self.origin[index],
-            {},
-        )
+        inputs, outputs = ([texts[i] for i in index] for texts in (self.inputs, self.outputs))
+        return Pairs(inputs, outputs, self.correct[index], self.origin[index], {}, self.targets[index])
 
     def statistics(self) -> dict[str, Any]:
         """Counts, ready for JSON, and the same in ``words``."""
-        found = Examples(self.inputs, self.outputs, self.correct, self.origin, self.counts)
-        return {**found.statistics(), "mean": float(self.targets.mean()), "words": found.summary()}
+        return {**super().statistics(), "mean": float(self.targets.mean()), "words": self.summary()}
 
 
 def pairs_of(
@@ -235,24 +215,60 @@ def pairs_of(
         raise UsageError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
     if not balance >= 0:
         raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
-    for rows in files:
-        _check(rows, metric == "exact")
+    exact, measure = metric == "exact", METRICS[metric]
+    for rows in files:  # every row has what a pair needs
+        equal = rows.equal
+        if rows.golds is None and (not exact or rows.outputs is None or not (rows.correct >= 0).any()):
+            what = "a column gold (or output and correct)" if exact else "a column gold"
+            raise rows.lacks(what, "gold", why="judges learn from outputs that are known to be right or wrong; ")
+        odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
+        if len(odd):
+            expected, remedy = "true, since the output equals gold", "drop the column or correct the cell"
+            raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
+        unknown = np.flatnonzero((equal < 0) & (rows.correct < 0) if exact else equal < 0)
+        if len(unknown):
+            output = None if rows.outputs is None else rows.outputs[unknown[0]]
+            expected = "a gold output, or whether the output is correct" if exact else "a gold output"
+            got = f"none (the output is {'null' if output is None else repr(output)[:40]})"
+            raise rows.error(int(unknown[0]), expected, got, "give it or drop the row", "gold")
     if all(rows.outputs is None for rows in files) and not all_right:
         raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
-    found = _gathered(files, METRICS[metric])
-    first: dict[tuple[str, str], int] = {}  # where two rows judge one pair differently the better verdict stays
+    right = {
+        (squeezed(given), squeezed(gold))
+        for rows in files
+        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
+        if gold is not None
+    }
+    # gold pairs, then right outputs, then the others; where two rows judge one pair differently the better stays
+    golds: list[tuple[str, str, float, str]] = []
+    others: list[tuple[str, str, float, str]] = []
+    for rows in files:
+        none: list[str | None] = [None] * len(rows.inputs)
+        cells = zip(rows.inputs, rows.outputs or none, rows.golds or none, rows.correct.tolist(), strict=True)
+        for given, output, gold, verdict in cells:
+            if gold is not None:
+                golds.append((given, gold, 1.0, GOLD))
+            if output is not None and output.strip():
+                good = verdict == 1 or (squeezed(given), squeezed(output)) in right
+                target = float(good) if measure is None else float(measure([output], [gold or ""])[0])
+                others.append((given, output, target, rows.short_name))
+    collected = golds + sorted(others, key=lambda pair: -pair[2])
+    first: dict[tuple[str, str], int] = {}
     contradictions = 0
-    for place, (given, output) in enumerate(zip(found.inputs, found.outputs, strict=True)):
-        kept = first.setdefault((squeezed(given), squeezed(output)), place)
-        contradictions += bool(found.targets[kept] != found.targets[place])
-    once = found.take(np.array(sorted(first.values()), dtype=np.int64))
-    every, written = sum(len(one.inputs) for one in files), [one for rows in files for one in rows.outputs or ()]
+    for index, (given, output, target, _) in enumerate(collected):
+        before = first.setdefault((squeezed(given), squeezed(output)), index)
+        contradictions += np.float32(collected[before][2]) != np.float32(target)
+    columns = list(zip(*(collected[index] for index in sorted(first.values())), strict=True)) or [(), (), (), ()]
+    targets = np.array(columns[2], dtype=np.float32)
+    once = Pairs(list(columns[0]), list(columns[1]), targets == 1, np.array(columns[3], dtype=object), {}, targets)
+    every = sum(len(rows.inputs) for rows in files)
+    written = [output for rows in files for output in rows.outputs or ()]
     counts = {
         "rows": every,
-        "without_output": every - sum(one is not None for one in written),
-        "empty": sum(one is not None and not one.strip() for one in written),
-        "duplicates": len(found) - len(first),
-        "contradictions": contradictions,
+        "without_output": every - sum(output is not None for output in written),
+        "empty": sum(output is not None and not output.strip() for output in written),
+        "duplicates": len(collected) - len(first),
+        "contradictions": int(contradictions),
         "beyond_balance": 0,
     }
     wrong = np.flatnonzero(~once.correct)
@@ -275,50 +291,6 @@ def pairs_of(
         counts["beyond_balance"] = len(wrong) - len(drawn)
         once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
     return replace(once, counts=counts)
-
-
-def _check(rows: TextRows, exact: bool) -> None:
-    """Every row has what a pair needs."""
-    equal, outputs = rows.equal, rows.outputs or [None] * len(rows.inputs)
-    if rows.golds is None and (not exact or rows.outputs is None or not (rows.correct >= 0).any()):
-        what = "a column gold (or output and correct)" if exact else "a column gold"
-        raise rows.lacks(what, "gold", why="judges learn from outputs that are known to be right or wrong; ")
-    odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
-    if len(odd):
-        expected, remedy = "true, since the output equals gold", "drop the column or correct the cell"
-        raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
-    known = (equal >= 0) | (rows.correct >= 0) if exact else equal >= 0
-    if not known.all():
-        row = int(np.argmin(known))
-        said = "null" if outputs[row] is None else repr(outputs[row])[:40]
-        expected = "a gold output, or whether the output is correct" if exact else "a gold output"
-        raise rows.error(row, expected, f"none (the output is {said})", "give it or drop the row", "gold")
-
-
-def _gathered(files: Sequence[TextRows], metric: Callable[..., Array] | None) -> Pairs:
-    """Gold pairs, then right outputs, then the others; duplicates and all."""
-    right = {
-        (squeezed(given), squeezed(gold))
-        for rows in files
-        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
-        if gold is not None
-    }
-    golds: list[tuple[str, str, float, str]] = []
-    outputs: list[tuple[str, str, float, str]] = []
-    for rows in files:
-        none: list[str | None] = [None] * len(rows.inputs)
-        for given, output, gold, known in zip(
-            rows.inputs, rows.outputs or none, rows.golds or none, rows.correct.tolist(), strict=True
-        ):
-            if gold is not None:
-                golds.append((given, gold, 1.0, GOLD))
-            if output is not None and output.strip():
-                good = known == 1 or (squeezed(given), squeezed(output)) in right
-                target = float(good) if metric is None else float(metric([output], [gold])[0])
-                outputs.append((given, output, target, rows.short_name))
-    every = golds + sorted(outputs, key=lambda one: -one[2])
-    inputs, texts, targets, origin = (list(one) for one in zip(*every, strict=True)) if every else ([], [], [], [])
-    return Pairs(inputs, texts, np.array(targets, dtype=np.float32), np.array(origin, dtype=object), {})
 
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
