@@ -63,7 +63,7 @@ np.save(out, torch.cat(found).numpy())
 IMAGE_LOOP = """
 import sys, json, numpy as np, torch
 from safetensors.torch import load_file
-from oodometer.models.image.resnet import _network
+from oodometer.models.image.network import _network
 model, data, out = sys.argv[1:]
 about = json.load(open(model + "/oodometer_model.json"))
 pixels = json.load(open(model + "/pixels.json"))
@@ -137,7 +137,7 @@ def images(path: Path) -> tuple[Path, int]:
 
 def resnet(folder: Path, data: Path) -> Path:
     """A ResNet-8, trained for one pass over 2,000 images: how good it is does not matter here."""
-    from oodometer.models.image.resnet import ResNet
+    from oodometer.models.image.network import ResNet
     from oodometer.models.torch.training import TrainingConfig
 
     held = np.load(data)

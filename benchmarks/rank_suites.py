@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oodometer.inference.clusters import student_quantile
-from oodometer.rankings import Posterior, agreement_values, by_pattern, posterior, posterior_by_pattern, rows_to_label
+from oodometer.rankings import Posterior, agreement_values, posterior, posterior_by_pattern, rows_to_label
+from oodometer.rankings import posterior as by_pattern
 
 HOME = Path(__file__).parent / "results"
 ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")

@@ -23,8 +23,7 @@ from oodometer.models import (
 )
 from oodometer.models.artifacts import KINDS, kind_named
 from oodometer.models.base import Classifier
-from oodometer.models.image.network import ImageEncoder
-from oodometer.models.image.resnet import ResNet
+from oodometer.models.image.network import ImageEncoder, ResNet
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
 

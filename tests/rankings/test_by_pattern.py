@@ -12,7 +12,7 @@ import oodometer
 from oodometer.arrays import Array
 from oodometer.errors import UsageError
 from oodometer.rankings import Posterior, posterior, rows_to_label
-from oodometer.rankings.by_pattern import posterior_by_pattern
+from oodometer.rankings.posterior import posterior_by_pattern
 
 
 def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from oodometer.rankings import (
     random_order,
     suite_of,
 )
-from oodometer.rankings.suite import Rule
+from oodometer.rankings.few_shot import Rule
 
 RIGHT = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=float)
 

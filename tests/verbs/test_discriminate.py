@@ -776,17 +776,6 @@ def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
     stop_at_a_coin(RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5)  # rejects all at 0.5: no coin
 
 
-def test_the_area_against_scikit_learn() -> None:
-    from sklearn.metrics import roc_auc_score
-
-    from oodometer.verbs.discriminate.training import ranks_above
-
-    rng = np.random.default_rng(0)
-    right = rng.random(300) < 0.3
-    said = np.round(rng.random(300) + 0.2 * right, 1)
-    assert ranks_above(said, right)[0] == pytest.approx(roc_auc_score(right, said))
-
-
 def test_a_stopped_training_goes_on_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
     monkeypatch.setattr("oodometer.verbs.discriminate.training.POOR", 1.01)  # no judge is good enough

@@ -97,7 +97,7 @@ class Examples:
 
     def summary(self) -> str:
         """The statistics in words, a line for the pairs, one for each checkpoint, one for what was left out."""
-        s = self.statistics()
+        s = Examples.statistics(self)
         inputs = f"{s['inputs']:,} input" + ("s" if s["inputs"] != 1 else "")
         share = f" ({100 * s['share_correct']:.1f} % correct)" if len(self) else ""
         lines = [f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"]

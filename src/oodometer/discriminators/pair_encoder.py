@@ -178,7 +178,19 @@ def pretrain(
             stacklevel=2,
         )
     load_torch().manual_seed(how.training.seed)
-    base = _encoder(tokenizer, config, how.max_length)
+    # the untrained encoder, its weights drawn by torch's seed
+    library = load_transformers()
+    base = library.AutoModel.from_config(
+        library.AutoConfig.for_model(
+            **{
+                "model_type": "bert",
+                "vocab_size": len(tokenizer),
+                "max_position_embeddings": how.max_length,
+                "pad_token_id": int(tokenizer.pad_token_id),
+                **sizes_of(config),
+            }
+        )
+    )
     gaps = _Gaps(base, tokenizer, sequences, place)
     train(
         gaps.net,
@@ -196,22 +208,6 @@ def pretrain(
 
     keep(home, whole, write)
     return home
-
-
-def _encoder(tokenizer: Any, config: Mapping[str, Any], max_length: int) -> Any:
-    """The untrained encoder, its weights drawn by torch's seed."""
-    library = load_transformers()
-    return library.AutoModel.from_config(
-        library.AutoConfig.for_model(
-            **{
-                "model_type": "bert",
-                "vocab_size": len(tokenizer),
-                "max_position_embeddings": max_length,
-                "pad_token_id": int(tokenizer.pad_token_id),
-                **sizes_of(config),
-            }
-        )
-    )
 
 
 @final

@@ -14,7 +14,7 @@ from ..models.artifacts import fingerprint
 from ..models.base import Progress
 from ..models.seq2seq import EncoderDecoder
 from ..models.seq2seq.decoding import IGNORED, token_scores
-from ..models.seq2seq.pretrained import load_tokenizer, new_tokens
+from ..models.seq2seq.encoder_decoder import load_tokenizer, new_tokens
 from ..models.text.network import cut_longer_side
 from ..models.torch.batches import Asking, padded, token_batches
 from ..models.torch.library import torch as load_torch

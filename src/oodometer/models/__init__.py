@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .base import Answers, Classifier, Request, Text, load_model
 from .ensemble import Ensemble, train_deep_ensemble
-from .image.network import ImageEncoder
-from .image.resnet import ResNet
+from .image.network import ImageEncoder, ResNet
 from .inoculation import Dose, Inoculated, inoculate, mixed
 from .opening import open_classifier
 from .response_ranking import ResponseRanker

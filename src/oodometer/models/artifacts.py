@@ -31,7 +31,7 @@ KINDS: dict[str, str] = {
     "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder",
     "recurrent": "models.text.words:Recurrent",
     "token-encoder": "models.text.encoder:TokenEncoder",
-    "resnet": "models.image.resnet:ResNet",
+    "resnet": "models.image.network:ResNet",
     "image-encoder": "models.image.network:ImageEncoder",
     "response-ranker": "models.response_ranking:ResponseRanker",
     "ensemble": "models.ensemble:Ensemble",

@@ -392,29 +392,27 @@ class OnnxClassifier(OutsideClassifier):
 
     def _outputs(self, inputs: Any) -> Any:
         if "input_ids" in self.inputs:
-            return self._of_texts(list(inputs))
+            texts = list(inputs)
+            if self._tokenizer is None:
+                self._tokenizer = load_pretrained("AutoTokenizer", str(self.folder), expected="a tokenizer")
+            room = min(int(self._tokenizer.model_max_length), 512)
+            ids, self.truncated = counted_ids(self._tokenizer, texts, room, end=True)
+            out: Array | None = None
+            for batch in sorted_batches(ids.lengths, BATCH):
+                matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
+                mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
+                known = {
+                    "input_ids": matrix,
+                    "attention_mask": real.astype(np.int64),
+                    "token_type_ids": np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real,
+                }
+                found = self._run({name: known[name] for name in self.inputs if name in known})
+                out = np.empty((len(texts), found.shape[1]), dtype=found.dtype) if out is None else out
+                out[batch] = found
+            assert out is not None
+            return out
         name, about = next(iter(self.inputs.items()))
         return self._run({name: self._array(inputs, about)})
-
-    def _of_texts(self, texts: list[Any]) -> Array:
-        if self._tokenizer is None:
-            self._tokenizer = load_pretrained("AutoTokenizer", str(self.folder), expected="a tokenizer")
-        room = min(int(self._tokenizer.model_max_length), 512)
-        ids, self.truncated = counted_ids(self._tokenizer, texts, room, end=True)
-        out: Array | None = None
-        for batch in sorted_batches(ids.lengths, BATCH):
-            matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
-            mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
-            known = {
-                "input_ids": matrix,
-                "attention_mask": real.astype(np.int64),
-                "token_type_ids": np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real,
-            }
-            found = self._run({name: known[name] for name in self.inputs if name in known})
-            out = np.empty((len(texts), found.shape[1]), dtype=found.dtype) if out is None else out
-            out[batch] = found
-        assert out is not None
-        return out
 
     def _array(self, inputs: Any, about: Any) -> Array:
         if isinstance(inputs, Table):
@@ -422,24 +420,21 @@ class OnnxClassifier(OutsideClassifier):
         elif len(about.shape) == 2:
             found = np.asarray(inputs, dtype=np.float32)
         else:
-            return self._pixels(inputs, about.shape)
+            if (self.folder / "preprocessor_config.json").is_file():
+                if self._processor is None:
+                    self._processor = load_pretrained("AutoImageProcessor", str(self.folder))
+                given = self._processor(list(inputs), return_tensors="np")["pixel_values"]
+                return np.asarray(given, dtype=np.float32)
+            last = about.shape[3] == 3
+            sides = [one for one in (about.shape[1:3] if last else about.shape[2:4]) if isinstance(one, int)]
+            pixels = in_one_size(inputs, (sides[0], sides[-1])) if sides else inputs
+            array = np.asarray(pixels, dtype=np.float32) / 255
+            return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
         wanted = about.shape[1]
         if isinstance(wanted, int) and found.shape[1] != wanted:
             remedy = "name the columns in their order with --input"
             raise InputError(f"{wanted} columns", got=str(found.shape[1]), file=self.name, remedy=remedy)
         return found
-
-    def _pixels(self, images: Any, shape: Sequence[Any]) -> Array:
-        if (self.folder / "preprocessor_config.json").is_file():
-            if self._processor is None:
-                self._processor = load_pretrained("AutoImageProcessor", str(self.folder))
-            found: Array = self._processor(list(images), return_tensors="np")["pixel_values"]
-            return found.astype(np.float32)
-        last = shape[3] == 3
-        sides = [one for one in (shape[1:3] if last else shape[2:4]) if isinstance(one, int)]
-        pixels = in_one_size(images, (sides[0], sides[-1])) if sides else images
-        array = np.asarray(pixels, dtype=np.float32) / 255
-        return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
 
     def _run(self, feeds: Mapping[str, Array]) -> Array:
         try:

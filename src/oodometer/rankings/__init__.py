@@ -7,28 +7,32 @@ methods are right, `posterior` how sure an order is.
 
 from __future__ import annotations
 
-from .by_pattern import posterior_by_pattern
 from .combination import LearntWeights, fit_weights, labels_first, leave_one_out, mean_evidence, powered_accuracy
 from .few_shot import (
     FewShot,
+    Method,
     PairedTest,
+    Rule,
+    Suite,
     accuracy_values,
     baseline_methods,
     confidence_values,
     draw_rows,
+    drawn_scores,
     draws_test,
     factor_methods,
     few_shot_evaluation,
+    fixed,
     guess,
     guess_accuracy,
     random_order,
+    scored,
+    suite_of,
     suites_test,
     true_class_values,
 )
 from .pool import PoolEvidence, agreement_values, pool_evidence
-from .posterior import Posterior, posterior
-from .settling import Settling, labels_to_settle, rows_to_label
-from .suite import Method, Rule, Suite, drawn_scores, fixed, scored, suite_of
+from .posterior import Posterior, Settling, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
 
 __all__ = [
     "FewShot",

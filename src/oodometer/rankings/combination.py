@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..results import plain
-from .suite import ROUNDING, Method, Rule, drawn_scores, scored
+from .few_shot import ROUNDING, Method, Rule, drawn_scores, scored
 
 _STEPS = 50
 

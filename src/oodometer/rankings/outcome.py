@@ -21,13 +21,11 @@ from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, 
 from ..results.values import counted
 from ..version import __version__
 from .answered import CHOSEN, Answered, RankOptions, shown
-from .by_pattern import posterior_by_pattern
 from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
+from .few_shot import Method, fixed
 from .pool import pool_evidence
-from .posterior import Posterior, posterior
-from .settling import labels_to_settle, rows_to_label
-from .suite import Method, fixed
+from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
 
 _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",

@@ -16,8 +16,8 @@ from ..estimators.base import Estimator
 from ..predictions import Predictions
 from ..registry import answer, create, names
 from ..results import Interval, plain
+from .few_shot import suite_of
 from .posterior import checked_classes
-from .suite import suite_of
 
 ESTIMATORS = ("ac", "doc", "atc", "cbpe", "agreement", "gde-difference")
 """Estimators that are asked by default: quick ones of different kinds."""

@@ -17,9 +17,8 @@ from ..datasets.reading import Batch, Columns, Drawing, Examples, open_examples
 from ..engines import run_tasks, task_engine
 from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
-from ..models.base import Classifier, Request, only_shift
+from ..models.base import Classifier, Request, matched, only_shift
 from ..models.ensemble import Ensemble
-from ..models.labels import matched
 from ..models.opening import SentModel, forgetting, kept_model, open_classifier, stamp_of
 from ..models.torch.library import on_gpu
 from ..options import declared, verb

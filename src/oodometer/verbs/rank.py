@@ -21,8 +21,7 @@ from ..engines import task_engine
 from ..errors import InputError, UsageError
 from ..inference.clusters import EPOCH_OF_ID, named_repeats
 from ..models.artifacts import DESCRIPTION
-from ..models.base import Classifier
-from ..models.labels import matched
+from ..models.base import Classifier, matched
 from ..models.opening import open_classifier
 from ..models.outside import OutsideClassifier
 from ..options import verb

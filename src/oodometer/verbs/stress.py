@@ -23,8 +23,7 @@ from ..datasets.images import LateImages, decode_image
 from ..datasets.reading import ArrayExamples, Columns, FolderExamples
 from ..engines import Engine, run_tasks, task_engine
 from ..errors import InputError, UsageError
-from ..models.base import Classifier
-from ..models.labels import matched
+from ..models.base import Classifier, matched
 from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
 from ..options import verb
 from ..predictions import Predictions

@@ -72,10 +72,9 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     everything = "\n".join(given)
     special = set(tokenizer.all_special_tokens)
     free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
-    candidates = sorted(
-        (piece for piece in free if piece and not _unprinted(piece) and piece not in everything),
-        key=lambda one: (len(one), one),
-    )
+    # no space, no sign that is not printed, and no combining mark, which would melt into its neighbour
+    printed = (p for p in free if p and not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in p))
+    candidates = sorted((piece for piece in printed if piece not in everything), key=lambda piece: (len(piece), piece))
     found: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
         some = candidates[start : start + 256]
@@ -91,11 +90,6 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
         column="output",
         remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
     )
-
-
-def _unprinted(piece: str) -> bool:
-    """Whether it holds a space, a sign that is not printed or a combining mark, which would melt into its neighbour."""
-    return any(one.isspace() or unicodedata.category(one)[0] in "MCZ" for one in piece)
 
 
 def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:

@@ -116,16 +116,9 @@ class TransformerClassifier(TextClassifier):
 
     def _sizes(self) -> Any:
         """The configuration of an encoder that is trained from scratch."""
-        return load_transformers().AutoConfig.for_model(
-            **{
-                "model_type": "bert",
-                "vocab_size": len(self.tokenizer),
-                "max_position_embeddings": self.max_length,
-                "pad_token_id": self.padding,
-                "num_labels": self._outputs(),
-                **(self.config or {}),
-            }
-        )
+        sizes = {"model_type": "bert", "vocab_size": len(self.tokenizer), "max_position_embeddings": self.max_length}
+        sizes |= {"pad_token_id": self.padding, "num_labels": self._outputs(), **(self.config or {})}
+        return load_transformers().AutoConfig.for_model(**sizes)
 
     def _types(self, net: Any, ids: Any) -> dict[str, Any]:
         """The second part of a pair, behind the first separator, has a type of its own."""

@@ -8,7 +8,7 @@ from typing import Any, final
 
 from ...errors import UsageError
 from ...models.torch.library import torch, use_threads
-from ...verbs.discriminate.thresholding import PROBABILITY
+from ...verbs.discriminate.worth import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
 from ..kit.publish import last_steps

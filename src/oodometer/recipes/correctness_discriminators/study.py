@@ -43,9 +43,8 @@ from ...results import Interval
 from ...scores import natural_confidence
 from ...store import as_source, write_predictions
 from ...verbs.discriminate.judged import PseudoLabels, pseudo_labels
-from ...verbs.discriminate.thresholding import PROBABILITY, with_probabilities
 from ...verbs.discriminate.vote_study import VoteStudy, vote_study
-from ...verbs.discriminate.worth import judge_names
+from ...verbs.discriminate.worth import PROBABILITY, judge_names, with_probabilities
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.publish import finished, joined, of_tasks

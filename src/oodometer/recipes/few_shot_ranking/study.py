@@ -28,10 +28,20 @@ from ...models.text.encoder import Encoder
 from ...models.torch.library import load_pretrained, use_threads
 from ...predictions import Predictions
 from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
-from ...rankings.few_shot import FewShot, baseline_methods, draw_rows, draws_test, few_shot_evaluation, guess_accuracy
+from ...rankings.few_shot import (
+    FewShot,
+    Method,
+    baseline_methods,
+    draw_rows,
+    draws_test,
+    few_shot_evaluation,
+    fixed,
+    guess_accuracy,
+    scored,
+    suite_of,
+)
+from ...rankings.few_shot import Suite as Answers
 from ...rankings.pool import pool_evidence
-from ...rankings.suite import Method, fixed, scored, suite_of
-from ...rankings.suite import Suite as Answers
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ...version import __version__

@@ -42,18 +42,18 @@ from .folder import noting_cuts, open_judges, revived
 from .judged import JudgedOutputs, metric_numbers, vote_numbers
 from .judged import pseudo_labels as accepted_outputs
 from .pairs import METRICS, TextRows, read_texts
-from .thresholding import (
+from .vote_study import vote_study
+from .worth import (
     Acceptance,
     calibrated,
     check_labelled,
+    judge_names,
     labelled,
+    outside,
     probability_columns,
     shortest,
-    thresholds_of_folder,
     with_probabilities,
 )
-from .vote_study import vote_study
-from .worth import judge_names, outside
 
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
@@ -81,7 +81,20 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    _check(options)
+    # `UsageError` for options that make no sense together
+    if options.threshold is not None and not 0 <= options.threshold <= 1:
+        raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {options.threshold:g}")
+    if options.threshold is not None and options.calibrate is not None:
+        raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
+    if options.with_confidence and options.calibrate is None:
+        raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
+    for path in (one for one in (options.out, options.pseudo_labels) if one is not None):
+        place = Path(os.path.abspath(path))
+        if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
+            why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
+            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
+        if place.suffix.lower() not in _ENDINGS:
+            raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
     judges, outputs, out, pseudo_labels = options.judges, options.outputs, options.out, options.pseudo_labels
     calibrate, level, seed = options.calibrate, options.level, options.seed
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
@@ -260,23 +273,6 @@ def _flat(record: Predictions) -> Predictions:
     return replace(record, columns=columns, _cache={})
 
 
-def _check(options: JudgeOptions) -> None:
-    """`UsageError` for options that make no sense together."""
-    if options.threshold is not None and not 0 <= options.threshold <= 1:
-        raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {options.threshold:g}")
-    if options.threshold is not None and options.calibrate is not None:
-        raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
-    if options.with_confidence and options.calibrate is None:
-        raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
-    for path in (one for one in (options.out, options.pseudo_labels) if one is not None):
-        place = Path(os.path.abspath(path))
-        if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
-            why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
-            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
-        if place.suffix.lower() not in _ENDINGS:
-            raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
-
-
 class _Asked:
     """What judges said: ``said`` is P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked.
 
@@ -340,14 +336,37 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     Judges of several folders vote together. Their thresholds are those that the folders keep, where these were set on
     the same labelled outputs.
     """
-    found: list[Member] = []
+    members: list[Member] = []
     metric, accept = "exact", Acceptance()
     held: Mapping[str, Any] = {}
     if isinstance(judges, Panel):
-        found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
+        members += [(judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)]
     elif judges is not None:
-        found, metric, held, accept = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
-    # hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each
+        folders = judges if isinstance(judges, list | tuple) else [judges]
+        metrics: dict[str, str] = {}
+        accepts = []
+        for folder in folders:
+            panel, about = open_judges(folder)
+            mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
+            metric = metrics[str(folder)] = str(about["metric"])
+            members += [(judge, f"{len(members) + index} {mark}") for index, judge in enumerate(panel.members)]
+            cuts = about.get("thresholds")
+            accepts.append(
+                Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()
+            )
+            held = revived(about.get("held_out", {})) if len(folders) == 1 else {}
+        if len(set(metrics.values())) > 1:
+            got = ", ".join(f"{folder}: {name}" for folder, name in metrics.items())
+            raise UsageError(f"judges of several folders must judge the same, got {got}; ask them one by one")
+        several = [way.thresholds for way in accepts if way.thresholds is not None]
+        accept = accepts[0] if len(accepts) == 1 else Acceptance()
+        same = {(cut.rows, cut.right, cut.level) for cut in several}, {way.origin for way in accepts}
+        if 1 < len(accepts) == len(several) and all(len(values) == 1 for values in same):
+            first, parts = several[0], ("values", "strict", "lenient")
+            ends = {part: np.concatenate([getattr(cut, part) for cut in several]) for part in parts}
+            joined = AcceptanceThresholds(**ends, rows=first.rows, right=first.right, level=first.level)
+            accept = Acceptance(joined, accepts[0].origin)
+    # Hugging Face classifiers as judges; labels name what means Correct, one for all or one for each
     if options.judge_labels and len(options.judge_labels) not in (1, len(options.existing)):
         expected = f"one label that means Correct for all, or {len(options.existing)}, one for each judge"
         got = str(len(options.judge_labels))
@@ -366,13 +385,13 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             remedy = f"name it with --judge-label; the classifier has {', '.join(known)}"
             raise InputError("a label that means Correct", got="none", file=source, remedy=remedy)
         existing.append(judge)
-    for one in existing:
-        found.append((one, f"{len(found)} {one.options()} {content_of(one.source)}"))
+    for judge in existing:
+        members.append((judge, f"{len(members)} {judge.options()} {content_of(judge.source)}"))
     if options.threshold is not None:
         accept = Acceptance(number=options.threshold)
     elif existing and options.calibrate is None:
         accept = Acceptance()  # the folder keeps none for these
-    if not found:
+    if not members:
         names, said = probability_columns(rows)
         if not names:
             raise UsageError(
@@ -380,7 +399,7 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
                 "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
             )
     else:
-        names, said = judge_names([one for one, _ in found]), None
+        names, said = judge_names([judge for judge, _ in members]), None
     if existing and metric != "exact":
         raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
     if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
@@ -390,7 +409,7 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     if metric != "exact" and options.pseudo_labels is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
     confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
-    return Jury(found, (*names, CONFIDENCE) if confidence else names, metric, held, accept, said, confidence)
+    return Jury(members, (*names, CONFIDENCE) if confidence else names, metric, held, accept, said, confidence)
 
 
 def _own_confidence(several: Sequence[TextRows]) -> Array:
@@ -405,32 +424,3 @@ def _own_confidence(several: Sequence[TextRows]) -> Array:
             raise InputError(expected, got="none", remedy=remedy, file=one.name) from error
     out: Array = np.concatenate(found).astype(np.float64)
     return out
-
-
-def _of_folders(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[Member], str, Mapping[str, Any], Acceptance]:
-    """The judges of folders, one behind the other, what they judge, what one folder knows of them, how they accept.
-
-    That is by the thresholds of all where these come from the same labelled outputs; else from one half on.
-    """
-    found: list[Member] = []
-    metrics: dict[str, str] = {}
-    held: Mapping[str, Any] = {}
-    accepts = []
-    for folder in folders:
-        panel, about = open_judges(folder)
-        mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
-        metrics[str(folder)] = str(about["metric"])
-        found += [(one, f"{len(found) + place} {mark}") for place, one in enumerate(panel.members)]
-        accepts.append(thresholds_of_folder(about))
-        held = revived(about.get("held_out", {})) if len(folders) == 1 else {}
-    if len(set(metrics.values())) > 1:
-        told = ", ".join(f"{folder}: {metric}" for folder, metric in metrics.items())
-        raise UsageError(f"judges of several folders must judge the same, got {told}; ask them one by one")
-    cuts = [one.thresholds for one in accepts if one.thresholds is not None]
-    accept = accepts[0] if len(accepts) == 1 else Acceptance()
-    same = {(one.rows, one.right, one.level) for one in cuts}, {one.origin for one in accepts}
-    if 1 < len(accepts) == len(cuts) and all(len(one) == 1 for one in same):
-        ends = {end: np.concatenate([getattr(one, end) for one in cuts]) for end in ("values", "strict", "lenient")}
-        joined = AcceptanceThresholds(**ends, rows=cuts[0].rows, right=cuts[0].right, level=cuts[0].level)
-        accept = Acceptance(joined, accepts[0].origin)
-    return found, next(iter(metrics.values())), held, accept

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
 from ...discriminators import (
     SMALL,
     ClassifierDiscriminator,
@@ -44,9 +43,8 @@ from ..model_options import TrainOptions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
-from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
-from .thresholding import calibrated, labelled, shortest
-from .worth import judge_names, no_better_than_a_coin, worth
+from .pairs import Pairs, pairs_of, read_texts, split, squeezed
+from .worth import calibrated, judge_names, labelled, no_better_than_a_coin, shortest, worth
 
 POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
@@ -55,13 +53,16 @@ POOR = 0.6
 def stop_at_a_coin(judge: Discriminator, held: Pairs, judges: int) -> None:
     """Raise `WorkError` where the first of several judges is surely of no use; else do nothing.
 
-    It is where the upper 95 % limit of its area under the ROC curve on the held-out pairs is below `POOR`; with few of
-    them nothing is sure, and all judges are trained. What it says at 0.5 does not count: thresholds can be set later.
+    It is where the upper 95 % limit of its area under the ROC curve on the held-out pairs, by the variance of Mann and
+    Whitney (1947) without effect, is below `POOR`; with few of them nothing is sure, and all judges are trained. What
+    it says at 0.5 does not count: thresholds can be set later.
     """
-    right = held.correct > 0
-    if not (right.any() and (~right).any()):
+    some, others = int(held.correct.sum()), int((~held.correct).sum())
+    if not (some and others):
         return
-    area, upper = ranks_above(judge.probabilities(held.inputs, held.outputs), right)
+    area = roc_auc(held.correct, judge.probabilities(held.inputs, held.outputs))
+    error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
+    upper = min(area + NormalDist().inv_cdf(0.95) * error, 1.0)
     if upper < POOR:
         raise WorkError(
             f"the first of {judges} judges is no better than a coin: P(Correct) of a right held-out output is above "
@@ -69,22 +70,6 @@ def stop_at_a_coin(judge: Discriminator, held: Pairs, judges: int) -> None:
             "(--epochs), on more mistakes or from a pretrained model (--source); in Python pretraining=20 may help, "
             "and all_judges=True goes on all the same"
         )
-
-
-def ranks_above(said: Any, right: Array, level: float = 0.95) -> tuple[float, float]:
-    """Area under the ROC curve, and its upper limit by the variance that Mann and Whitney (1947) give without effect.
-
-    ``said`` are P(Correct), ``right`` says which outputs are; both of shape (sample,). Equal P count one half.
-
-    >>> import numpy as np
-    >>> area, upper = ranks_above([0.9, 0.6, 0.6, 0.1], np.array([True, True, False, False]))
-    >>> area, round(upper, 2)
-    (0.875, 1.0)
-    """
-    some, others = int(right.sum()), int((~right).sum())
-    area = roc_auc(right, said)
-    error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
-    return area, min(area + NormalDist().inv_cdf(level) * error, 1.0)
 
 
 _KINDS = ("encoder", "encoder-decoder", "likelihood")
@@ -149,7 +134,25 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    _check(options)
+    # `UsageError` for options that make no sense together
+    kind, exact = options.kind, options.metric == "exact"
+    task_engine(options.engine, options.workers)
+    if options.judges < 1:
+        raise UsageError(f"expected at least 1 judge, got {options.judges}; 5 are usual")
+    if options.pretraining < 0:
+        raise UsageError(f"expected 0 or more passes of pretraining, got {options.pretraining}")
+    if options.pretraining and (options.source is not None or kind != "encoder"):
+        raise UsageError("pretraining is for encoders from scratch; leave it out, or source and kind")
+    if kind not in _KINDS:
+        raise UsageError(f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}")
+    if kind != "encoder" and not exact:
+        raise UsageError(f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}")
+    if options.max_length < 8:
+        raise UsageError(f"expected max_length of at least 8 tokens, got {options.max_length}")
+    if options.source is not None and options.config is not None:
+        raise UsageError("give source or config, not both")
+    if options.head is not None and (kind != "encoder" or not exact):
+        raise UsageError("head is for encoders that tell right from wrong; leave it out")
     pairs, out, metric, level, seed = options.pairs, options.out, options.metric, options.level, options.seed
     opener = Opener(options.mapping)
     how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
@@ -207,24 +210,21 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
             thresholds = None
             try:
                 if away is not None and away.outputs is not None and metric == "exact":
-                    thresholds = _thresholds(panel, away, away.outputs, level)
+                    given = [row for row, output in enumerate(away.outputs) if output is not None]
+                    said = np.zeros((len(panel), len(away.outputs)))
+                    asked = [away.inputs[row] for row in given], [away.outputs[row] or "" for row in given]
+                    said[:, given] = shortest(panel.probabilities(*asked))
+                    truth = np.full(len(away.outputs), -1, dtype=np.int8)
+                    truth[given] = labelled(away)[given]
+                    thresholds = calibrated(said, replace(away, correct=truth, golds=None), level).to_dict(
+                        judge_names(panel.members)
+                    )
             except InputError as error:
                 warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
         result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings), thresholds=thresholds)
         about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
         finish(home, panel, about, lambda folder: write_predictions(record, folder / HELD_OUT))
     return result
-
-
-def _thresholds(panel: Panel, rows: TextRows, outputs: Sequence[str | None], level: float) -> dict[str, Any]:
-    """The judges' thresholds from the held-out outputs whose truth is known; `InputError` where none follow."""
-    given = [row for row, output in enumerate(outputs) if output is not None]
-    said = np.zeros((len(panel), len(outputs)))
-    asked = [rows.inputs[row] for row in given], [outputs[row] or "" for row in given]
-    said[:, given] = shortest(panel.probabilities(*asked))
-    truth = np.full(len(outputs), -1, dtype=np.int8)
-    truth[given] = labelled(rows)[given]
-    return calibrated(said, replace(rows, correct=truth, golds=None), level).to_dict(judge_names(panel.members))
 
 
 def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Panel:
@@ -301,28 +301,6 @@ def _in_tasks(options: TrainOptions) -> bool:
 def _threads(options: TrainOptions) -> AbstractContextManager[None]:
     """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
     return one_torch_thread() if _in_tasks(options) else idle_threads()
-
-
-def _check(options: TrainOptions) -> None:
-    """`UsageError` for options that make no sense together."""
-    kind, exact = options.kind, options.metric == "exact"
-    task_engine(options.engine, options.workers)
-    if options.judges < 1:
-        raise UsageError(f"expected at least 1 judge, got {options.judges}; 5 are usual")
-    if options.pretraining < 0:
-        raise UsageError(f"expected 0 or more passes of pretraining, got {options.pretraining}")
-    if options.pretraining and (options.source is not None or kind != "encoder"):
-        raise UsageError("pretraining is for encoders from scratch; leave it out, or source and kind")
-    if kind not in _KINDS:
-        raise UsageError(f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}")
-    if kind != "encoder" and not exact:
-        raise UsageError(f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}")
-    if options.max_length < 8:
-        raise UsageError(f"expected max_length of at least 8 tokens, got {options.max_length}")
-    if options.source is not None and options.config is not None:
-        raise UsageError("give source or config, not both")
-    if options.head is not None and (kind != "encoder" or not exact):
-        raise UsageError("head is for encoders that tell right from wrong; leave it out")
 
 
 def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discriminator:
