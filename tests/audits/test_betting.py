@@ -145,7 +145,7 @@ def test_one_round_says_nearly_nothing() -> None:
 
 def test_p_values_are_valid_and_find_the_gross_lie() -> None:
     rng = np.random.default_rng(10)
-    values = (rng.random((300, 30)) < 0.8).astype(float)
+    values = (rng.random((120, 30)) < 0.8).astype(float)
     p = np.array([betting_p_value(Game.plain(v), 0.8, 0.9, 0.95) for v in values])
     assert np.mean(p < 0.05) <= 0.06
     assert betting_p_value(Game.plain(values[0]), 0.05, 0.3, 0.95) < 1e-3

@@ -168,7 +168,7 @@ def test_predicted_widths_are_those_of_real_audits_where_f_is_calibrated() -> No
     score = rng.beta(3, 1, size=2000)
     right = (rng.random(2000) < score).astype(float)
     found = []
-    for seed in range(40):
+    for seed in range(16):
         row = np.random.default_rng(seed).permutation(2000)[:60]
         by_name = {e.method: e for e in judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9).intervals}
         found.append(by_name["ppi-betting"].upper - by_name["ppi-betting"].lower)
@@ -465,7 +465,7 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
     ahead = expected_widths(score, 1.0, 0.9, accuracy=0.8, lower=0.7, upper=0.9, labels=(40, 200)).widths
     for one in ahead:
         widths = []
-        for seed in range(12):
+        for seed in range(6):
             row = rng.permutation(len(score))[: one.labels]
             found = judge(
                 SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed), score, 1.0, 0.9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -255,23 +254,6 @@ def test_fields_must_match() -> None:
     alone = ImportanceWeighting().fit(Predictions.from_arrays(features=np.zeros((50, 3)), correct=[1] * 50))
     why = alone.why_not(Predictions.from_confidence([0.5]))
     assert why == "needs `features` as in the reference"
-
-
-@pytest.mark.parametrize("cls", [ImportanceWeighting, PAPE])
-def test_neither_order_nor_batches_matter(cls: Any) -> None:
-    reference, target = tilted(1, 700), tilted(2, 500, shift=-0.5)
-    rng = np.random.default_rng(0)
-    fitted = cls(seed=3).fit(reference)
-    want = fitted.estimate(target)
-    again = [
-        cls(seed=3).fit(reference.take(rng.permutation(700))).estimate(target),
-        fitted.estimate(target.take(rng.permutation(500))),
-        fitted.estimate(target, batch_rows=77),
-        pickle.loads(pickle.dumps(fitted)).estimate(target),
-        fitted.finish(fitted.merge(fitted.summarize(target.slice(300, 500)), fitted.summarize(target.slice(0, 300)))),
-    ]
-    for other in again:
-        assert (other.value, other.lower, other.upper) == pytest.approx((want.value, want.lower, want.upper), abs=1e-9)
 
 
 @pytest.mark.parametrize("cls", [ImportanceWeighting, PAPE])

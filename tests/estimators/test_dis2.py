@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -197,21 +196,6 @@ def test_a_model_that_says_one_class_only() -> None:
     target = Predictions.from_arrays(features=rng.standard_normal((200, 1)) + 9, **given)
     found = DisagreementDiscrepancy().fit(reference).estimate(target)
     assert found.value < 0.1, "the target lies apart, and there is nothing to stop the critic"
-
-
-def test_neither_order_nor_batches_matter() -> None:
-    reference, target = logits_record(1, 400, 4), logits_record(2, 300, 4, 0.6, labelled=False)
-    rng = np.random.default_rng(0)
-    fitted = DisagreementDiscrepancy().fit(reference)
-    want = fitted.estimate(target)
-    again = [
-        DisagreementDiscrepancy().fit(reference.take(rng.permutation(400))).estimate(target),
-        fitted.estimate(target.take(rng.permutation(300))),
-        fitted.estimate(target, batch_rows=41),
-        pickle.loads(pickle.dumps(fitted)).estimate(target),
-    ]
-    for other in again:
-        assert (other.value, other.lower, other.upper) == pytest.approx((want.value, want.lower, want.upper), abs=1e-9)
 
 
 ROWS = 1500

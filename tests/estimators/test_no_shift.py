@@ -175,7 +175,7 @@ def test_the_seed_is_seen_in_text_and_markdown(tmp_path: Path, capsys: pytest.Ca
         (tmp_path / f"{name}.csv").write_text(f"prob_1,label\n{lines}\n")
     files = [str(tmp_path / "here.csv"), str(tmp_path / "there.csv")]
     for more, seen in (([], False), (["--seed", "7"], True), (["--verbose"], True)):
-        assert main(["estimate", *files, *more]) == 0
+        assert main(["estimate", *files, "--method", "cbpe", *more]) == 0
         assert ("Seed of folds, samples and draws:" in capsys.readouterr().out) is seen
     found = estimate({"prob_1": p, "label": label}, {"prob_1": q}, methods=["cbpe"], seed=7)
     assert "- Seed of folds, samples and draws: 7" in markdown_of(found)

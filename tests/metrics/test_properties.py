@@ -99,14 +99,14 @@ def check(name: str, record: Predictions, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(record=confidences(), seed=st.integers(0, 99))
 def test_confidence_and_correctness(name: str, record: Predictions, seed: int) -> None:
     check(name, record, seed)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(record=classified(), seed=st.integers(0, 99))
 def test_probabilities_and_labels(name: str, record: Predictions, seed: int) -> None:
     check(name, record, seed)
@@ -225,13 +225,13 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
         confidence = rng.uniform(0.5, 1, n)
         return Predictions.from_confidence(confidence, correct=rng.random(n) < confidence - 0.3)
 
-    truth = metric.compute(draw_over(np.random.default_rng(102), 1_000_000)).value
+    truth = metric.compute(draw_over(np.random.default_rng(102), 300_000)).value
     rng = np.random.default_rng(103)
     held = sum(
         found.lower <= truth <= found.upper
-        for found in (metric.compute(draw_over(rng, 400), level=0.9) for _ in range(100))
+        for found in (metric.compute(draw_over(rng, 400), level=0.9) for _ in range(50))
     )
-    assert held >= 82
+    assert held >= 41
 
 
 @pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])
@@ -239,12 +239,12 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
 def test_a_calibrated_model_is_given_its_zero(name: str, rows: int) -> None:
     """The plug-in is above 0 for every sample; the interval holds the population's 0 all the same."""
     metric, rng, held = create("metric", name), np.random.default_rng([rows, len(name)]), 0
-    for _ in range(60):
+    for _ in range(30):
         confidence = rng.beta(4, 1.5, rows)
         found = metric.compute(Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence))
         assert found.extras["interval_of"] == "the population's error"
         held += found.lower == 0
-    assert held >= 54  # of 60, nominal 95 %
+    assert held >= 27  # of 30, nominal 95 %
 
 
 @pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer import Predictions, evaluate
@@ -282,14 +282,3 @@ def test_parts_with_other_judges_do_not_merge() -> None:
     two = Predictions.from_arrays(votes=VOTES[:2], correct=CORRECT)
     with pytest.raises(InputError, match="the same judges, got 3 and 2"):
         Votes().merge(Votes().summarize(HAND), Votes().summarize(two))
-
-
-@settings(max_examples=20)
-@given(record=judged(), cut=st.floats(0, 1))
-def test_states_merge(record: Predictions, cut: float) -> None:
-    at = round(cut * len(record))
-    if not 0 < at < len(record):
-        return
-    metric = Votes()
-    parts = [metric.summarize(record.slice(a, b)) for a, b in ((0, at), (at, len(record)))]
-    assert metric.finish(metric.merge(*parts)) == metric.compute(record)
