@@ -13,7 +13,7 @@ from oodometer import Predictions
 from oodometer.calibrators.binned_map import bin_numbers
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators import RiskCoverage
-from oodometer.estimators.risk_coverage import _along
+from oodometer.estimators.mean_confidence import _along
 from oodometer.testing import example_record
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 # isort: off
 from .base import Ranker, State
 from .nuclear_norm import NuclearNorm, nuclear_norm
-from .mano import MaNo, taylor_softmax
+from .nuclear_norm import MaNo, taylor_softmax
 from .nuclear_norm import SoftmaxCorrelation, softmax_correlation
 from .dispersion import Dispersion, dispersion, MetaDistributionEnergy
 from .ranking import ScoreRanking, rank_models

@@ -1,15 +1,128 @@
-"""Nuclear norm and softmax correlation: how confident and diverse the matrix of probabilities is."""
+"""Nuclear norm, softmax correlation and MaNo: how confident and diverse the matrix of outputs is."""
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from collections.abc import Mapping
+from typing import Literal, Self, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, softmax
+from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import register
 from .base import Ranker, State
+
+_ORDER = 4
+_THRESHOLD = 5.0
+_SMALLEST = 1e-30
+
+Normalization = Literal["auto", "softmax", "taylor"]
+
+
+def taylor_softmax(logits: Array) -> Array:
+    """v / sum_k v_k, v = 1 + z + z^2/2, the second-order form of softmax; axes (sample, class), always positive.
+
+    >>> taylor_softmax(np.array([[0.0, 2.0]])).round(4).tolist()
+    [[0.1667, 0.8333]]
+    """
+    v = 1 + logits * (1 + logits / 2)
+    return np.asarray(v / v.sum(axis=1, keepdims=True))
+
+
+@final
+@register("ranker")
+class MaNo(Ranker):
+    """(sum_ik s_ik^4 / (N K))^(1/4) of normalised logits s, in [0, 1]: the sum is over all rows, never batch by batch.
+
+    s is the softmax where the model is sure on average, Phi = -mean_ik log softmax(z)_ik > 5, and `taylor_softmax`
+    otherwise, because logits of an unsure model are not to be trusted with an exponential. Numbers of different
+    normalisations do not compare (at Phi = 5 the softmax's is half as large again), so a ranking has one: softmax where
+    the mean of all records' Phi is above 5 or one record has no logits; ``normalization`` fixes it. The Taylor form is
+    not indifferent to a constant added to the logits. `NotApplicable` without `logits` or `probabilities`; with
+    probabilities alone they are taken as they are. Source: Xie et al. (2024).
+
+    Parameters
+    ----------
+    normalization : "auto" (the criterion), "softmax" or "taylor" (needs logits).
+
+    >>> record = Predictions.from_logits([[0.0, 2.0], [2.0, 0.0]])
+    >>> round(MaNo().score(record), 4), round(MaNo(normalization="softmax").score(record), 4)
+    (0.701, 0.7407)
+    """
+
+    name = "mano"
+    needs = ("logits|probabilities",)
+    citation = "xie2024"
+
+    def __init__(self, *, normalization: Normalization = "auto") -> None:
+        if normalization not in ("auto", "softmax", "taylor"):
+            raise UsageError(
+                f"expected the normalization auto, softmax or taylor, got {normalization!r}; auto is the paper's"
+            )
+        self._normalization = normalization
+
+    def summarize(self, batch: Predictions) -> State:
+        """Rows, entries, the sum for the criterion, and both sums of fourth powers."""
+        given = batch.logits if batch.logits is not None else batch.probabilities
+        assert given is not None
+        has_logits = batch.logits is not None
+        surprise = powers = taylor = 0.0
+        for start in range(0, len(given), _CHUNK_ROWS):
+            part = given[start : start + _CHUNK_ROWS].astype(np.float64)
+            shares = softmax(part) if has_logits else part
+            powers += float((shares**_ORDER).sum())
+            if has_logits:
+                highest = part.max(axis=1, keepdims=True)
+                total = highest[:, 0] + np.log(np.exp(part - highest).sum(axis=1))
+                surprise += float((total - part.mean(axis=1)).sum())
+                taylor += float((taylor_softmax(part) ** _ORDER).sum())
+            else:
+                surprise -= float(np.log(np.maximum(shares, _SMALLEST)).mean(axis=1).sum())
+        return {
+            "rows": len(batch),
+            "entries": given.size,
+            "with_logits": len(batch) * has_logits,
+            "surprise": surprise,
+            "softmax": powers,
+            "taylor": taylor,
+        }
+
+    def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
+        """The same with one normalisation for all, by the mean of their criteria; a note where they would differ."""
+        if self._normalization != "auto":
+            return self, ()
+        own = {name: self._chosen(state) for name, state in states.items()}
+        criteria = [state["surprise"] / state["rows"] for state in states.values()]
+        unsure = sum(criteria) / len(criteria) <= _THRESHOLD
+        fixed = copy.copy(self)
+        fixed._normalization = "taylor" if unsure and all(map(_has_logits, states.values())) else "softmax"
+        if len(set(own.values())) == 1:
+            return fixed, ()
+        apart = sorted(name for name, choice in own.items() if choice != fixed._normalization)
+        return fixed, (
+            f"mano: the records lie on both sides of its criterion ({min(criteria):.2f} to {max(criteria):.2f}, "
+            f"threshold {_THRESHOLD:g}); all were normalised by {fixed._normalization}, alone "
+            f"{', '.join(apart)} would not have been; normalization= fixes one, and the order may depend on it",
+        )
+
+    def finish(self, state: State) -> float:
+        """The norm under the normalisation that the criterion, or the caller, chose."""
+        if self._normalization == "taylor" and not _has_logits(state):
+            raise NotApplicable("needs `logits`; the Taylor normalization cannot be worked out from probabilities")
+        return float((state[self._chosen(state)] / state["entries"]) ** (1 / _ORDER))
+
+    def _chosen(self, state: State) -> str:
+        if self._normalization != "auto":
+            return self._normalization
+        unsure = state["surprise"] / state["rows"] <= _THRESHOLD
+        return "taylor" if unsure and _has_logits(state) else "softmax"
+
+
+def _has_logits(state: State) -> bool:
+    return bool(state["with_logits"] == state["rows"])
+
 
 _CHUNK_ROWS = 8192
 

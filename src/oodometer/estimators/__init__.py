@@ -22,7 +22,7 @@ from .disagreement import ALineS, ALineD
 from .threshold import Smoothness
 from .votes import VotingBounds, CorrectedVotes
 from .baselines import MaxProb, OracleBounds, max_prob_oracle
-from .risk_coverage import RiskCoverage
+from .mean_confidence import RiskCoverage
 # isort: on
 
 __all__ = [

@@ -16,7 +16,7 @@ from ..inference.method import Method
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Interval, Kind, plain
-from ..scores.sequence_probability import sequence_probability
+from ..scores.class_scores import sequence_probability
 
 # What a metric reads: alternatives, each a set of fields that must all be there; the first that fits is used.
 Needs = tuple[tuple[str, ...], ...]

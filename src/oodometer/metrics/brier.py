@@ -15,7 +15,7 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import CONFIDENCE, Measure, Metric, checked_classes, confidence_and_verdict, measure
 from .calibration import BINS, bin_number
-from .spread import from_influence
+from .resampling import from_influence
 
 
 def log_loss(probabilities: Any, label: Any) -> float:

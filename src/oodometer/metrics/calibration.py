@@ -16,7 +16,7 @@ from ..registry import register
 from ..results import Curve
 from .base import CONFIDENCE, Measure, Metric, R, checked_pair, confidence_and_verdict, measure
 from .ranks import Groups, RankMetric, Ranks
-from .spread import clopper_pearson_many, from_bootstrap, generator, poisson_counts
+from .resampling import clopper_pearson_many, from_bootstrap, generator, poisson_counts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

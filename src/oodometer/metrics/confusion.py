@@ -17,7 +17,7 @@ from ..intervals import clopper_pearson, normal_quantile
 from ..predictions import Predictions
 from ..registry import create, register
 from .base import CLASSES, Measure, Metric, R, measure
-from .spread import dot, from_effective_rows, from_signed_influence
+from .resampling import dot, from_effective_rows, from_signed_influence
 
 _DENSE = 1 << 20  # cells up to which counting densely beats sorting
 _LARGEST = 2048

@@ -14,8 +14,7 @@ from ..registry import register
 from ..results import plain
 from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
-from .resampling import MOST_BINS, REPLICATES, Points, RankBins, interval_of, rank_bins, resampled
-from .spread import FEW_ROWS
+from .resampling import FEW_ROWS, MOST_BINS, REPLICATES, Points, RankBins, interval_of, rank_bins, resampled
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -13,8 +13,7 @@ from ..intervals import clopper_pearson
 from ..registry import register
 from ..results import percent
 from .ranks import Groups, RankMetric, Ranks
-from .resampling import REPLICATES, RankBins, rank_bins, resampled
-from .spread import FEW_ROWS, generator
+from .resampling import FEW_ROWS, REPLICATES, RankBins, generator, rank_bins, resampled
 
 Sizes = Mapping[str, Array]
 _STEPS = 100

@@ -22,7 +22,7 @@ from ..results import Interval
 from .base import CLASSES, Measure, Metric, R, measure
 from .confusion import AboutClass, Confusion
 from .ranks import Ranks
-from .spread import clopper_pearson_many, dot, from_effective_rows
+from .resampling import clopper_pearson_many, dot, from_effective_rows
 
 _KEPT = 1 << 22  # values kept one by one, at 4 or 8 bytes each; more are counted in bins
 _SORTED = 1 << 18  # of them are put in their exact order

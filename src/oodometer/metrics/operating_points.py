@@ -15,7 +15,7 @@ from ..registry import register
 from ..results.values import percent
 from .base import checked_pair
 from .ranks import Groups, RankMetric, Ranks
-from .spread import generator
+from .resampling import generator
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

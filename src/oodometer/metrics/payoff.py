@@ -21,7 +21,7 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, measure
 from .confusion import Confusion, ConfusionMetric
-from .spread import FEW_OF_A_KIND, FEW_ROWS, dot
+from .resampling import FEW_OF_A_KIND, FEW_ROWS, dot
 
 _SHAPE = (
     'rows by true class, columns by predicted class, such as {"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'

@@ -17,8 +17,18 @@ from ..results import Curve
 from .base import Measure, checked_pair, measure
 from .disca import disca_terms
 from .ranks import Groups, RankMetric, Ranks
-from .resampling import REPLICATES, RankBins, accuracy_band, interval_of, rank_bins, resampled
-from .spread import FEW_ROWS, clopper_pearson_many, from_influence, generator
+from .resampling import (
+    FEW_ROWS,
+    REPLICATES,
+    RankBins,
+    accuracy_band,
+    clopper_pearson_many,
+    from_influence,
+    generator,
+    interval_of,
+    rank_bins,
+    resampled,
+)
 
 
 def area_under_accuracy_coverage(confidence: Any, correct: Any) -> float:

@@ -17,7 +17,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Interval
 from .base import VERDICT, Metric
-from .spread import clopper_pearson_many, generator
+from .resampling import clopper_pearson_many, generator
 
 if TYPE_CHECKING:
     from jaxtyping import Int

@@ -12,7 +12,7 @@ from .class_scores import Confidence, Energy, energy, Margin, margin, MaxProbabi
 from .agreement import ModelAgreement, model_agreement
 from .class_scores import NegativeEntropy, negative_entropy
 from .neighbor_distance import NeighborDistance
-from .sequence_probability import SequenceProbability, SequenceMeanLogprob, SequenceMinLogprob, sequence_probability
+from .class_scores import SequenceProbability, SequenceMeanLogprob, SequenceMinLogprob, sequence_probability
 from .agreement import ViewAgreement, view_agreement, VoteShare, vote_share
 # isort: on
 

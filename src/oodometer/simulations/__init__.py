@@ -8,7 +8,7 @@ from .base import Simulation
 from .tilt import NoShift, ClassPrior
 from .clusters import Clusters
 from .tilt import Tilt, ConfidenceTilt
-from .logits import LogitNoise, LogitTemperature
+from .tilt import LogitNoise, LogitTemperature
 from .clusters import Groups, Periods
 # isort: on
 

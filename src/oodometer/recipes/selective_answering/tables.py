@@ -14,9 +14,8 @@ from ...arrays import Array
 from ...metrics import computation_score, didma, nidma
 from ...metrics.failure_cases import COVERAGES, LEAST, TAIL, case_sizes, falling_accuracy
 from ...metrics.ranks import Ranks
-from ...metrics.resampling import REPLICATES, rank_bins
+from ...metrics.resampling import REPLICATES, generator, rank_bins
 from ...metrics.risk_coverage import jointly_resampled, replicated
-from ...metrics.spread import generator
 from ...store import read_predictions
 from ...verbs.compare import compare
 from ...verbs.compare.model_comparison import SURE
