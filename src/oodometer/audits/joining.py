@@ -53,11 +53,8 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
     for source, name, which in ((labels, theirs, "labels"), (target, ours, "target")):
         if not source.holds(name):
             near = near_names(name, source.columns)
-            raise UnknownColumnError(
-                name,
-                f"{source.name}: there is no column {name} to join by; {_hint(source, name, which)}",
-                near[0] if near else None,
-            )
+            text = f"{source.name}: there is no column {name} to join by; {_hint(source, name, which)}"
+            raise UnknownColumnError(name, text, near[0] if near else None)
     return Key(ours, theirs)
 
 
@@ -150,12 +147,8 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
             return None
     elif index and any(counted) and not inside:  # one of them only counts its rows
         return None
-    is_key = (
-        single
-        and ids
-        and others
-        and (inside or int(pc.sum(pc.is_in(given, value_set=known)).as_py() or 0) >= len(given) / 2)
-    )
+    most = inside or int(pc.sum(pc.is_in(given, value_set=known)).as_py() or 0) >= len(given) / 2
+    is_key = single and ids and others and most
     if not len(apart) and (not is_key or (index and counted[0])):
         return None  # numbers of rows differ, which others speak of
     row = int(apart[0]) if len(apart) else rows
@@ -163,21 +156,11 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     wanted = f"{known[row].as_py()!r}" if row < len(known) else "no more rows"
     alternative = f", or drop {theirs} here if these rows are in the target's order"
     key = _BY + shlex.quote(ours if ours == theirs else f"{ours}={theirs}")
-    remedy = (
-        f"join them by a column of ids with --key{alternative}"
-        if not is_key
-        else key + alternative
-        if any(counted)
-        else key
-    )
-    return InputError(
-        f"{wanted}, as in column {ours} of {target.name} (without --key the rows are taken in their order)",
-        got=got,
-        file=labels.path,
-        row=row + 1,
-        column=theirs,
-        remedy=remedy,
-    )
+    remedy = key + alternative if any(counted) else key
+    if not is_key:
+        remedy = f"join them by a column of ids with --key{alternative}"
+    expected = f"{wanted}, as in column {ours} of {target.name} (without --key the rows are taken in their order)"
+    return _fault(expected, got, row, theirs, labels, remedy)
 
 
 def _texts(source: Source, column: str) -> tuple[Any, bool]:
@@ -274,13 +257,9 @@ def matched_rows(
         return number.astype(np.int64)
     check_places(labels, target)
     if labels.holds(KEY):
-        raise InputError(
-            f"a target with the column {KEY}, by which these labels are told apart",
-            file=labels.path,
-            got=f"none in {target.name}",
-            column=KEY,
-            remedy=f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order",
-        )
+        expected = f"a target with the column {KEY}, by which these labels are told apart"
+        remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
+        raise InputError(expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy)
     return None
 
 
@@ -294,7 +273,7 @@ def by_position(labels: Source, target: Source, key: str | None = None) -> str |
 
 
 def unneeded(labels: Source | str, rows: Array, key: str | None = None) -> str | None:
-    """A line for labels of rows that the target does not hold, -1 in ``found``; None where there are none."""
+    """A line for labels of rows that the target does not hold, -1 in ``rows``; None where there are none."""
     count, name = int((rows < 0).sum()), labels if isinstance(labels, str) else labels.name
     verb, its = ("is", "its") if count == 1 else ("are", "their")
     what = KEY if key is None else key.partition("=")[0]
@@ -399,10 +378,8 @@ def check_length(truth: Predictions, rows: int) -> None:
     if len(truth) != rows:
         remedy = "join them by a column with --key, or give one row each, null where unknown"
         expected = f"as many labels as rows of predictions ({rows}), or a column `id` or `row`"
-        got = str(len(truth))
-        raise InputError(
-            expected, got=got, remedy=remedy, file=truth.source, column="label" if truth.correct is None else "correct"
-        )
+        column = "label" if truth.correct is None else "correct"
+        raise InputError(expected, got=str(len(truth)), remedy=remedy, file=truth.source, column=column)
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
@@ -460,13 +437,10 @@ def check_new_classes(record: Predictions, file: str | None) -> None:
 
 def mostly_new(noted: Mapping[str, int], classes: ClassNames | None, file: str | None) -> InputError:
     """The error where most labels are of classes that the model does not know."""
-    return InputError(
-        f"labels of the classes that the model knows ({', '.join(map(str, (classes or ())[:6]))})",
-        got=", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6]) + " in most rows",
-        file=file,
-        column="label",
-        remedy="write them in the model's words, or give `correct`",
-    )
+    expected = f"labels of the classes that the model knows ({', '.join(map(str, (classes or ())[:6]))})"
+    got = ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6]) + " in most rows"
+    remedy = "write them in the model's words, or give `correct`"
+    return InputError(expected, got=got, file=file, column="label", remedy=remedy)
 
 
 def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array:
@@ -479,9 +453,8 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
     try:
         out: Array = cells.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(
-            "numbers", got="something else", remedy="write plain numbers", file=file, column=name
-        ) from None
+        remedy = "write plain numbers"
+        raise InputError("numbers", got="something else", remedy=remedy, file=file, column=name) from None
     return out
 
 
@@ -532,14 +505,9 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
             again &= pc.is_in(ids, value_set=ids_of_target).to_numpy(zero_copy_only=False)
         if again.any():
             at = int(np.argmax(again))
-            raise InputError(
-                f"each {name} once",
-                got=f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}",
-                file=source.path,
-                row=at + 1,
-                column=name,
-                remedy="drop one of the rows, or join by another column with --key",
-            )
+            got = f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}"
+            remedy = "drop one of the rows, or join by another column with --key"
+            raise _fault(f"each {name} once", got, at, name, source, remedy)
     found = pc.index_in(given, value_set=ids_of_target)
     if found.null_count:  # 7 beside nulls is written as 7.0
         whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(ids_of_target))

@@ -119,11 +119,11 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
     labels, rows = len(sampled), len(score)
-    intervals = (
-        [_betting("betting", sampled, score, 0.0, level), _betting("ppi-betting", sampled, score, slope, level)]
-        if sampled.weighted
-        else _even(sampled, score, slope, level)
-    )
+    if sampled.weighted:
+        slopes = (("betting", 0.0), ("ppi-betting", slope))
+        intervals = [_betting(name, sampled, score, lean, level) for name, lean in slopes]
+    else:
+        intervals = _even(sampled, score, slope, level)
     by_name = {e.method: e for e in intervals}
     if sampled.weighted:
         label_only, chosen = by_name["betting"], by_name["ppi-betting"]

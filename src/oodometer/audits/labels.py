@@ -121,11 +121,8 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
         row = np.arange(rows)
     elif (row < 0).any():
         matched = np.flatnonzero(row >= 0)
-        record, row, number = (
-            record.take(matched),
-            row[matched],
-            {name: values[matched] for name, values in number.items()},
-        )
+        number = {name: values[matched] for name, values in number.items()}
+        record, row = record.take(matched), row[matched]
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
@@ -183,14 +180,10 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
         if off.max() > _TOLERANCE:
-            raise InputError(
-                "chances that this reference and target give",
-                got=f"others, {percent(off.max(), 0)} off",
-                column="probability",
-                file=parts[-1].name,
-                remedy="give the files in the order in which they were labelled, with the reference and "
-                "target that --suggest was given",
-            )
+            remedy = "give the files in the order in which they were labelled, with the reference and target that "
+            expected, got = "chances that this reference and target give", f"others, {percent(off.max(), 0)} off"
+            remedy += "--suggest was given"
+            raise InputError(expected, got=got, column="probability", file=parts[-1].name, remedy=remedy)
     return drawn
 
 

@@ -260,23 +260,14 @@ def audit_view(result: Mapping[str, Any]) -> View:
     assumed = f"Assumes: {result['assumes']}" if result.get("assumes") else ""
     sentences = [*_labels(result, rows), verdict, claim, *_believed(result), assumed]
     cells = [
-        [
-            row_of["method"],
-            *cells_of(row_of),
-            row_of["kind"],
-            f"{row_of.get('effective_labels') or 0:.0f}",
-            row_of["assumes"],
-        ]
-        for row_of in result.get("intervals") or ()
+        [end["method"], *cells_of(end), end["kind"], f"{end.get('effective_labels') or 0:.0f}", end["assumes"]]
+        for end in result.get("intervals") or ()
     ]
     believed = result.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
     beside = "the judges' votes" if result.get("proxy") == "votes" else "the model's confidence"
-    uses = (
-        [f"Intervals named ppi use the labels and {beside} on every row"]
-        if any("ppi" in row[0] for row in cells)
-        else []
-    )
+    uses = [f"Intervals named ppi use the labels and {beside} on every row"]
+    uses = uses if any("ppi" in row[0] for row in cells) else []
     return View(
         "Audited accuracy",
         percent(chosen.value),

@@ -135,11 +135,8 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     text, never as markup, and answers are remembered in the browser under a hash of the content.
     """
     # what a model said is hidden, or shown as one line
-    shown = (
-        "features",
-        *(name for name, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")),
-        None,
-    )
+    shown: list[str | None] = [n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")]
+    shown += ["features", None]
     names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) in shown]
     values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
     feed = sheet.picked.layout.feeds.get("features")

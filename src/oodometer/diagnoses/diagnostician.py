@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from ..scores import ModelAgreement, Score, natural_confidence
 from .column_drift import ColumnDrift, columns_finding, holm
 
 _LEAST_EXPECTED = 5  # target rows in a cell of a test
+Strength = Literal["strong", "weak", "none"]
 
 
 def reading_confidence() -> tuple[str, ...]:
@@ -182,17 +183,10 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
         says = "a change in class frequencies explains what is seen (a change of the inputs may, too)"
     else:
         says = f"a change in class frequencies fits, but so would most else (power {percent(power, 0)})"
-    return Finding(
-        "label shift",
-        says,
-        test.ratio,
-        test.p_value,
-        power,
-        supports=asking_for("P(x | y)") if trusted else (),
-        refutes=asking_for("P(x | y)") if refuted else (),
-        strength="strong" if refuted or trusted else "none",
-        details={"prior": test.prior.tolist(), "reference_prior": label_counts.prior.tolist()},
-    )
+    supports, refutes = (asking_for("P(x | y)") if holds else () for holds in (trusted, refuted))
+    details = {"prior": test.prior.tolist(), "reference_prior": label_counts.prior.tolist()}
+    strength: Strength = "strong" if refuted or trusted else "none"
+    return Finding("label shift", says, test.ratio, test.p_value, power, supports, refutes, strength, details)
 
 
 _STRONG = 2.0
@@ -205,21 +199,13 @@ def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) ->
     """
     test = no_shift_test(label_counts.rows, counts, seed=seed)
     moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
-    says = (
-        f"predictions and confidence are distributed unlike the reference's (G is {test.ratio:.1f} times chance)"
-        if moved
-        else "predictions and confidence are distributed as on the reference"
-    )
-    return Finding(
-        "change",
-        says,
-        test.ratio,
-        test.p_value,
-        supports=() if moved else ("source",),
-        refutes=("source",) if moved else (),
-        strength="none" if not moved else "strong" if test.ratio > _STRONG else "weak",
-        details={"cells": len(label_counts) - 1},
-    )
+    says, details = "predictions and confidence are distributed ", {"cells": len(label_counts) - 1}
+    if not moved:
+        says += "as on the reference"
+        return Finding("change", says, test.ratio, test.p_value, supports=("source",), strength="none", details=details)
+    says += f"unlike the reference's (G is {test.ratio:.1f} times chance)"
+    strength: Strength = "strong" if test.ratio > _STRONG else "weak"
+    return Finding("change", says, test.ratio, test.p_value, refutes=("source",), strength=strength, details=details)
 
 
 def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -332,15 +332,9 @@ class DisagreementDiscrepancy(Estimator):
         variance += float(there.var()) / len(there)
         inside = min(max(value, 0.0), 1.0)
         upper = wilson_from_variance(inside, variance, min(len(here), len(there)), self.level)[1]
-        details = {
-            "discrepancy": discrepancy,
-            "eps": eps,
-            "bound": max(value - eps, 0.0),
-            "reference_agreement": float(here.mean()),
-            "target_agreement": float(there.mean()),
-            "reference_accuracy": float(verdicts.mean()),
-            "input": self._input,
-        }
+        details: dict[str, Any] = {"discrepancy": discrepancy, "eps": eps, "bound": max(value - eps, 0.0)}
+        details |= {"reference_agreement": float(here.mean()), "target_agreement": float(there.mean())}
+        details |= {"reference_accuracy": float(verdicts.mean()), "input": self._input}
         return self._estimate(state, value, value - eps, upper, details=details)
 
 

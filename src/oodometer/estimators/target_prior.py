@@ -439,12 +439,7 @@ class ShiftTest:
 
     def to_dict(self) -> dict[str, float]:
         """Plain figures, for the details of an estimate."""
-        return {
-            "statistic": self.statistic,
-            "null_median": self.null_median,
-            "ratio": self.ratio,
-            "p_value": self.p_value,
-        }
+        return {name: getattr(self, name) for name in ("statistic", "null_median", "ratio", "p_value")}
 
 
 @dataclass(frozen=True, eq=False)

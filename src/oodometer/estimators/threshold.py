@@ -329,11 +329,11 @@ class ClasswiseThreshold(_WithScore):
         edges = np.concatenate([[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))])
         for k, (start, stop) in enumerate(itertools.pairwise(edges.tolist())):
             own[k] = stop - start >= _ENOUGH_ROWS
-            thresholds.append(
-                fit_threshold(scores[start:stop], verdicts[start:stop], self.level, within_gap=True)[0]
-                if own[k]
-                else overall
+            part = slice(start, stop)
+            of_class = (
+                fit_threshold(scores[part], verdicts[part], self.level, within_gap=True)[0] if own[k] else overall
             )
+            thresholds.append(of_class)
         self._own = own
         self._thresholds: Array = np.array([[three[j].threshold for three in thresholds] for j in range(3)])
         self._ties: Array = np.array([[three[j].share_of_ties for three in thresholds] for j in range(3)])

@@ -133,10 +133,8 @@ class CorrectedVotes(Estimator):
             "judges": self._rates,
             "reference_rows": {"wrong": int(table[0].sum()), "right": int(table[1].sum())},
             "maximum_likelihood": float(shares[logs.argmax()]),
-            "p_fit": p_fit,
-            "p_chance": p_chance,
-            "refuted": bool(warnings),
         }
+        details |= {"p_fit": p_fit, "p_chance": p_chance, "refuted": bool(warnings)}
         if self._judges == 1:
             sensitivity, alarms = (self._rates[0][name] for name in ("sensitivity", "false_alarms"))
             gap = sensitivity - alarms

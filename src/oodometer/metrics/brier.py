@@ -109,11 +109,8 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
                 "give logits, or probabilities that are not rounded to 0"
             )
         value = max(0.0, state.total / n)
-        half = (
-            normal_quantile(level) * (max(state.squares / n - value * value, 0.0) / max(n - 1, 1)) ** 0.5
-            if n > 1
-            else value
-        )
+        error = (max(state.squares / n - value * value, 0.0) / max(n - 1, 1)) ** 0.5
+        half = normal_quantile(level) * error if n > 1 else value
         return measure(value, (max(0.0, value - half), value + half), level, "asymptotic")
 
 

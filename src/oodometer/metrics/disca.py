@@ -338,12 +338,8 @@ class DiscaScore(RankMetric[Measure]):
         for i, tolerance in enumerate(_SHOWN, 1):
             part = parts_of(terms, i, tolerance, self.weights)
             row = {"tolerance": part.tolerance, "value": part.value, "b": part.b, "coverage": part.b_coverage}
-            row |= {
-                "accuracy": part.b_accuracy,
-                "never_below": part.never_below,
-                "lower": ends[i][0],
-                "upper": ends[i][1],
-            }
+            row |= {"accuracy": part.b_accuracy, "never_below": part.never_below}
+            row |= {"lower": ends[i][0], "upper": ends[i][1]}
             extras["by_tolerance"].append(row)
         extras["by_grid"] = dict.fromkeys(GRIDS, parts.value)
         for grid in set(GRIDS) - {self.grid}:

@@ -149,11 +149,9 @@ def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> dict[st
     value, bound = int(seen["often"][0]), _critical("often", chance)
     steps = np.flatnonzero(np.diff(accuracy[0]) >= _STEP_UP)
     is_seen = value > bound
-    say = (
-        f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
-        if is_seen
-        else "accuracy does not rise more often than chance explains"
-    )
+    say = "accuracy does not rise more often than chance explains"
+    if is_seen:
+        say = f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
     row: dict[str, Any] = {"name": "often", "case": 5, "seen": is_seen}
     row |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
     return row | {"at_coverages": COVERAGES[steps + 1].tolist(), "sentence": say}

@@ -472,15 +472,9 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
                 Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact")
                 for v, a, b in zip(share, lower, upper, strict=True)
             ]
-        return [
-            {
-                "class": name,
-                "support": int(support[k]),
-                "predicted": int(predicted[k]),
-                "precision": columns["precision"][k],
-                "recall": columns["recall"][k],
-                "f1": columns["f1"][k],
-                **({"roc_auc": areas[k]} if state.scored else {}),
-            }
-            for k, name in enumerate(counted.classes)
-        ]
+        rows: list[dict[str, Any]] = []
+        for k, label in enumerate(counted.classes):
+            rows.append({"class": label, "support": int(support[k]), "predicted": int(predicted[k])})
+            rows[-1] |= {column: values[k] for column, values in columns.items()}
+            rows[-1] |= {"roc_auc": areas[k]} if state.scored else {}
+        return rows

@@ -87,11 +87,9 @@ class Payoff:
 
 def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
     """The table as finite numbers by names that are texts."""
-    odd = (
-        next((row for row in table.values() if not isinstance(row, Mapping)), None)
-        if isinstance(table, Mapping)
-        else table
-    )
+    odd = table
+    if isinstance(table, Mapping):
+        odd = next((row for row in table.values() if not isinstance(row, Mapping)), None)
     if not isinstance(table, Mapping) or odd is not None or not table:
         raise InputError(_SHAPE, got=repr(odd)[:60], file=file, column="payoff", remedy="name every class")
     out: dict[str, dict[str, float]] = {}

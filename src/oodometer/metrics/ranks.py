@@ -234,22 +234,12 @@ class _Histogram:
         exact = confidence.astype(np.float64, copy=False)
         np.minimum.at(low, at, exact)
         np.maximum.at(high, at, exact)
-        return cls(
-            np.bincount(at, minlength=bins),
-            np.bincount(at[verdict > 0], minlength=bins),
-            np.bincount(at, weights=confidence, minlength=bins),
-            low,
-            high,
-        )
+        counts, correct = (np.bincount(cells, minlength=bins) for cells in (at, at[verdict > 0]))
+        return cls(counts, correct, np.bincount(at, weights=confidence, minlength=bins), low, high)
 
     def __add__(self, other: _Histogram) -> _Histogram:
-        return _Histogram(
-            self.counts + other.counts,
-            self.correct + other.correct,
-            self.sums + other.sums,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-        )
+        sums = self.counts + other.counts, self.correct + other.correct, self.sums + other.sums
+        return _Histogram(*sums, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
     def groups(self) -> Groups:
         """The bins that hold samples as groups, most confident first."""

@@ -244,12 +244,8 @@ def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any
     off = np.array([[0.0], [1.0]]) - bound
     error = _sums(counts.by_count, off)
     inside = sum(every) <= right <= sum(some)
-    return {
-        "inside": inside,
-        "above_lower": below,
-        "below_upper": above,
-        "error": absolute(paired_gap(*error, rows, level)),
-    }
+    distance = absolute(paired_gap(*error, rows, level))
+    return {"inside": inside, "above_lower": below, "below_upper": above, "error": distance}
 
 
 def _sums(rows: Array, values: Array) -> tuple[float, float]:
