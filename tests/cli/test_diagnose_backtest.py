@@ -138,7 +138,7 @@ def test_backtest_table_is_the_mean_of_the_rows(
     assert families == ["none", "class_prior"]
     columns = ["method", "family", "severity", "error", "bias", "coverage", "width", "cases"]
     assert list(found["rows"][0]) == columns
-    _, _, errors, held = shown.split("\n\n")
+    _, _, _, errors, held = shown.split("\n\n")
     assert errors.startswith("Mean absolute error")
     assert held.startswith("Share of trials whose truth the 95 % interval held")
     for name, table, digits in (("error", errors, 1), ("coverage", held, 0)):

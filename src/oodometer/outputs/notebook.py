@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from ..results import percent
-from ..results.view import Grid, Point, View
+from ..results.view import WORDS_PAGE, Grid, Point, View
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 820, 128, 52, 12, 10, 24
 _BLUE, _RED, _GREEN = "#3b7ddd", "#dc3232", "#14a05a"  # each shows on white and on black
@@ -179,4 +179,5 @@ def page_of(found: Any) -> str:
     style = "color-scheme:light dark;max-width:920px;margin:24px auto;padding:0 16px"
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     page = f'<!doctype html><html lang="en" style="color-scheme:light dark"><head>{head}<title>oodometer</title></head>'
-    return f'{page}<body style="{style}">{html_of(found)}</body></html>\n'
+    foot = f'<p style="font:12px system-ui">What the words mean: {WORDS_PAGE}</p>'
+    return f'{page}<body style="{style}">{html_of(found)}{foot}</body></html>\n'

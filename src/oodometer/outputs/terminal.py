@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, TextIO
 
 from ..errors import visible
-from ..results.view import View, is_numbers
+from ..results.view import WORDS_PAGE, View, is_numbers
 
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
@@ -69,6 +69,7 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
         [f"warning: {one}" for one in (view.warnings if full else view.warnings[:MOST_WARNINGS])], across
     )
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
+    lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
     return list(map(_coloured, lines)) if colour else lines
 
 

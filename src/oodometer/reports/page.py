@@ -20,7 +20,7 @@ from ..backtests.trials import cache_folder
 from ..errors import MissingExtraError, UsageError, WorkError
 from ..options import checked
 from ..results import Interval
-from ..results.view import View
+from ..results.view import WORDS_PAGE, View
 from ..store.atomic import refuse_clashes, write_atomic, write_result
 from ..version import __version__
 from .charts.base import WORDS, Figure
@@ -275,7 +275,7 @@ def _environment() -> Any:
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS)
-    environment.globals.update(WORDS, style=_asset("style.css"), script=_asset("charts.js"))
+    environment.globals.update(WORDS, words_page=WORDS_PAGE, style=_asset("style.css"), script=_asset("charts.js"))
     return environment
 
 

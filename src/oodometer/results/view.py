@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from .values import Interval, percent, signed_points
 
+WORDS_PAGE = "docs/guides/words.md"
+"""The page of the documentation that explains the words of all results: kind, trust, rests on, believed, fell."""
 INTERVAL = ("value", "lower", "upper", "level", "kind")
 """The columns of a number with its interval."""
 
