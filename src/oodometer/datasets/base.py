@@ -82,10 +82,10 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for what in ("targets", "types", "ids"):
-            found = len(getattr(self, what))
-            if found not in (0, len(self.inputs)):
+            length = len(getattr(self, what))
+            if length not in (0, len(self.inputs)):
                 expected = f"{len(self.inputs)} {what}, one an input, or none"
-                raise InputError(expected, got=str(found), remedy="align them by sample", column=what)
+                raise InputError(expected, got=str(length), remedy="align them by sample", column=what)
 
     @classmethod
     def of_rows(cls, name: str, rows: Sequence[Row], source: str) -> Dataset:
@@ -104,7 +104,7 @@ class Dataset:
         same = ("name", "types", "ids", "source", "modality")
         if any(getattr(self, name) != getattr(other, name) for name in same):
             return False
-        targets = [np.asarray(one.targets).tolist() for one in (self, other)]
+        targets = [np.asarray(data.targets).tolist() for data in (self, other)]
         return targets[0] == targets[1] and self.fingerprint == other.fingerprint
 
     __hash__ = None  # type: ignore[assignment]
@@ -122,39 +122,39 @@ class Dataset:
             digest.update(repr((self.inputs.shape, self.targets)).encode())
             digest.update(np.ascontiguousarray(self.inputs).tobytes())
         elif isinstance(self.inputs, Table):
-            told = {name: values.tolist() for name, values in self.inputs.columns.items()}
-            digest.update(repr((told, self.targets)).encode())
+            columns = {name: values.tolist() for name, values in self.inputs.columns.items()}
+            digest.update(repr((columns, self.targets)).encode())
         else:  # the two forms in which finished runs named their data
-            columns = [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
-            for row in zip(*(column for column in columns if len(column)), strict=True):
+            parts = [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
+            for row in zip(*(column for column in parts if len(column)), strict=True):
                 cells = (
-                    f"{hashlib.sha256(one.tobytes()).hexdigest()}{one.shape}"
-                    if isinstance(one, np.ndarray)
-                    else str(one)
-                    for one in row
+                    f"{hashlib.sha256(cell.tobytes()).hexdigest()}{cell.shape}"
+                    if isinstance(cell, np.ndarray)
+                    else str(cell)
+                    for cell in row
                 )
                 digest.update("\t".join(cells).encode() + b"\n")
         return digest.hexdigest()[:16]
 
-    def take(self, places: Sequence[int]) -> Dataset:
+    def take(self, rows: Sequence[int]) -> Dataset:
         """The rows at some places, in that order."""
-        places = list(places)
+        rows = list(rows)
 
         def taken(values: Any) -> Any:
             whole = isinstance(values, (np.ndarray, Table, LateImages))
-            return values[places] if whole else tuple(values[i] for i in places)
+            return values[rows] if whole else tuple(values[i] for i in rows)
 
-        told = {what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))}
-        fields: dict[str, Any] = {"inputs": taken(self.inputs), **told}
+        more = {what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))}
+        fields: dict[str, Any] = {"inputs": taken(self.inputs), **more}
         return replace(self, **fields)
 
     def keep(self, good: Callable[[str, str], bool]) -> Dataset:
         """The rows whose input and target are good. Raises `InputError` where none is."""
-        places = [i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)]
-        if not places:
+        rows = [i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)]
+        if not rows:
             expected = f"rows of {self.name} that are short enough"
             raise InputError(expected, got=f"none of {len(self)}", remedy="allow longer ones", file=self.source)
-        return self.take(places)
+        return self.take(rows)
 
     def sample(self, rows: int | None, seed: int) -> Dataset:
         """``rows`` of them, as many of each type (else of each class) as can be, drawn and ordered by the seed.
@@ -217,13 +217,13 @@ def stratified(strata: Array, rows: int | None, seed: int) -> Array:
     order = rng.permutation(len(strata))
     if rows is None or rows >= len(strata):
         return order
-    found = strata[order]
+    ordered = strata[order]
     # The place of each row among the rows of its stratum: the first ones of every stratum make an even sample.
-    by_stratum = np.argsort(found, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(found))[:-1]])
-    place = np.empty(len(strata), dtype=np.int64)
-    place[by_stratum] = np.arange(len(strata)) - first[found[by_stratum]]
-    return rng.permutation(order[np.argsort(place, kind="stable")[:rows]])
+    by_stratum = np.argsort(ordered, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(ordered))[:-1]])
+    rank = np.empty(len(strata), dtype=np.int64)
+    rank[by_stratum] = np.arange(len(strata)) - first[ordered[by_stratum]]
+    return rng.permutation(order[np.argsort(rank, kind="stable")[:rows]])
 
 
 def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int) -> list[Dataset]:
@@ -238,15 +238,15 @@ def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float]
     """
     names = sorted(set(groups))
     order = np.random.default_rng(seed).permutation(len(names)).tolist()
-    rows: dict[str, list[int]] = {name: [] for name in names}
+    rows_of: dict[str, list[int]] = {name: [] for name in names}
     for i, group in enumerate(groups):
-        rows[group].append(i)
+        rows_of[group].append(i)
     parts: list[list[int]] = [[] for _ in shares]
     part, ends = 0, np.cumsum(shares) * len(data)
     done = 0
-    for place in order:
-        parts[part] += rows[names[place]]
-        done += len(rows[names[place]])
+    for group in order:
+        parts[part] += rows_of[names[group]]
+        done += len(rows_of[names[group]])
         while part < len(shares) - 1 and done >= ends[part] - 1e-9:
             part += 1
-    return [data.take(sorted(one)) for one in parts]
+    return [data.take(sorted(rows)) for rows in parts]

@@ -81,7 +81,7 @@ def replies_among(turns: Sequence[Any]) -> list[int]:
     >>> replies_among([{"role": role, "content": "x"} for role in ("system", "user", "assistant", "user")])
     [2]
     """
-    told = [one if isinstance(one, dict) else {} for one in turns]
+    told = [turn if isinstance(turn, dict) else {} for turn in turns]
     roles = [str(one.get("role") or one.get("from")).lower() for one in told]
     is_chat = not _CHAT.isdisjoint(roles)
     return [at for at in range(1, len(turns)) if not is_chat or roles[at] in _ASSISTANT]
@@ -239,7 +239,7 @@ def daily_dialog_conversations(split: str) -> list[Conversation]:
     path, found = folder / _DAILY, []
     for row, plain in read_objects(path, "split", "i", "turns"):
         turns: Any = plain["turns"]
-        if not isinstance(turns, list) or not all(isinstance(one, str) for one in turns):
+        if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
             raise damaged("a list of turns", repr(turns)[:40], path, row)
         if plain["split"] == split:
             found.append((str(plain["i"]), tuple(turns)))

@@ -45,12 +45,12 @@ def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]
     """
     for row, line in enumerate(read_lines(path), 1):
         try:
-            found = json.loads(line)
+            row_object = json.loads(line)
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or any(key not in found for key in needed):
+            row_object = None
+        if not isinstance(row_object, dict) or any(key not in row_object for key in needed):
             raise damaged(f"JSON with {', '.join(needed)}", repr(line[:40]), path, row)
-        yield row, found
+        yield row, row_object
 
 
 def read_member(path: Path, member: str) -> list[str]:
@@ -120,15 +120,15 @@ def data_file(name: str, what: str, files: str = "") -> Path:
     return folder / name
 
 
-def check_name(given: Any, known: Sequence[str], what: str = "") -> None:
+def check_name(given: Any, names: Sequence[str], what: str = "") -> None:
     """`UsageError` for what is none of the names that are known.
 
     >>> check_name("dev", ("train", "test"))
     Traceback (most recent call last):
     oodometer.errors.UsageError: expected train or test, got 'dev'
     """
-    if given not in known:
-        raise UsageError(f"expected {what}{', '.join(known[:-1])} or {known[-1]}, got {given!r}")
+    if given not in names:
+        raise UsageError(f"expected {what}{', '.join(names[:-1])} or {names[-1]}, got {given!r}")
 
 
 def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> Any:
@@ -154,9 +154,9 @@ def hub_answers() -> bool:
 
     if constants.HF_HUB_OFFLINE or getproxies():
         return not constants.HF_HUB_OFFLINE
-    place = urlsplit(constants.ENDPOINT)
-    port = place.port or {"http": 80, "https": 443}.get(place.scheme, 443)
-    return _connects(place.hostname or "", port, int(time.monotonic() // _KEPT))
+    address = urlsplit(constants.ENDPOINT)
+    port = address.port or {"http": 80, "https": 443}.get(address.scheme, 443)
+    return _connects(address.hostname or "", port, int(time.monotonic() // _KEPT))
 
 
 @lru_cache(maxsize=4)

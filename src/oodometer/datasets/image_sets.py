@@ -28,12 +28,12 @@ def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path
     That is ``path``, the file or its folder; else the folder of data, its ``images``, and ``inner`` in both.
     """
     folder = data_folder() if path is None else None
-    homes = [] if folder is None else [one / last for one in (folder, folder / "images") for last in ("", inner)]
-    for home in homes if path is None else [Path(path)]:
+    folders = [] if folder is None else [top / last for top in (folder, folder / "images") for last in ("", inner)]
+    for top in folders if path is None else [Path(path)]:
         suffixes = {Path(name).suffix for name in names}
-        for one in (home,) if home.suffix in suffixes else (home / name for name in names):
-            if one.is_file():
-                return one
+        for file in (top,) if top.suffix in suffixes else (top / name for name in names):
+            if file.is_file():
+                return file
     return None
 
 
@@ -53,11 +53,11 @@ def _load(path: Path, *needed: str) -> Any:
     what = f"an NPZ file with the arrays {', '.join(needed)}" if needed else "an NPY file of numbers"
     try:
         source: Any = io.BytesIO(lzma.decompress(path.read_bytes())) if path.suffix == ".xz" else path
-        held = np.load(source, allow_pickle=False)
+        arrays = np.load(source, allow_pickle=False)
         if not needed:
-            return held
-        with held:
-            return tuple(held[name] for name in needed)
+            return arrays
+        with arrays:
+            return tuple(arrays[name] for name in needed)
     except Exception as error:  # zip, xz and numpy raise many classes for damaged files
         raise damaged(what, f"{type(error).__name__}: {error}"[:120], path) from error
 
@@ -85,25 +85,25 @@ def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequ
     ``read`` makes an array of the given shape of an image. Raises `InputError` naming the row that is no such image.
     """
     rows = hub_rows(source, part)
-    image, label = (next((one for one in names if one in rows.column_names), None) for names in _COLUMNS)
+    image, label = (next((name for name in names if name in rows.column_names), None) for names in _COLUMNS)
     if image is None or label is None:
         expected = "columns image and label"
         raise InputError(expected, got=", ".join(rows.column_names), remedy="name another set on the hub", file=source)
     out = np.empty((len(rows), *shape), dtype=np.uint8)
-    for row, one in enumerate(rows[image]):
-        _put(out, row, one, Path(source), read)
+    for row, cell in enumerate(rows[image]):
+        _put(out, row, cell, Path(source), read)
     return out, np.asarray(rows[label], dtype=np.int64), rows
 
 
 def _put(out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Array] = decode_image) -> None:
     try:
-        found = read(image)
-        if found.shape != out.shape[1:]:
-            raise ValueError(f"an image of shape {found.shape}")
+        pixels = read(image)
+        if pixels.shape != out.shape[1:]:
+            raise ValueError(f"an image of shape {pixels.shape}")
     except ValueError as error:
         wanted = " x ".join(map(str, out.shape[1:3]))
         raise damaged(f"an image of {wanted} pixels", str(error), path, row + 1, what="the data") from error
-    out[row] = found
+    out[row] = pixels
 
 
 _MNIST_SHAPE = (28, 28, 1)
@@ -119,7 +119,7 @@ def mnist(part: str = "train") -> Dataset:
     check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
-        images, labels, _ = hub_images(_MNIST_HUB, part, lambda one: decode_image(one)[..., :1], _MNIST_SHAPE)
+        images, labels, _ = hub_images(_MNIST_HUB, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
         return image_set("mnist", images, labels, part, Path(_MNIST_HUB), _MNIST_SHAPE)
     path = folder / "images" / f"mnist_{part}.npz"
     images, labels = _load(path, "x", "y")
@@ -215,16 +215,16 @@ def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6"
 
     Raises `InputError` where it is not there. Source: Recht et al. (2019).
     """
-    found = find_cifar10_1(path, version=version)
+    file = find_cifar10_1(path, version=version)
     name = f"cifar10.1-{version}"
-    if found is None and hub is not None:
+    if file is None and hub is not None:
         images, labels, _ = hub_images(hub, "test", decode_image, _SHAPE)
         return image_set(name, images, labels, "test", Path(hub), _SHAPE)
-    if found is None:
+    if file is None:
         files = f"cifar10.1_{version}_data.npy and cifar10.1_{version}_labels.npy"
         raise _absent(f"CIFAR-10.1 ({files})", path)
-    labels = _load(found.with_name(found.name.replace("_data", "_labels")))
-    return image_set(name, _load(found), labels, version, found, _SHAPE)
+    labels = _load(file.with_name(file.name.replace("_data", "_labels")))
+    return image_set(name, _load(file), labels, version, file, _SHAPE)
 
 
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
@@ -270,45 +270,44 @@ def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub
 
     Raises `InputError` where it is not there. Source: Coates et al. (2011).
     """
-    found = find_stl10(path, part)
-    if found is None and hub is None:
+    file = find_stl10(path, part)
+    if file is None and hub is None:
         raise _absent(f"STL10 ({part}_X.bin and {part}_y.bin, or stl10_{part}.npz)", path)
-    source = found or Path(str(hub))
-    if found is None:
-        images, labels, rows = hub_images(str(hub), part, decode_image, _STL10_SHAPE)
-        about = getattr(rows, "features", None) or {}
-        named = next((one for key in ("label", "labels") if hasattr(one := about.get(key), "names")), None)
+    source = file or Path(str(hub))
+    if file is None:
+        images, labels, table = hub_images(str(hub), part, decode_image, _STL10_SHAPE)
+        about = getattr(table, "features", None) or {}
+        named = next((some for key in ("label", "labels") if hasattr(some := about.get(key), "names")), None)
         if named is not None:  # the set there may name its classes in another order
             try:
-                labels = np.array([STL10_CLASSES.index({"automobile": "car"}.get(one, one)) for one in named.names])[
-                    labels
-                ]
+                own = [STL10_CLASSES.index({"automobile": "car"}.get(name, name)) for name in named.names]
+                labels = np.array(own)[labels]
             except ValueError as error:
                 expected, got = f"the classes {', '.join(STL10_CLASSES)}", ", ".join(map(str, named.names))
                 remedy = "name another set on the hub"
                 raise InputError(expected, got=got, remedy=remedy, column="label") from error
-    elif found.suffix == ".npz":
-        images, labels = _load(found, "x", "y")
+    elif file.suffix == ".npz":
+        images, labels = _load(file, "x", "y")
     else:
-        beside = found.with_name(found.name.replace("_X", "_y"))
+        beside = file.with_name(file.name.replace("_X", "_y"))
         try:
-            raw, ends = np.fromfile(found, dtype=np.uint8), np.fromfile(beside, dtype=np.uint8)
+            raw, ends = np.fromfile(file, dtype=np.uint8), np.fromfile(beside, dtype=np.uint8)
         except OSError as error:
-            raise _absent(f"the labels of STL10 beside {found.name}", beside) from error
+            raise _absent(f"the labels of STL10 beside {file.name}", beside) from error
         if len(raw) % (3 * _SIDE * _SIDE) or not len(raw):
-            raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", found)
+            raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", file)
         if not ends.all():
             raise damaged("a label from 1 to 10", "0", beside, int((ends == 0).argmax()) + 1, what="it")
         images, labels = raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), ends.astype(np.int64) - 1
     whole = image_set("stl10", images, labels, part, source, _STL10_SHAPE)
     targets = _TO_CIFAR[list(whole.targets)]
-    kept = np.flatnonzero(targets >= 0)
-    if not len(kept):
+    rows = np.flatnonzero(targets >= 0)
+    if not len(rows):
         raise damaged("images of classes of CIFAR-10", "monkeys alone", source, what="it")
     image = pillow_image("resizing images")
-    out = np.empty((len(kept), *_SHAPE), dtype=np.uint8)
-    for row, at in enumerate(kept):  # each pixel the mean of a block
-        one = image.fromarray(np.ascontiguousarray(images[at]))
-        out[row] = np.asarray(one.resize(_SHAPE[:2], image.Resampling.BOX))
-    told: dict[str, Any] = {"targets": tuple(targets[kept].tolist()), "ids": tuple(whole.ids[i] for i in kept)}
-    return replace(whole, inputs=out, **told)
+    out = np.empty((len(rows), *_SHAPE), dtype=np.uint8)
+    for row, at in enumerate(rows):  # each pixel the mean of a block
+        small = image.fromarray(np.ascontiguousarray(images[at]))
+        out[row] = np.asarray(small.resize(_SHAPE[:2], image.Resampling.BOX))
+    more: dict[str, Any] = {"targets": tuple(targets[rows].tolist()), "ids": tuple(whole.ids[i] for i in rows)}
+    return replace(whole, inputs=out, **more)

@@ -46,8 +46,8 @@ class LateImages(Sequence[Any]):
         """The image at a place; of a slice or a list of places, such a sequence of them."""
         if isinstance(rows, (int, np.integer)):
             return self._makers[rows]()
-        places = range(len(self))[rows] if isinstance(rows, slice) else rows
-        return LateImages([self._makers[i] for i in places], [self.sizes[i] for i in places])
+        chosen = range(len(self))[rows] if isinstance(rows, slice) else rows
+        return LateImages([self._makers[i] for i in chosen], [self.sizes[i] for i in chosen])
 
     def changed(self, change: Callable[[Array, int], Array]) -> LateImages:
         """The same through a function of an image and its place, which keeps its shape."""
@@ -57,10 +57,10 @@ class LateImages(Sequence[Any]):
     def parts(self, most: int = HELD) -> Iterator[LateImages]:
         """Consecutive images that take at most so many bytes together, or one alone."""
         first, total = 0, 0
-        for place, size in enumerate(self.sizes):
-            if place > first and total + size > most:
-                yield self[first:place]
-                first, total = place, 0
+        for row, size in enumerate(self.sizes):
+            if row > first and total + size > most:
+                yield self[first:row]
+                first, total = row, 0
             total += size
         if first < len(self):
             yield self[first:]
@@ -76,26 +76,26 @@ def image_files(folder: Path) -> list[Path]:
     oodometer.errors.InputError: no-such-folder: expected a folder of images, got no such folder; check the path
     """
     there = folder.is_dir()
-    found = sorted(_below(folder, {os.path.realpath(folder)})) if there else []
-    if not found:
+    files = sorted(_below(folder, {os.path.realpath(folder)})) if there else []
+    if not files:
         got = "none in it" if there else "no such folder"
         remedy = f"known endings: {', '.join(ENDINGS)}" if there else "check the path"
         raise InputError("a folder of images", got=got, remedy=remedy, file=str(folder))
-    return found
+    return files
 
 
 def _below(folder: Path, above: set[str]) -> Iterator[Path]:
     """Image files below a folder; a link to one of the folders ``above`` would lead round and round."""
     with os.scandir(folder) as entries:
-        for one in entries:
-            path = Path(one.path)
-            if one.name.startswith("."):
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.name.startswith("."):
                 continue
-            if one.is_dir():
+            if entry.is_dir():
                 real = os.path.realpath(path)
                 if real not in above:
                     yield from _below(path, above | {real})
-            elif path.suffix.lower() in ENDINGS and (one.is_file() or one.is_symlink()):
+            elif path.suffix.lower() in ENDINGS and (entry.is_file() or entry.is_symlink()):
                 yield path  # a link to nowhere is an image that does not decode, and is told as one
 
 
@@ -134,7 +134,7 @@ def decode_image(image: Any) -> Array:
         raise ValueError(f"{type(image).__name__} is no image")
     try:
         with library.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
-            found = _pixels(whole)
+            pixels = _pixels(whole)
     except _UnknownRangeError:
         raise
     except library.DecompressionBombError as error:
@@ -142,7 +142,7 @@ def decode_image(image: Any) -> Array:
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"
         raise ValueError(f"{reason} ({type(error).__name__})") from error
-    return found
+    return pixels
 
 
 def _pixels(image: Any) -> Array:

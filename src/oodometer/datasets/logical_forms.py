@@ -92,8 +92,8 @@ def _cogs_lexicon(path: Path) -> dict[str, str]:
 
     def load(name: str) -> list[str] | dict[str, str]:
         text = "\n".join(read_member(path, f"cogs/lexicon_{name}.json"))
-        found: list[str] | dict[str, str] = parse_json(text, f"JSON in lexicon_{name}.json", path, repr(text[:30]))
-        return found
+        words: list[str] | dict[str, str] = parse_json(text, f"JSON in lexicon_{name}.json", path, repr(text[:30]))
+        return words
 
     forms = load("verbs2lemmas")
     verbs = {*forms, *(forms.values() if isinstance(forms, dict) else ())}
@@ -125,25 +125,25 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     folder = data_folder()
     wanted = "test" if split == "test" else "train"
     if folder is not None and (folder / _CFQ / "dataset.json").is_file():
-        source, home, heads = _CFQ, folder / _CFQ, ("questionPatternModEntities", "sparqlPatternModEntities")
-        files = home / "dataset.json", home / "splits" / f"{division}.json"
-        every, chosen = (parse_json("\n".join(read_lines(one)), "JSON", one) for one in files)
+        source, release, heads = _CFQ, folder / _CFQ, ("questionPatternModEntities", "sparqlPatternModEntities")
+        files = release / "dataset.json", release / "splits" / f"{division}.json"
+        every, chosen = (parse_json("\n".join(read_lines(file)), "JSON", file) for file in files)
         try:
-            found = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
-            pairs = [(i, *(str(one[name]) for name in heads)) for i, one in found]
+            numbered = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
+            pairs = [(i, *(str(cells[name]) for name in heads)) for i, cells in numbered]
         except (LookupError, TypeError) as error:
-            raise damaged("the release of CFQ", f"no {error}", home, what="it") from error
+            raise damaged("the release of CFQ", f"no {error}", release, what="it") from error
     else:
         source, heads = _CFQ_HUB, ("question", "query")
-        found = list(enumerate(hub_rows(_CFQ_HUB, wanted, division)))
-        pairs = [(i, *(str(one[name]) for name in heads)) for i, one in found]
+        numbered = list(enumerate(hub_rows(_CFQ_HUB, wanted, division)))
+        pairs = [(i, *(str(cells[name]) for name in heads)) for i, cells in numbered]
     rows = [(text, " ".join(query.split()), division, f"{wanted}/{i}") for i, text, query in pairs]
     data = Dataset.of_rows("cfq", rows, source)
     if split == "test":
         return data
     order = np.random.default_rng(seed).permutation(len(data))
-    held = len(data) // 20
-    return data.take(sorted((order[:held] if split == "dev" else order[held:]).tolist()))
+    dev = len(data) // 20
+    return data.take(sorted((order[:dev] if split == "dev" else order[dev:]).tolist()))
 
 
 _TOP, _TOP_HUB = "TOPv2_Dataset", "WillHeld/top_v2"
@@ -165,21 +165,21 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
     if split not in ("train", "dev", "test") or domain not in DOMAINS:
         raise UsageError(f"expected train, dev or test and a domain of TOPv2, got {split!r} and {domain!r}")
     folder = data_folder()
-    home = folder / _TOP if folder is not None and (folder / _TOP).is_dir() else None
-    source = _TOP_HUB if home is None else _TOP
+    release = folder / _TOP if folder is not None and (folder / _TOP).is_dir() else None
+    source = _TOP_HUB if release is None else _TOP
     if split == "test":
-        return Dataset.of_rows("topv2", _topv2_rows(home, domain, "test"), source)
-    plenty = [one for one in DOMAINS if one not in SCARCE]
-    found = [row for one in plenty for row in _topv2_rows(home, one, "eval" if split == "dev" else "train")]
+        return Dataset.of_rows("topv2", _topv2_rows(release, domain, "test"), source)
+    plenty = [name for name in DOMAINS if name not in SCARCE]
+    out = [row for name in plenty for row in _topv2_rows(release, name, "eval" if split == "dev" else "train")]
     if split == "train":
-        for one in SCARCE:
-            path = None if home is None else home / "low_resource_splits" / f"{one}_train_{examples}spis.tsv"
+        for name in SCARCE:
+            path = None if release is None else release / "low_resource_splits" / f"{name}_train_{examples}spis.tsv"
             if path is not None and path.is_file():
-                found += _topv2_table(path)
+                out += _topv2_table(path)
             else:
-                rows = _topv2_rows(home, one, "train")
-                found += [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
-    return Dataset.of_rows("topv2", found, source)
+                rows = _topv2_rows(release, name, "train")
+                out += [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
+    return Dataset.of_rows("topv2", out, source)
 
 
 def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:
@@ -192,22 +192,22 @@ def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:
     ['A', 'B']
     """
     met: Counter[str] = Counter()
-    kept = []
+    chosen = []
     for i in np.random.default_rng(seed).permutation(len(outputs)).tolist():
         labels = set(_LABEL.findall(outputs[i]))
         if any(met[label] < examples for label in labels):
-            kept.append(i)
+            chosen.append(i)
             met.update(labels)
-    return sorted(kept)
+    return sorted(chosen)
 
 
-def _topv2_rows(home: Path | None, domain: str, split: str) -> list[Row]:
-    if home is not None:
-        return _topv2_table(home / f"{domain}_{split}.tsv")
+def _topv2_rows(release: Path | None, domain: str, split: str) -> list[Row]:
+    if release is not None:
+        return _topv2_table(release / f"{domain}_{split}.tsv")
     return [
-        (str(one["utterance"]), str(one["semantic_parse"]), domain, f"{split}/{i}")
-        for i, one in enumerate(hub_rows(_TOP_HUB, split))
-        if one["domain"] == domain
+        (str(row["utterance"]), str(row["semantic_parse"]), domain, f"{split}/{i}")
+        for i, row in enumerate(hub_rows(_TOP_HUB, split))
+        if row["domain"] == domain
     ]
 
 
@@ -287,11 +287,11 @@ def news_amr(split: str) -> Dataset:
     """
     names = {"train": "training", "dev": "dev", "test": "test"}
     check_name(split, tuple(names))
-    home = data_file(_AMR_LDC, "AMR 2.0", f"its release, as {_AMR_LDC}/,") / "data" / "amrs" / "split" / names[split]
-    files = sorted(home.glob("*.txt"))
+    folder = data_file(_AMR_LDC, "AMR 2.0", f"its release, as {_AMR_LDC}/,") / "data" / "amrs" / "split" / names[split]
+    files = sorted(folder.glob("*.txt"))
     if not files:
         remedy = f"put the release into OODOMETER_DATA as {_AMR_LDC}"
-        raise InputError("files of AMR 2.0", got="none", remedy=remedy, file=str(home))
+        raise InputError("files of AMR 2.0", got="none", remedy=remedy, file=str(folder))
     rows: list[Row] = []
     for path in files:
         rows += _blocks(read_lines(path), path, path.stem.rsplit("-", 1)[-1])

@@ -92,12 +92,12 @@ class Examples(ABC):
     def _no_rows(self) -> InputError:
         return InputError("at least one row", got="none", remedy="check what wrote it", file=self.file)
 
-    def _check_found(self, wanted: Sequence[str], held: Any, what: str, option: str) -> tuple[str, ...]:
+    def _check_found(self, wanted: Sequence[str], columns: Any, what: str, option: str) -> tuple[str, ...]:
         """The names that are wanted; `InputError` where one is not there: it says which there are."""
-        lacking = next((name for name in wanted if name not in held), None)
+        lacking = next((name for name in wanted if name not in columns), None)
         if lacking is not None:
-            got, remedy = f"no {lacking!r}; there are {', '.join(list(held)[:12])}", f"name one of them with {option}"
-            raise InputError(what, got=got, file=self.file, remedy=remedy)
+            got = f"no {lacking!r}; there are {', '.join(list(columns)[:12])}"
+            raise InputError(what, got=got, file=self.file, remedy=f"name one of them with {option}")
         return tuple(wanted)
 
     def _check_modality(self, reads: Sequence[Modality], file: str | None) -> None:
@@ -115,27 +115,27 @@ def decoded(
     Those that do not fit into `HELD` bytes are only looked at here, and decoded again when they are asked for.
     """
     makers: list[Callable[[], Array]] = []
-    sizes, there, skipped, found, total = [], [], [], [], 0
-    for place, image in enumerate(images):
+    sizes, there, skipped, pixels, total = [], [], [], [], 0
+    for row, source in enumerate(images):
         try:
-            pixels = decode_image(image)
+            image = decode_image(source)
         except ValueError as error:
             if not skip:
-                in_file = {"file": str(image)} if file is None else {"file": file, "row": first + place + 1}
+                in_file = {"file": str(source)} if file is None else {"file": file, "row": first + row + 1}
                 remedy = "mend it, make it smaller if it has too many pixels, or leave such images out with "
                 raise InputError("an image", got=str(error), remedy=f"{remedy}--on-error skip", **in_file) from error
-            skipped.append((names[place], str(error)))
+            skipped.append((names[row], str(error)))
         else:
-            there.append(place)
-            total += pixels.nbytes
-            sizes.append(pixels.nbytes)
+            there.append(row)
+            total += image.nbytes
+            sizes.append(image.nbytes)
             if total <= HELD:
-                found.append(pixels)
-            makers.append(partial(np.asarray, pixels) if total <= HELD else partial(decode_image, image))
+                pixels.append(image)
+            makers.append(partial(np.asarray, image) if total <= HELD else partial(decode_image, source))
     if total > HELD:
         return LateImages(makers, sizes), there, tuple(skipped)
-    same = found and len({one.shape for one in found}) == 1
-    return np.stack(found) if same else tuple(found), there, tuple(skipped)
+    same = pixels and len({own.shape for own in pixels}) == 1
+    return np.stack(pixels) if same else tuple(pixels), there, tuple(skipped)
 
 
 def objects(cells: list[Any]) -> Array:
@@ -150,22 +150,22 @@ class TableExamples(Examples):
 
     def __init__(self, table: RawTable, reads: Sequence[Modality], columns: Columns) -> None:
         self.table, self.name, self.file, self.rows = table, table.name, table.file, table.rows
-        held = table.columns
+        there = table.columns
         usual = {"text": TEXTS, "pair": TEXTS, "image": IMAGES}
-        inputs = columns.inputs or tuple(name for one in reads for name in usual.get(one, ()) if name in held)[:1]
-        label = columns.label or ("label" if "label" in held and "label" not in inputs else None)
-        self.id = columns.id or ("id" if "id" in held and "id" not in inputs else None)
-        self.keep = tuple(dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in held))))
+        inputs = columns.inputs or tuple(name for kind in reads for name in usual.get(kind, ()) if name in there)[:1]
+        label = columns.label or ("label" if "label" in there and "label" not in inputs else None)
+        self.id = columns.id or ("id" if "id" in there and "id" not in inputs else None)
+        self.keep = tuple(dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in there))))
         self.keep = tuple(name for name in self.keep if name not in inputs or name in columns.keep)
         if not inputs and "table" in reads:
-            inputs = tuple(name for name in held if name not in (label, self.id, *self.keep))
+            inputs = tuple(name for name in there if name not in (label, self.id, *self.keep))
         if not inputs:
             remedy = "name it with --input COLUMN (twice for a pair of texts)"
-            got = ", ".join(held[:12])
+            got = ", ".join(there[:12])
             raise InputError("a column with the inputs of the model", got=got, file=table.file, remedy=remedy)
-        self.inputs = self._check_found(inputs, held, "a column of inputs", "--input")
-        self._check_found([label] if label else [], held, "a column of labels", "--label")
-        self._check_found([one for one in (self.id, *self.keep) if one], held, "a column", "--id or --keep")
+        self.inputs = self._check_found(inputs, there, "a column of inputs", "--input")
+        self._check_found([label] if label else [], there, "a column of labels", "--label")
+        self._check_found([name for name in (self.id, *self.keep) if name], there, "a column", "--id or --keep")
         self.label, self.modality = label, self._modality_of(reads)
         self._check_modality(reads, table.file)
 
@@ -182,7 +182,7 @@ class TableExamples(Examples):
             return "table"
         if len(cells) == 1 and isinstance(cells[0], (dict, bytes)):
             return "image"
-        if len(cells) <= 2 and all(isinstance(one, str) for one in cells):
+        if len(cells) <= 2 and all(isinstance(cell, str) for cell in cells):
             if texts:
                 return "text" if len(cells) == 1 else "pair"
             return "image" if len(cells) == 1 else "table"
@@ -197,11 +197,11 @@ class TableExamples(Examples):
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the table."""
-        kinds: dict[str, Any] = dict.fromkeys((one for one in (self.label, self.id, *self.keep) if one), "any")
+        kinds: dict[str, Any] = dict.fromkeys((name for name in (self.label, self.id, *self.keep) if name), "any")
         kinds |= dict.fromkeys(self.inputs, "text" if self.modality in ("text", "pair") else "any")
         done = 0
-        for place, batch in enumerate(self.table.batches(kinds, rows)):
-            if place >= first:
+        for number, batch in enumerate(self.table.batches(kinds, rows)):
+            if number >= first:
                 yield self._of(batch, done, skip)
             done += batch.num_rows
         if not done:
@@ -215,12 +215,12 @@ class TableExamples(Examples):
         elif self.modality == "image":
             base = None if self.file is None else Path(self.file).parent
             cells = batch.column(self.inputs[0]).to_pylist()
-            cells = [base / one if base is not None and isinstance(one, str) else one for one in cells]
+            cells = [base / cell if base is not None and isinstance(cell, str) else cell for cell in cells]
             inputs, there, skipped = decoded(cells, [f"row {first + i + 1}" for i in there], skip, self.file, first)
         else:
             texts = [batch.column(name).to_pylist() for name in self.inputs]
             for name, cells in zip(self.inputs, texts, strict=True):
-                bad = next((i for i, one in enumerate(cells) if not isinstance(one, str)), None)
+                bad = next((i for i, cell in enumerate(cells) if not isinstance(cell, str)), None)
                 if bad is not None:
                     where: dict[str, Any] = {"file": self.file, "row": first + bad + 1, "column": name}
                     got, remedy = repr(cells[bad])[:60], "fill it in or drop the row"
@@ -243,8 +243,8 @@ class ArrayExamples(Examples):
     def __init__(self, path: Path, reads: Sequence[Modality], columns: Columns) -> None:
         self.file = self.name = str(path)
         try:
-            with np.load(path, allow_pickle=False) as held:
-                self.arrays = {name: held[name] for name in held.files}
+            with np.load(path, allow_pickle=False) as arrays:
+                self.arrays = {name: arrays[name] for name in arrays.files}
         except FileNotFoundError:
             raise InputError("a file", got="no such file", remedy="check the path", file=str(path)) from None
         except Exception as error:  # zip and numpy raise many classes for damaged files and for pickles
@@ -265,7 +265,7 @@ class ArrayExamples(Examples):
             self.modality = "image"
         self.rows = len(values)
         self._check_modality(reads, str(path))
-        for name in [one for one in (self._label, columns.id, *columns.keep) if one is not None]:
+        for name in [column for column in (self._label, columns.id, *columns.keep) if column is not None]:
             got = str(len(self.arrays[name])) if name in self.arrays else "no such array"
             if got != str(self.rows):
                 expected = f"an array of {self.rows} entries"
@@ -286,8 +286,8 @@ class ArrayExamples(Examples):
             inputs = Table({f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)})
         targets = () if self._label is None else tuple(self.arrays[self._label][part].tolist())
         ids = () if self.columns.id is None else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
-        kept = {name: self.arrays[name][part] for name in self.columns.keep}
-        return Batch(self._data(inputs, targets, ids), part.start, kept, read=part.stop - part.start)
+        further = {name: self.arrays[name][part] for name in self.columns.keep}
+        return Batch(self._data(inputs, targets, ids), part.start, further, read=part.stop - part.start)
 
 
 _BESIDE = ("response", "candidates", "turn", "source_row", "label", "id")
@@ -318,19 +318,20 @@ class DialogueExamples(Examples):
 
     def __init__(self, table: RawTable, columns: Columns, drawing: Drawing | None = None) -> None:
         self.table, self.name, self.file, self.modality = table, table.name, table.file, "dialogue"
-        held = table.columns
-        usual = columns.inputs or tuple(name for name in TURNS if name in held)[:1]
+        there = table.columns
+        usual = columns.inputs or tuple(name for name in TURNS if name in there)[:1]
         if not usual:
             expected = f"a column with the turns, such as {TURNS[0]}, or with a context"
-            raise InputError(expected, got=", ".join(held[:12]), file=table.file, remedy="name it with --input COLUMN")
-        self.turns = self._check_found(usual, held, "a column of turns", "--input")[0]
-        named = [one for one in (columns.label, columns.id, *columns.keep) if one]
-        self._check_found(named, held, "a column", "--label, --id or --keep")
+            raise InputError(expected, got=", ".join(there[:12]), file=table.file, remedy="name it with --input COLUMN")
+        self.turns = self._check_found(usual, there, "a column of turns", "--input")[0]
+        named = [column for column in (columns.label, columns.id, *columns.keep) if column]
+        self._check_found(named, there, "a column", "--label, --id or --keep")
         self.label, self.id = columns.label, columns.id
-        self.keep = tuple(dict.fromkeys((*columns.keep, *(one for one in ("time", "group") if one in held))))
-        self._columns = tuple(one for one in dict.fromkeys((self.turns, *_BESIDE, *named, *self.keep)) if one in held)
+        self.keep = tuple(dict.fromkeys((*columns.keep, *(column for column in ("time", "group") if column in there))))
+        every = dict.fromkeys((self.turns, *_BESIDE, *named, *self.keep))
+        self._columns = tuple(column for column in every if column in there)
         self._drawing = drawing or Drawing()
-        self.rows = table.rows if "response" in held or "candidates" in held else None
+        self.rows = table.rows if "response" in there or "candidates" in there else None
 
     @property
     def stamp(self) -> Any:
@@ -339,7 +340,7 @@ class DialogueExamples(Examples):
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Contexts of the table, at most ``rows`` at once."""
-        held: list[tuple[Mapping[str, Any], Dialogue, int | None, str]] = []
+        read: list[tuple[Mapping[str, Any], Dialogue, int | None, str]] = []
         skipped: list[tuple[str, str]] = []
         done = 0
         for number, (row, context, file_row) in enumerate(self._contexts(skipped), 1):
@@ -349,25 +350,25 @@ class DialogueExamples(Examples):
                     done += rows
                 continue
             plain = {**row, "id": row[self.id]} if self.id else row
-            place = {"file": self.file, "row": file_row}
-            one = exchange(plain, context, number=number, place=place, label=self.label)
-            candidates, position = one.candidates, one.label
+            where = {"file": self.file, "row": file_row}
+            reply = exchange(plain, context, number=number, place=where, label=self.label)
+            candidates, position = reply.candidates, reply.label
             if candidates is None:
-                assert one.response is not None
-                candidates, position = self._pool.among(one.id, one.response)
-            held.append((row, Dialogue(one.context, candidates), position, one.id))
-            if len(held) == rows:
-                yield self._of(held, done, skipped)
+                assert reply.response is not None
+                candidates, position = self._pool.among(reply.id, reply.response)
+            read.append((row, Dialogue(reply.context, candidates), position, reply.id))
+            if len(read) == rows:
+                yield self._of(read, done, skipped)
                 done += rows
-                held, skipped[:] = [], []
-        if held or (skipped and done >= first * rows):
-            yield self._of(held, done, skipped)
+                read, skipped[:] = [], []
+        if read or (skipped and done >= first * rows):
+            yield self._of(read, done, skipped)
 
-    def _of(self, held: Sequence[tuple[Any, ...]], first: int, skipped: Sequence[tuple[str, str]]) -> Batch:
-        rows, inputs, labels, ids = tuple(zip(*held, strict=True)) or ((), (), (), ())
-        data = self._data(inputs, labels if any(one is not None for one in labels) else (), ids)
-        kept = {name: objects([row[name] for row in rows]) for name in self.keep}
-        return Batch(data, first, kept, tuple(skipped), len(held) + len(skipped))
+    def _of(self, read: Sequence[tuple[Any, ...]], first: int, skipped: Sequence[tuple[str, str]]) -> Batch:
+        rows, inputs, labels, ids = tuple(zip(*read, strict=True)) or ((), (), (), ())
+        data = self._data(inputs, labels if any(label is not None for label in labels) else (), ids)
+        further = {name: objects([row[name] for row in rows]) for name in self.keep}
+        return Batch(data, first, further, tuple(skipped), len(read) + len(skipped))
 
     def _contexts(self, skipped: list[tuple[str, str]]) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...], int]]:
         """Each context with its row, its turns, and the number of the row of the table that it comes from."""
@@ -377,11 +378,9 @@ class DialogueExamples(Examples):
             value = row[self.turns]
             texts: list[Any] = [None]
             if isinstance(value, list):  # a table gives each object the keys of all, empty where it lacks them
-                bare = [
-                    {k: v for k, v in one.items() if v is not None} if isinstance(one, dict) else one for one in value
-                ]
+                bare = ({k: v for k, v in t.items() if v is not None} if isinstance(t, dict) else t for t in value)
                 texts = list(map(said, bare))
-            if any(one is None for one in texts):
+            if any(text is None for text in texts):
                 raise InputError(
                     "a list of turns, each a text or an object with a text in it",
                     got=f"{value!r}"[:60],
@@ -392,11 +391,11 @@ class DialogueExamples(Examples):
                 )
             turns = tuple(map(str, texts))
             context = is_context(self.turns, row)
-            found = ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
-            if not found:
+            replies = ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
+            if not replies:
                 skipped.append((f"row {file_row}", "a context without turns" if context else why_no_reply(turns)))
-            for one in found:
-                yield one, turns if one is row else turns[: one["turn"]], file_row
+            for turn in replies:
+                yield turn, turns if turn is row else turns[: turn["turn"]], file_row
         if not file_row:
             raise self._no_rows()
 
@@ -406,7 +405,7 @@ class DialogueExamples(Examples):
         drawing = self._drawing
         source = self if drawing.replies is None else DialogueExamples(drawing.replies, Columns())
         responses = (said(row.get("response")) for row, *_ in source._contexts([]))
-        texts = (one for one in responses if one is not None)
+        texts = (response for response in responses if response is not None)
         return Replies(texts, drawing.candidates, drawing.seed, source.file or source.name)
 
 
@@ -423,19 +422,19 @@ class FolderExamples(Examples):
         self.folder, self.name, self.file, self.rows = folder, str(folder), str(folder), len(self.files)
         self.modality = "image"
         self._check_modality(reads, str(folder))
-        self._labelled = any(one.parent != folder for one in self.files)
+        self._labelled = any(file.parent != folder for file in self.files)
 
     @property
     def stamp(self) -> Any:
         """Name and content of every image."""
-        return [[str(one.relative_to(self.folder)), content_of(one)] for one in self.files]
+        return [[str(file.relative_to(self.folder)), content_of(file)] for file in self.files]
 
     def _batch(self, part: slice, skip: bool) -> Batch:
-        files = [one.relative_to(self.folder) for one in self.files[part]]
-        names = [one.as_posix() for one in files]
+        files = [label.relative_to(self.folder) for label in self.files[part]]
+        names = [file.as_posix() for file in files]
         pixels, there, skipped = decoded(self.files[part], names, skip, None, part.start)
         homes = [files[i].parent.as_posix() for i in there]
-        labels = tuple(None if one == "." else one for one in homes) if self._labelled else ()
+        labels = tuple(None if label == "." else label for label in homes) if self._labelled else ()
         data = self._data(pixels, labels, tuple(names[i] for i in there))
         return Batch(data, part.start, skipped=skipped, read=len(files))
 
@@ -482,7 +481,7 @@ def open_examples(
     columns = columns or Columns()
     if isinstance(data, Dataset):
         return DatasetExamples(data, reads)
-    names = [*columns.inputs, *columns.keep, *(one for one in (columns.label, columns.id) if one)]
+    names = [*columns.inputs, *columns.keep, *(column for column in (columns.label, columns.id) if column)]
     if "dialogue" in reads:
         if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
             data = _from_disk(Path(data))

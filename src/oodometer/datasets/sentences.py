@@ -59,10 +59,10 @@ def sst2(split: str) -> Dataset:
 
 
 def _label(value: object) -> int:
-    found = int(str(value))
-    if found not in (0, 1):
-        raise ValueError(found)
-    return found
+    number = int(str(value))
+    if number not in (0, 1):
+        raise ValueError(number)
+    return number
 
 
 def _both_classes(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Iterator[tuple[Any, ...]]:
@@ -75,7 +75,7 @@ def _both_classes(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Ite
 def _hub(name: str, source: str, split: str) -> Dataset:
     rows = hub_rows(source, split)
     ids = tuple(f"{split}/{i}" for i in range(len(rows)))
-    return Dataset(name, tuple(rows["text"]), tuple(int(one) for one in rows["label"]), ids=ids, source=source)
+    return Dataset(name, tuple(rows["text"]), tuple(int(label) for label in rows["label"]), ids=ids, source=source)
 
 
 _PAIRS = "pairs.jsonl.xz"
@@ -124,16 +124,16 @@ def binary_entailment(split: str) -> Dataset:
 
 
 def _read(name: str, wanted: Callable[[str, str], bool], labels: dict[str, int]) -> Dataset:
-    path, found = data_file(_PAIRS, name), []
+    path, out = data_file(_PAIRS, name), []
     for number, row in read_objects(path, "set", "split", "a", "b", "label"):
         if not wanted(str(row["set"]), str(row["split"])):
             continue
         label = labels.get(str(row["label"]))
         if label is None or not (isinstance(row["a"], str) and isinstance(row["b"], str)):
-            known = f"two sentences and a label among {', '.join(labels)}"
-            raise damaged(known, repr(row["label"]), path, number)
-        found.append(((row["a"], row["b"]), label, str(row["set"]), f"{row['split']}-{row.get('id', number)}"))
-    pairs, targets, types, ids = _both_classes(name, found, path)
+            expected = f"two sentences and a label among {', '.join(labels)}"
+            raise damaged(expected, repr(row["label"]), path, number)
+        out.append(((row["a"], row["b"]), label, str(row["set"]), f"{row['split']}-{row.get('id', number)}"))
+    pairs, targets, types, ids = _both_classes(name, out, path)
     return Dataset(name, pairs, targets, types=types, ids=ids, source=_PAIRS, modality="pair")
 
 
@@ -168,11 +168,11 @@ def hans(split: str, heuristic: str | None = None) -> Dataset:
     if heuristic is not None and heuristic not in HANS_HEURISTICS:
         raise UsageError(f"expected a heuristic among {', '.join(HANS_HEURISTICS)}, got {heuristic!r}")
     folder = data_folder()
-    kept = [row for row in _hans_rows(folder, split) if heuristic in (None, row[3])]
+    rows = [row for row in _hans_rows(folder, split) if heuristic in (None, row[3])]
     name, source = f"HANS {heuristic or 'all'}, {split}", _HANS_HUB if folder is None else _HANS
-    if not kept:
+    if not rows:
         raise damaged(f"rows of {name}", "none", source)
-    pairs, labels, types, _, ids = zip(*kept, strict=True)
+    pairs, labels, types, _, ids = zip(*rows, strict=True)
     return Dataset(name, pairs, labels, types=types, ids=ids, source=source, modality="pair")
 
 
@@ -180,20 +180,20 @@ def _hans_rows(folder: Path | None, split: str) -> Iterator[tuple[tuple[str, str
     """Pair, label, subcase, heuristic and id of each row."""
     if folder is None:
         for number, row in enumerate(hub_rows(_HANS_HUB, _HANS_SPLITS[split]), 1):
-            told = {name: str(row[name]) for name in ("premise", "hypothesis", "subcase", "heuristic")}
-            pair = told["premise"], told["hypothesis"]
-            yield pair, 1 - int(row["label"]), told["subcase"], told["heuristic"], f"{split}-{number}"
+            cells = {name: str(row[name]) for name in ("premise", "hypothesis", "subcase", "heuristic")}
+            pair = cells["premise"], cells["hypothesis"]
+            yield pair, 1 - int(row["label"]), cells["subcase"], cells["heuristic"], f"{split}-{number}"
         return
     path = folder / _HANS
     lines = iter(read_lines(path))
     heads = next(lines, "").split("\t")
-    if any(one not in heads for one in _HEADS):
+    if any(head not in heads for head in _HEADS):
         raise damaged(f"columns {', '.join(_HEADS)}", repr(heads)[:60], path, 1)
     for number, line in enumerate(lines, 2):
         cells = dict(zip(heads, line.split("\t"), strict=False))
         if line.count("\t") != len(heads) - 1 or cells["label"] not in _HANS_LABELS:
-            known = f"{len(heads)} cells by tabs, the label {' or '.join(_HANS_LABELS)}"
-            raise damaged(known, repr(line[:40]), path, number)
+            expected = f"{len(heads)} cells by tabs, the label {' or '.join(_HANS_LABELS)}"
+            raise damaged(expected, repr(line[:40]), path, number)
         if cells["split"] == split:
             pair, label = (cells["premise"], cells["hypothesis"]), _HANS_LABELS[cells["label"]]
             yield pair, label, cells["subcase"], cells["heuristic"], f"{split}-{number - 1}"
@@ -277,21 +277,21 @@ def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
         raise UsageError(f"expected a part among {', '.join(MSGS_PARTS)}, got {part!r}")
     path = data_file(_MSGS, "MSGS")
     rows = _msgs_rows(path, content_of(path))
-    asked = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
-    if not asked:
+    wanted = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
+    if not wanted:
         raise damaged(f"rows of {name}, {part}", "none", path)
-    kept = [row for row in asked if len(row["sentence"].split()) <= longest]
-    features = tuple(_feature_words(name, kept, rows))
-    unmarked = sum(row["L"] == 1 and place is None for row, place in zip(kept, features, strict=True))
+    short = [row for row in wanted if len(row["sentence"].split()) <= longest]
+    features = tuple(_feature_words(name, short, rows))
+    unmarked = sum(row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True))
     data = Dataset(
         f"MSGS {name}, {part}",
-        tuple(row["sentence"] for row in kept),
-        tuple(row["L"] for row in kept),
-        types=tuple(_TYPES[row["L"], row["S"]] for row in kept),
-        ids=tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in kept),
+        tuple(row["sentence"] for row in short),
+        tuple(row["L"] for row in short),
+        types=tuple(_TYPES[row["L"], row["S"]] for row in short),
+        ids=tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in short),
         source=path.name,
     )
-    return MsgsSet(data, tuple(row["S"] for row in kept), features, unmarked, len(asked) - len(kept))
+    return MsgsSet(data, tuple(row["S"] for row in short), features, unmarked, len(wanted) - len(short))
 
 
 @lru_cache(maxsize=1)  # several parts are read after one another
@@ -305,7 +305,7 @@ def _msgs_rows(path: Path, stamp: Any) -> tuple[dict[str, Any], ...]:
     return tuple(out)
 
 
-def _feature_words(name: str, kept: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Iterator[int | None]:
+def _feature_words(name: str, short: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Iterator[int | None]:
     """Where the word that decides starts in each row, in characters."""
     without = {}
     if name == "MORPH":
@@ -314,7 +314,7 @@ def _feature_words(name: str, kept: Sequence[dict[str, Any]], rows: Sequence[dic
             for row in rows
             if row["set"] == name and (row["L"], row["S"]) == (0, 0) and row["role"] in _WITHOUT
         }
-    for row in kept:
+    for row in short:
         starts: list[int | None] = []
         if row["L"] and name == "MORPH":
             other = without.get((row["role"], row["paradigm"]))
@@ -323,7 +323,7 @@ def _feature_words(name: str, kept: Sequence[dict[str, Any]], rows: Sequence[dic
             starts = [found.start(1) for found in _MAIN_VERB.finditer(row["sentence"])]
         elif row["L"]:
             words = _WORD.finditer(row["sentence"])
-            starts = [found.start() for found in words if found.group().strip(".,").lower() in ADJECTIVES]
+            starts = [word.start() for word in words if word.group().strip(".,").lower() in ADJECTIVES]
         yield starts[0] if len(starts) == 1 else None
 
 

@@ -55,10 +55,10 @@ def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str
     'the cat ~xed'
     """
     counts = Counter(word for text in texts for word in text.split())
-    known = {word for word, count in counts.items() if count >= least}
+    frequent = {word for word, count in counts.items() if count >= least}
 
     def rewrite(text: str) -> str:
-        return " ".join(word if word in known else signature(word) for word in text.split())
+        return " ".join(word if word in frequent else signature(word) for word in text.split())
 
     return rewrite
 
@@ -100,7 +100,7 @@ class Tree:
         """This constituent and all below it, words left out, from the left, outer ones first."""
         if self.word is not None:
             return []
-        return [self, *(one for part in self.parts for one in part.constituents())]
+        return [self, *(inner for part in self.parts for inner in part.constituents())]
 
 
 def parse(text: str, **where: Any) -> Tree:
@@ -129,16 +129,16 @@ def parse(text: str, **where: Any) -> Tree:
             label, parts, words = stack.pop()
             if words and (parts or len(words) > 1):
                 raise wrong
-            found = Tree(label, word=words[0]) if words and label != _TRACE else None
+            tree = Tree(label, word=words[0]) if words and label != _TRACE else None
             if parts:  # without functions; a constituent that holds traces alone goes with them
                 plain = "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
-                found = Tree(plain, tuple(parts))
+                tree = Tree(plain, tuple(parts))
             if not stack:
-                done = found
-                if found is None:
+                done = tree
+                if tree is None:
                     raise wrong
-            elif found is not None:
-                stack[-1][1].append(found)
+            elif tree is not None:
+                stack[-1][1].append(tree)
     if done is None:
         raise wrong
     return done if done.label == "TOP" else Tree("TOP", (done,))
@@ -158,11 +158,11 @@ def linearise(tree: Tree, *, words: bool = True) -> str:
     """
     numbers = count(1)
 
-    def written(one: Tree) -> str:
-        if one.word is not None:
-            return f"({one.label} {one.word})" if words else str(next(numbers))
-        parts = map(written, one.parts)
-        return f"({one.label}{''.join(parts)})" if words else f"({one.label} {' '.join(parts)} )"
+    def written(part: Tree) -> str:
+        if part.word is not None:
+            return f"({part.label} {part.word})" if words else str(next(numbers))
+        parts = map(written, part.parts)
+        return f"({part.label}{''.join(parts)})" if words else f"({part.label} {' '.join(parts)} )"
 
     return written(tree)
 
@@ -176,14 +176,14 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
     """
     check_name(split, ("train", "dev", "test"))
     path = data_file(WSJ, "the treebank")
-    found = _trees(path)
-    rows = Dataset.of_rows("wsj", [_row(tree, kind, name, words) for kind, name, tree in found], path.name)
-    place = {name: i for i, (_, name, _) in enumerate(found)}
-    parts = split_by_group(rows, [name.rsplit("/", 1)[0] for _, name, _ in found], SHARES, seed)
+    trees = _trees(path)
+    rows = Dataset.of_rows("wsj", [_row(tree, kind, name, words) for kind, name, tree in trees], path.name)
+    row_of = {name: i for i, (_, name, _) in enumerate(trees)}
+    parts = split_by_group(rows, [name.rsplit("/", 1)[0] for _, name, _ in trees], SHARES, seed)
     part = parts[("train", "dev", "test").index(split)]
     if not clauses:
         return part
-    return part + phrases([found[place[name]][2] for name in part.ids], words=words, source=path.name)
+    return part + phrases([trees[row_of[name]][2] for name in part.ids], words=words, source=path.name)
 
 
 def gum_trees(*, words: bool = True) -> Dataset:
@@ -198,9 +198,9 @@ def phrases(trees: Sequence[Tree], *, words: bool, source: str) -> Dataset:
     rows: dict[tuple[str, str], Row] = {}
     for tree in trees:
         top = tree.parts[0] if len(tree.parts) == 1 else tree
-        for one in top.constituents()[1:]:
-            if len(one.words) > 1:
-                row = _row(Tree("TOP", (one,)), "phrase", f"phrase/{len(rows)}", words)
+        for phrase in top.constituents()[1:]:
+            if len(phrase.words) > 1:
+                row = _row(Tree("TOP", (phrase,)), "phrase", f"phrase/{len(rows)}", words)
                 rows.setdefault(row[:2], row)
     return Dataset.of_rows("phrases", list(rows.values()), source)
 
@@ -213,11 +213,11 @@ def _row(tree: Tree, kind: str, name: str, words: bool) -> Row:
 @cache
 def _trees(path: Path) -> list[tuple[str, str, Tree]]:
     """Type, id and tree of each row; trees that hold nothing but traces are left out."""
-    found = []
-    for row, one in read_objects(path, "doc", "i", "tree"):
-        tree = parse(str(one["tree"]), file=str(path), row=row, column="tree")
-        found.append((str(one.get("genre", "news")), f"{one['doc']}/{one['i']}", tree))
-    return found
+    out = []
+    for row, cells in read_objects(path, "doc", "i", "tree"):
+        tree = parse(str(cells["tree"]), file=str(path), row=row, column="tree")
+        out.append((str(cells.get("genre", "news")), f"{cells['doc']}/{cells['i']}", tree))
+    return out
 
 
 _PENN = "ptb"
@@ -244,24 +244,24 @@ def penn_tags(split: str) -> Dataset:
 
 def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
     check_name(split, (*_PENN_SECTIONS, "brown"))
-    home = data_file(_PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,")
+    folder = data_file(_PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,")
     part = "brown" if split == "brown" else "wsj"
-    every = sorted(path for path in home.rglob("*") if path.suffix.lower() == ".mrg")
-    files = [path for path in every if part in (one.lower() for one in path.parts)]
+    every = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".mrg")
+    files = [path for path in every if part in (name.lower() for name in path.parts)]
     if split != "brown":
         wanted = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
         files = [path for path in files if path.parent.name in wanted]
     if not files:
-        expected = f"files .mrg of {part}"
-        raise InputError(expected, got="none", remedy=f"put the release into OODOMETER_DATA as {_PENN}", file=str(home))
-    return [found for path in files for found in _penn_file(path, part)]
+        remedy = f"put the release into OODOMETER_DATA as {_PENN}"
+        raise InputError(f"files .mrg of {part}", got="none", remedy=remedy, file=str(folder))
+    return [tree for path in files for tree in _penn_file(path, part)]
 
 
 def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
     """The trees of a file, each between two top brackets."""
     text = "\n".join(read_lines(path))
     kind = "news" if part == "wsj" else path.parent.name.lower()
-    found: list[tuple[str, str, Tree]] = []
+    out: list[tuple[str, str, Tree]] = []
     depth = start = 0
     for match in re.finditer(r"[()]", text):
         depth += 1 if match[0] == "(" else -1
@@ -269,6 +269,6 @@ def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
             start = match.start()
         if depth == 0:
             inside = " ".join(text[start : match.end()].split())
-            tree = parse(inside, file=str(path), row=len(found) + 1)
-            found.append((kind, f"{path.stem.lower()}/{len(found)}", tree))
-    return found
+            tree = parse(inside, file=str(path), row=len(out) + 1)
+            out.append((kind, f"{path.stem.lower()}/{len(out)}", tree))
+    return out

@@ -242,8 +242,8 @@ class Store(ABC):
         """Bring the tables to the present schema."""
         version = self._version(session)
         for statements in MIGRATIONS[version:]:
-            for one in statements:
-                session.rows(one)
+            for statement in statements:
+                session.rows(statement)
         if version == 0:
             session.rows("INSERT INTO oodometer_store (version) VALUES (%s)", VERSION)
         elif version < VERSION:
@@ -258,5 +258,5 @@ def _insert(session: Session, run: Row, parts: Sequence[Row], alarms: Sequence[R
     """All rows of a run, under the next number; nobody else writes meanwhile."""
     number = int(session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM oodometer_runs")[0][0])
     session.add("oodometer_runs", [{**run, "id": number}])
-    session.add("oodometer_parts", [{**one, "run": number, "place": i} for i, one in enumerate(parts)])
-    session.add("oodometer_alarms", [{**one, "run": number} for one in alarms])
+    session.add("oodometer_parts", [{**part, "run": number, "place": i} for i, part in enumerate(parts)])
+    session.add("oodometer_alarms", [{**alarm, "run": number} for alarm in alarms])

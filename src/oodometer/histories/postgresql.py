@@ -35,7 +35,7 @@ class PostgresStore(Store):
         with suppress(ValueError):
             parts = urlsplit(address)
             written = [parts.password or "", *parse_qs(parts.query).get("password", [])]
-            forms = {form for one in written if one for form in (one, unquote(one))}
+            forms = {form for password in written if password for form in (password, unquote(password))}
             self._secrets = sorted(forms, key=len, reverse=True)
 
     @contextmanager
@@ -63,13 +63,13 @@ class PostgresStore(Store):
 
     def _connected(self, psycopg: Any) -> Any:
         """A new connection; poolers need statements that are not prepared."""
-        place = re.split(r"\?(?=[A-Za-z_]+=)", self._address.partition("://")[2])[0]
-        if place.count("@") > 1 or "@" in place.partition("/")[2] or re.search(r"[?#\s]", place):
+        authority = re.split(r"\?(?=[A-Za-z_]+=)", self._address.partition("://")[2])[0]
+        if authority.count("@") > 1 or "@" in authority.partition("/")[2] or re.search(r"[?#\s]", authority):
             raise self._misread()  # libpq would take a part of the password for the host, and say so
         bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
         try:
-            asked = parse_qs(urlsplit(self._address).query)
-            bounds = {name: value for name, value in bounds.items() if name not in asked}
+            query = parse_qs(urlsplit(self._address).query)
+            bounds = {name: value for name, value in bounds.items() if name not in query}
             return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
         except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
             raise self._misread() from None
@@ -84,22 +84,22 @@ class PostgresStore(Store):
     def _told(self, psycopg: Any, error: Any) -> InputError:
         """An error of PostgreSQL in our words, without the hints below the first thing that it says."""
         text = " ".join(str(error).split())
-        for one in self._secrets:
-            text = text.replace(one, "***")
-        said = text
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        got = text
         for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
-            said = said.partition(sign)[0]
-        said = said.removeprefix("connection failed: ").strip()[:240]
+            got = got.partition(sign)[0]
+        got = got.removeprefix("connection failed: ").strip()[:240]
         code = error.sqlstate or ""
         expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
-            said, expected = f"locked by another program for {base.WAIT:g} s", "a store that can be written"
+            got, expected = f"locked by another program for {base.WAIT:g} s", "a store that can be written"
             remedy = "wait until it has ended, or end it, and run again"
         elif code == "42501":
             expected = "permission to keep runs"
             remedy = f"let the user create tables, or write to {', '.join(TABLES)}; an administrator grants that"
         elif code == "25006":
-            said, expected = "one that only reads (a standby)", "a server that can be written"
+            got, expected = "one that only reads (a standby)", "a server that can be written"
             remedy = "give the address of the primary"
         elif code in ("53100", "53200", "53300"):
             expected, remedy = "room on the server", "free some, and run again"
@@ -112,4 +112,4 @@ class PostgresStore(Store):
                 remedy = "make the database (createdb), or check its name"
             elif missing and "role" in text:
                 remedy = "check the user"
-        return InputError(expected, got=said, remedy=remedy, file=self.name)
+        return InputError(expected, got=got, remedy=remedy, file=self.name)

@@ -39,53 +39,55 @@ class Recorder:
     asked: Asked
     options: Mapping[str, Any]
 
-    def record(self, found: Estimation, reference: Any = None) -> Estimation:
+    def record(self, estimation: Estimation, reference: Any = None) -> Estimation:
         """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
 
         ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises
         `NotStoredError`, which holds the estimation, where the store does not take it.
         """
-        found = replace(found, argv=found.argv or self.store.argv)
+        estimation = replace(estimation, argv=estimation.argv or self.store.argv)
         named = isinstance(reference, (str, os.PathLike))
-        job = self.job or _job_of(reference if named else found.reference.get("name"))
-        parts = list(_parts(found))
+        job = self.job or _job_of(reference if named else estimation.reference.get("name"))
+        parts = list(_parts(estimation))
         names, ends = ("kind", "part", "name", "metric", "rows"), ("value", "lower", "upper", "truth")
         numbers = [
-            [*(one[name] for name in names), *(None if one[end] is None else round(one[end], 9) for end in ends)]
-            for one in parts
+            [*(part[name] for name in names), *(None if part[end] is None else round(part[end], 9) for end in ends)]
+            for part in parts
         ]
-        told = [__version__, found.reference.get("rows"), found.target.get("rows"), numbers, plain(dict(self.options))]
-        answer = hashlib.blake2b(_json(told).encode(), digest_size=16).hexdigest()
+        sizes = [estimation.reference.get("rows"), estimation.target.get("rows")]
+        answered = [__version__, *sizes, numbers, plain(dict(self.options))]
+        answer = hashlib.blake2b(_json(answered).encode(), digest_size=16).hexdigest()
         try:
             with nullcontext() if self.store.is_new() else self.store.reading() as session:
-                repeats, known = (None, {}) if session is None else _earlier(session, job, answer)
+                repeats, since = (None, {}) if session is None else _earlier(session, job, answer)
         except InputError as error:
-            if found.alarms is not None:  # nobody can say what is known, so all of it is new
-                found = replace(found, alarms=found.alarms.compared([None] * len(found.alarms.where), self.asked))
-            said = f"the answer is there, but the store did not take this run: {error}"
-            self.store.refuse(NotStoredError(said, found))
-            return found
-        if found.alarms is not None:
-            since = [known.get(_key(_verdict(one, "raised"))) for one in found.alarms.where]
-            found = replace(found, alarms=found.alarms.compared(since, self.asked))
-        at, alarms, truth = now(), found.alarms, found.target.get("accuracy")
-        rows = found.target.get("rows")
+            if estimation.alarms is not None:  # nobody can say what is known, so all of it is new
+                unknown = [None] * len(estimation.alarms.where)
+                estimation = replace(estimation, alarms=estimation.alarms.compared(unknown, self.asked))
+            message = f"the answer is there, but the store did not take this run: {error}"
+            self.store.refuse(NotStoredError(message, estimation))
+            return estimation
+        if estimation.alarms is not None:
+            raised = [since.get(_key(_verdict(failing, "raised"))) for failing in estimation.alarms.where]
+            estimation = replace(estimation, alarms=estimation.alarms.compared(raised, self.asked))
+        at, alarms, truth = now(), estimation.alarms, estimation.target.get("accuracy")
+        rows = estimation.target.get("rows")
         cut = " ".join(f"{name}={self.options[name]}" for name in ("by", "every") if self.options.get(name))
         run: dict[str, Cell] = {"at": at, "job": job, "verb": "estimate", "version": __version__, "answer": answer}
-        run |= {"reference": _text(found.reference.get("name")), "target": _text(found.target.get("name"))}
+        run |= {"reference": _text(estimation.reference.get("name")), "target": _text(estimation.target.get("name"))}
         run |= {"rows": None if rows is None else int(rows), "cut": visible(cut), "repeats": repeats}
-        run |= {"reference_accuracy": _number(found.reference.get("accuracy")), **_headline(found.headline)}
-        run |= {"kind": found.headline.interval.kind, "diagnosis": getattr(found.diagnosis, "kind", None)}
+        run |= {"reference_accuracy": _number(estimation.reference.get("accuracy")), **_headline(estimation.headline)}
+        run |= {"kind": estimation.headline.interval.kind, "diagnosis": getattr(estimation.diagnosis, "kind", None)}
         run |= {"truth": _number(truth["value"]) if isinstance(truth, Mapping) else None}
         run |= {"alarms": 0 if alarms is None else len(alarms.where), "exit_code": 3 if alarms else 0}
         run |= {"new_alarms": 0 if alarms is None else len(alarms.new)}
-        run |= {"options": _json(self.options), "result": _json(found.to_dict())}
+        run |= {"options": _json(self.options), "result": _json(estimation.to_dict())}
         try:
-            self.store.append(run, parts, list(_verdicts(found, known, at)))
+            self.store.append(run, parts, list(_verdicts(estimation, since, at)))
         except NotStoredError as error:
-            error.found = found
+            error.found = estimation
             raise
-        return found
+        return estimation
 
 
 def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[Verdict, str]]:
@@ -127,7 +129,7 @@ def _job_of(reference: Any) -> str:
     return visible(name.partition(".")[0] or name or "estimate")
 
 
-def part_key(place: Mapping[str, Any]) -> str:
+def part_key(part: Mapping[str, Any]) -> str:
     """What stays of a chunk's or a slice's name from run to run.
 
     A last month is told "so far" until it has its rows, a last chunk of rows grows; both keep their beginning.
@@ -137,45 +139,45 @@ def part_key(place: Mapping[str, Any]) -> str:
     >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({})
     ('shop=north', 'shop=north', 'target')
     """
-    if "by" in place:
-        return visible(f"{place['by']}={place.get('slice', place.get('value'))}")
-    if isinstance(place.get("start"), int):
-        return f"rows from {place['start']}"
-    name = str(place.get("name", "target"))
-    return visible(name.removesuffix(" (so far)") if "start" in place else name)
+    if "by" in part:
+        return visible(f"{part['by']}={part.get('slice', part.get('value'))}")
+    if isinstance(part.get("start"), int):
+        return f"rows from {part['start']}"
+    name = str(part.get("name", "target"))
+    return visible(name.removesuffix(" (so far)") if "start" in part else name)
 
 
-def _parts(found: Estimation) -> Iterator[dict[str, Any]]:
+def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
     """Rows of the target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
-    truth = found.target.get("accuracy")
-    known = None
+    truth = estimation.target.get("accuracy")
+    exact = None
     if isinstance(truth, Mapping):
-        known = Interval(truth["value"], truth["lower"], truth["upper"], found.level, "exact")
-    rows = int(found.target.get("rows") or 0)
-    whole = Part({"name": "target"}, rows, found.headline, (), known, found.fell, {}, found.metrics)
-    for kind, parts in (("target", (whole,)), ("chunk", found.chunks), ("slice", found.slices)):
+        exact = Interval(truth["value"], truth["lower"], truth["upper"], estimation.level, "exact")
+    rows = int(estimation.target.get("rows") or 0)
+    whole = Part({"name": "target"}, rows, estimation.headline, (), exact, estimation.fell, {}, estimation.metrics)
+    for kind, parts in (("target", (whole,)), ("chunk", estimation.chunks), ("slice", estimation.slices)):
         seen: set[str] = set()
-        for one in parts:
-            key = part_key(one.place)
+        for part in parts:
+            key = part_key(part.place)
             if key in seen:
                 continue  # two slices whose values read the same
             seen.add(key)
-            begins, ends = (_text(one.place.get(name)) for name in ("start", "end"))
-            place = {"kind": kind, "part": key, "name": visible(one.name), "begins": begins, "ends": ends}
-            numbers = [("accuracy", one.headline, one.truth)]
-            numbers += [(metric, more.headline, more.truth) for metric, more in one.metrics.items()]
+            begins, ends = (_text(part.place.get(name)) for name in ("start", "end"))
+            about = {"kind": kind, "part": key, "name": visible(part.name), "begins": begins, "ends": ends}
+            numbers = [("accuracy", part.headline, part.truth)]
+            numbers += [(metric, more.headline, more.truth) for metric, more in part.metrics.items()]
             for metric, headline, true in numbers:
                 row: dict[str, Any] = {
-                    **place,
-                    "rows": one.rows,
+                    **about,
+                    "rows": part.rows,
                     "metric": metric,
                     "interval_kind": headline.interval.kind,
                 }
                 row |= _headline(headline)
                 names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
                 row |= {ours: None if true is None else _number(getattr(true, end)) for ours, end in names.items()}
-                if one.fell is not None and metric == "accuracy":
-                    row |= {"fell": "alarm" if one.fell.alarm else one.fell.verdict, "fell_p": _number(one.fell.p)}
+                if part.fell is not None and metric == "accuracy":
+                    row |= {"fell": "alarm" if part.fell.alarm else part.fell.verdict, "fell_p": _number(part.fell.p)}
                 yield row
 
 
@@ -185,40 +187,40 @@ def _headline(headline: Headline) -> dict[str, Cell]:
     return {**numbers, "method": headline.method, "trust": headline.trust, "why": _text(headline.why)}
 
 
-def _verdicts(found: Estimation, known: Mapping[Verdict, str], at: str) -> Iterator[Row]:
+def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> Iterator[Row]:
     """Rows of what each rule said of each part that it judged."""
-    alarms = found.alarms
+    alarms = estimation.alarms
     if alarms is None:
         return
-    said = {_key(row): row for row in (_verdict(one, "by chance") for one in alarms.by_chance)}
-    for one in alarms.where:
-        row = _verdict(one, "raised")
-        said[_key(row)] = {**row, "since": one.known_since or known.get(_key(row)) or at}
+    out = {_key(row): row for row in (_verdict(failing, "by chance") for failing in alarms.by_chance)}
+    for failing in alarms.where:
+        row = _verdict(failing, "raised")
+        out[_key(row)] = {**row, "since": failing.known_since or since.get(_key(row)) or at}
     unjudged = set(alarms.unjudged)
-    parts: Sequence[Part] = {"chunk": found.chunks, "slice": found.slices}.get(alarms.kind, ())
-    for place in [dict(one.place) | {"name": one.name} for one in parts] or [{"name": "target"}]:
+    parts: Sequence[Part] = {"chunk": estimation.chunks, "slice": estimation.slices}.get(alarms.kind, ())
+    for part_about in [dict(part.place) | {"name": part.name} for part in parts] or [{"name": "target"}]:
         for rule in alarms.rules:
-            if f"{rule.metric} of {place['name']}" not in unjudged:
-                row = {"kind": alarms.kind, "part": part_key(place), "name": visible(str(place["name"]))}
+            if f"{rule.metric} of {part_about['name']}" not in unjudged:
+                row = {"kind": alarms.kind, "part": part_key(part_about), "name": visible(str(part_about["name"]))}
                 row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "verdict": "holds"}
-                said.setdefault(_key(row), row)
-    yield from said.values()
+                out.setdefault(_key(row), row)
+    yield from out.values()
 
 
-def _verdict(one: Failing, verdict: str) -> dict[str, Cell]:
-    place, rule = one.place, one.rule
-    kind = "slice" if "by" in place else "chunk" if "start" in place else "target"
-    row: dict[str, Cell] = {"kind": kind, "part": part_key(place), "name": visible(str(place["name"]))}
-    row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "bound": _number(one.bound)}
-    return row | {"value": _number(one.interval.value), "p": _number(one.chance), "verdict": verdict}
+def _verdict(failing: Failing, verdict: str) -> dict[str, Cell]:
+    part, rule = failing.place, failing.rule
+    kind = "slice" if "by" in part else "chunk" if "start" in part else "target"
+    row: dict[str, Cell] = {"kind": kind, "part": part_key(part), "name": visible(str(part["name"]))}
+    row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "bound": _number(failing.bound)}
+    return row | {"value": _number(failing.interval.value), "p": _number(failing.chance), "verdict": verdict}
 
 
 def _key(row: Row) -> Verdict:
     return tuple(row[name] for name in _KNOWN_BY)
 
 
-def _json(told: Any) -> str:
-    return json.dumps(plain(told), allow_nan=False, default=str, separators=(",", ":"))  # ASCII, which all stores take
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), allow_nan=False, default=str, separators=(",", ":"))  # ASCII, which all stores take
 
 
 def _text(value: Any) -> str | None:
@@ -226,11 +228,11 @@ def _text(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | None:
-    told = plain(value)
-    return None if told is None else float(told)
+    number = plain(value)
+    return None if number is None else float(number)
 
 
-def open_store(place: Any, argv: str | None = None) -> Store:
+def open_store(address: Any, argv: str | None = None) -> Store:
     """The store at a path (SQLite) or at an address ``postgresql://user@host/database``; nothing is asked of it yet.
 
     ``argv`` is the command that is kept with the runs. Raises `UsageError` for another kind of address.
@@ -241,11 +243,11 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     Traceback (most recent call last):
     oodometer.errors.UsageError: the store: expected the path of a file or postgresql://user@host/database, got mysql://...
     """
-    if isinstance(place, Store):
-        return place
-    if not isinstance(place, (str, os.PathLike)) or not os.fspath(place) or "\0" in str(place):
-        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {place!r}")
-    text = os.fspath(place)
+    if isinstance(address, Store):
+        return address
+    if not isinstance(address, (str, os.PathLike)) or not os.fspath(address) or "\0" in str(address):
+        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {address!r}")
+    text = os.fspath(address)
     scheme, sign, rest = text.partition("://")
     if sign and scheme in ("postgresql", "postgres"):
         from .postgresql import PostgresStore
@@ -254,8 +256,8 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     if sign and scheme == "sqlite":  # as other libraries write it: sqlite:///relative, sqlite:////absolute
         text = rest.removeprefix("/")
     elif sign:
-        said = without_passwords(text, word=True)
-        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {said}")
+        shown = without_passwords(text, word=True)
+        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {shown}")
     from .sqlite import SqliteStore
 
     return SqliteStore(text, argv)
@@ -284,13 +286,13 @@ def read_history(store: Store, job: str | None = None, last: int | None = None) 
     with store.reading() as session:
         if session is None:
             return History(store.name, ())
-        found = [str(row[0]) for row in session.rows("SELECT job FROM oodometer_runs GROUP BY job ORDER BY job")]
-        if job is not None and job not in found:
-            near = near_names(job, found)
-            said = f"did you mean {near[0]}? " if near else ""
-            raise UsageError(f"{store.name} has no job {job}; {said}it has {', '.join(found[:20]) or 'none yet'}")
-        jobs = found if job is None else [job]
-        return History(store.name, tuple(_job(session, one, last) for one in jobs))
+        jobs = [str(row[0]) for row in session.rows("SELECT job FROM oodometer_runs GROUP BY job ORDER BY job")]
+        if job is not None and job not in jobs:
+            near = near_names(job, jobs)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(f"{store.name} has no job {job}; {hint}it has {', '.join(jobs[:20]) or 'none yet'}")
+        jobs = jobs if job is None else [job]
+        return History(store.name, tuple(_job(session, name, last) for name in jobs))
 
 
 def kept_result(store: Store, number: int) -> dict[str, Any]:
@@ -299,13 +301,13 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
     Raises `UsageError` for a number that is not there, `InputError` as `Store.session` does.
     """
     with store.reading() as session:
-        found = [] if session is None else session.rows(
+        rows = [] if session is None else session.rows(
             "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", number
         )  # fmt: skip
-        if not found:
+        if not rows:
             raise UsageError(f"{store.name} has no run {number}; `oodometer history` lists the runs with their numbers")
     try:
-        result: dict[str, Any] = json.loads(found[0][0])
+        result: dict[str, Any] = json.loads(rows[0][0])
     except (ValueError, TypeError, RecursionError):
         raise store.damaged(f"the result of run {number}") from None
     return result
@@ -314,9 +316,9 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
 def _job(session: Session, name: str, last: int | None) -> Job:
     def rows(columns: str, rest: str, *values: Cell) -> list[dict[str, Any]]:
         names = columns.split(", ")
-        cells = [f"CAST({one} AS TEXT)" if one == "p.options" else one for one in names]
-        found = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
-        return [dict(zip((one.removeprefix("p.") for one in names), row, strict=True)) for row in found]
+        cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
+        out = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
+        return [dict(zip((column.removeprefix("p.") for column in names), row, strict=True)) for row in out]
 
     limit = 2**31 if last is None else last
     newest = rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)

@@ -105,27 +105,27 @@ class SqliteStore(Store):
                 if name != "result":
                     for row, cell in session.rows(f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1"):
                         raise self.damaged(f"{table}, row {row}: {name} is {str(cell)[:60]!r}")
-        if every_page and (said := session.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
-            raise self.damaged(" ".join(str(said).split())[:160])
+        if every_page and (fault := session.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
+            raise self.damaged(" ".join(str(fault).split())[:160])
 
     def is_new(self) -> bool:
         """Whether the file is yet to be made, in a folder that lets it."""
         if self._path.exists():
             return False
-        home = self._path.parent
-        if not home.is_dir():
-            raise self._error("no such folder", f"make {home} first")
-        if not os.access(home, os.W_OK):
+        folder = self._path.parent
+        if not folder.is_dir():
+            raise self._error("no such folder", f"make {folder} first")
+        if not os.access(folder, os.W_OK):
             raise self._error("a folder that cannot be written", "choose another path")
         return True
 
     def _told(self, error: sqlite3.Error) -> InputError:
         """An error of SQLite in our words."""
-        said = " ".join(str(error).split())
+        text = " ".join(str(error).split())
         for words, got, remedy in _ERRORS:
-            if any(word in said for word in words):
-                return self._error(got.format(said=said, wait=base.WAIT), remedy)
-        return self._error(said[:200], "choose another path")
+            if any(word in text for word in words):
+                return self._error(got.format(said=text, wait=base.WAIT), remedy)
+        return self._error(text[:200], "choose another path")
 
     def _error(self, got: str, remedy: str) -> InputError:
         return InputError("a store of past runs (SQLite)", got=got, remedy=remedy, file=self.name)

@@ -38,10 +38,10 @@ def find_image_shift(name: str) -> ImageShift:
     Traceback (most recent call last):
     oodometer.errors.UsageError: unknown shift 'foggy'; did you mean fog
     """
-    found = create("shift", name)
-    if not isinstance(found, ImageShift):
+    shift = create("shift", name)
+    if not isinstance(shift, ImageShift):
         raise UsageError(f"{name} shifts no images; those that do are {', '.join(IMAGE_SHIFTS)}")
-    return found
+    return shift
 
 
 def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
@@ -55,10 +55,10 @@ def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
     Traceback (most recent call last):
     oodometer.errors.UsageError: short-context shifts dialogues, and these are single texts; choose another kind
     """
-    found: type[Shift] = find("shift", name)
-    if not issubclass(found, TextShift):
-        there = [one for one in names("shift") if issubclass(find("shift", one), TextShift)]
+    kind: type[Shift] = find("shift", name)
+    if not issubclass(kind, TextShift):
+        there = [other for other in names("shift") if issubclass(find("shift", other), TextShift)]
         raise UsageError(f"{name} shifts no texts; those that do are {', '.join(there)}")
-    if found.for_dialogues and not dialogues:
+    if kind.for_dialogues and not dialogues:
         raise UsageError(f"{name} shifts dialogues, and these are single texts; choose another kind")
-    return found
+    return kind

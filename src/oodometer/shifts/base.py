@@ -45,13 +45,13 @@ class Draws:
         words = -(-count // 4)
         out = np.empty((len(self._rows), words), dtype="<u8")
         generator = self._generator
-        for place, row in enumerate(self._rows):
+        for at, row in enumerate(self._rows):
             generator.state = self._start
             generator.advance((int(row) * _STEP + self._used) & _PERIOD)
-            out[place] = generator.random_raw(words)
+            out[at] = generator.random_raw(words)
         self._used += words
-        found: Array = out.view("<u2")[:, :count].reshape(len(self._rows), *shape)
-        return found
+        bits: Array = out.view("<u2")[:, :count].reshape(len(self._rows), *shape)
+        return bits
 
     def uniform(self, low: float, high: float, *shape: int) -> Array:
         """Numbers between two bounds: float32, shape (row, *shape)."""
@@ -121,17 +121,17 @@ class ImageShift(Shift):
         seed, first_row = _from_zero("seed", seed), _from_zero("first_row", first_row)
         if isinstance(images, np.ndarray) and images.dtype != object:
             return self._batch(_checked(images), severity, seed, range(first_row, first_row + len(images)))
-        places: dict[tuple[int, ...], list[int]] = {}  # images of one size are shifted together
-        out: list[Array] = [np.asarray(one) for one in images]
-        for place, one in enumerate(out):
-            if one.ndim not in (2, 3):
-                raise no_images(f"shape {one.shape} at position {place}")
-            _checked(one[None])
-            places.setdefault(one.shape, []).append(place)
-        for same in places.values():
+        of_shape: dict[tuple[int, ...], list[int]] = {}  # images of one size are shifted together
+        out: list[Array] = [np.asarray(image) for image in images]
+        for at, image in enumerate(out):
+            if image.ndim not in (2, 3):
+                raise no_images(f"shape {image.shape} at position {at}")
+            _checked(image[None])
+            of_shape.setdefault(image.shape, []).append(at)
+        for same in of_shape.values():
             shifted = self._batch(np.stack([out[i] for i in same]), severity, seed, [first_row + i for i in same])
-            for place, one in zip(same, shifted, strict=True):
-                out[place] = one
+            for at, image in zip(same, shifted, strict=True):
+                out[at] = image
         return out
 
     def _batch(self, images: Array, severity: int, seed: int, rows: Sequence[int]) -> Array:

@@ -41,11 +41,11 @@ class InsufficientContext(TextShift):
 
     def check_severity(self, severity: Any) -> Fraction:
         """The share of turns, from 0 up to less than 1."""
-        found = parsed(Fraction, severity)
-        if found is None or not 0 <= found < 1:
-            said = f"expected a severity of {self.name} from 0 up to less than 1, such as 1/6"
-            raise UsageError(f"{said}, got {severity!r}")
-        return found
+        share = parsed(Fraction, severity)
+        if share is None or not 0 <= share < 1:
+            expected = f"expected a severity of {self.name} from 0 up to less than 1, such as 1/6"
+            raise UsageError(f"{expected}, got {severity!r}")
+        return share
 
     def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
         if self._turns is not None:
@@ -79,10 +79,10 @@ class ShortContext(TextShift):
 
     def check_severity(self, severity: Any) -> int:
         """The number of turns, from 1 on."""
-        found = parsed(int, severity)
-        if found is None or found < 1:
+        turns = parsed(int, severity)
+        if turns is None or turns < 1:
             raise UsageError(f"expected a severity of {self.name} from 1 on, the number of turns, got {severity!r}")
-        return found
+        return turns
 
     def _shifted(self, turns: tuple[str, ...], severity: int, rng: np.random.Generator) -> ShiftedText | Dropped:
         if len(turns) != severity:

@@ -27,8 +27,8 @@ def check_number(name: str, value: Any, most: float = math.inf) -> float:
     """
     real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not real or not 0 <= value <= most or not value < math.inf:
-        known = "from 0 on" if most == math.inf else f"in [0, {most}]"
-        raise UsageError(f"expected {name} to be a number {known}, got {value!r}")
+        expected = "from 0 on" if most == math.inf else f"in [0, {most}]"
+        raise UsageError(f"expected {name} to be a number {expected}, got {value!r}")
     return float(value)
 
 
@@ -44,7 +44,7 @@ def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
         remedy = "give the data set targets"
         raise InputError(expected, got=got, remedy=remedy, file=data.source or None, column="label")
     named = np.asarray(data.targets)
-    kinds = {isinstance(one, str) for one in data.targets}
+    kinds = {isinstance(target, str) for target in data.targets}
     if named.dtype.kind not in "iuU" or len(kinds) > 1:
         expected, got = "labels that are all integers or all strings", "both" if len(kinds) > 1 else str(named.dtype)
         raise InputError(expected, got=got, remedy="convert them", file=data.source or None, column="label")
@@ -59,12 +59,12 @@ def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
     Traceback (most recent call last):
     oodometer.errors.UsageError: unknown class 'brid'; did you mean bird
     """
-    for one in wanted:
-        if one not in classes:
-            near = difflib.get_close_matches(str(one), list(map(str, classes)), n=2)
-            known = f"did you mean {' or '.join(near)}" if near else f"known: {', '.join(map(str, classes[:20]))}"
-            raise UsageError(f"unknown class {one!r}; {known}")
-    return [classes.index(one) for one in wanted]
+    for name in wanted:
+        if name not in classes:
+            near = difflib.get_close_matches(str(name), list(map(str, classes)), n=2)
+            hint = f"did you mean {' or '.join(near)}" if near else f"known: {', '.join(map(str, classes[:20]))}"
+            raise UsageError(f"unknown class {name!r}; {hint}")
+    return [classes.index(name) for name in wanted]
 
 
 def pixels(data: Dataset) -> Array:
@@ -146,12 +146,12 @@ def dominoes(
     upper, lower = padded
     simple_codes, simple_names = coded(simple)
     codes, names = coded(complex)
-    missing = [one for one in names if pairs is not None and one not in pairs]
+    missing = [name for name in names if pairs is not None and name not in pairs]
     fault, partners = None, []
     if missing:
         fault = f"no partner of {', '.join(map(repr, missing[:5]))}", "name one for each in pairs"
     elif pairs is not None or set(names) <= set(simple_names):
-        partners = positions(names if pairs is None else [pairs[one] for one in names], simple_names)
+        partners = positions(names if pairs is None else [pairs[name] for name in names], simple_names)
     elif len(names) == len(simple_names):
         partners = list(range(len(names)))
     else:
@@ -181,7 +181,7 @@ def dominoes(
         complex,
         name=f"{simple.name} above {complex.name}",
         inputs=np.concatenate([upper[chosen], lower], axis=1),
-        source=", ".join(one for one in (simple.source, complex.source) if one),
+        source=", ".join(name for name in (simple.source, complex.source) if name),
     )
 
 
@@ -273,9 +273,9 @@ def measurement_noise(
         floats = images[part].astype(np.float32)
         if blur:
             floats = gaussian_filter(floats, (0, blur, blur, 0), mode="nearest", truncate=4.0)
-        for row, one in enumerate(floats if noise else (), first_row + start):
-            drawn = np.random.default_rng((seed, row)).standard_normal(one.shape, dtype=np.float32)
-            one += np.float32(255 * noise) * drawn
+        for row, image in enumerate(floats if noise else (), first_row + start):
+            drawn = np.random.default_rng((seed, row)).standard_normal(image.shape, dtype=np.float32)
+            image += np.float32(255 * noise) * drawn
         out[part] = np.clip(np.rint(floats), 0, 255).astype(np.uint8)
     return replace(data, inputs=out.reshape(data.inputs.shape))
 
@@ -310,8 +310,8 @@ def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share:
     wanted = positions([classes] if isinstance(classes, (int, str)) else list(classes), names)
     rng = np.random.default_rng(check_seed(seed))
     keep = np.ones(len(codes), dtype=bool)
-    for one in sorted(set(wanted)):  # the order in which they are named changes nothing
-        rows = np.flatnonzero(codes == one)
+    for code in sorted(set(wanted)):  # the order in which they are named changes nothing
+        rows = np.flatnonzero(codes == code)
         keep[rng.choice(rows, round(share * len(rows)), replace=False)] = False
     if not keep.any():
         remedy = "leave out a smaller share"

@@ -79,7 +79,7 @@ def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentM
             f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
             "or leave engine and workers out"
         )
-    return [SentModel(os.fspath(one), stamp_of(one), options) for one in models]
+    return [SentModel(os.fspath(model), stamp_of(model), options) for model in models]
 
 
 def _short(model: Any) -> str:
@@ -105,7 +105,7 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
         )
     folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
     names = os.listdir(model) if folder else []
-    logs = any(one.endswith(".eval") or (one.startswith("samples_") and ".jsonl" in one) for one in names)
+    logs = any(name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name) for name in names)
     if log_kind(model) is not None or (logs and not any(one.endswith("config.json") for one in names)):
         raise UsageError(
             f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
@@ -163,7 +163,7 @@ class Asked(PredictOptions):
         return {name: getattr(self, name) for name in (*plain, *more)} | {
             "inputs": list(as_names(self.inputs)),
             "keep": list(as_names(self.keep)),
-            "members": [str(one) for one in self.members],
+            "members": [str(member) for member in self.members],
             "classes": None if self.classes is None else list(self.classes),
             "replies": None if self.replies is None else str(self.replies),
         }
@@ -174,12 +174,14 @@ class Asked(PredictOptions):
         more["classes"] = None if self.classes is None else tuple(self.classes)
         models = [self.model, *self.members]
         seen: set[Any] = set()
-        for one in models:
-            key: Any = id(one)
-            if isinstance(one, (str, os.PathLike)):
-                key = os.path.realpath(one) if os.path.exists(one) else str(one)
+        for model in models:
+            key: Any = id(model)
+            if isinstance(model, (str, os.PathLike)):
+                key = os.path.realpath(model) if os.path.exists(model) else str(model)
             if key in seen:  # it agrees with itself, whatever it says
-                raise UsageError(f"{one} is named twice: a model agrees with itself; give each --member another model")
+                raise UsageError(
+                    f"{model} is named twice: a model agrees with itself; give each --member another model"
+                )
             seen.add(key)
         found = [open_classifier(one, **more) for one in models]
         if len(found) == 1:

@@ -271,7 +271,7 @@ def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions
 
 def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list[list[str]]:
     """The ids of each file, one a row; `InputError` where one is absent, or where repeats cannot be told apart."""
-    ids = [key_array(one.columns[key], key, file).to_pylist() for one, file in zip(records, files, strict=True)]
+    ids = [key_array(record.columns[key], key, file).to_pylist() for record, file in zip(records, files, strict=True)]
     for cells, file in zip(ids, files, strict=True):
         check_filled(cells, file, key)
     epochs = [one.columns[EPOCH].tolist() for one in records if EPOCH in one.columns and key != EPOCH]
@@ -444,7 +444,7 @@ def _read_rows(
         raise InputError("ids that name one row each", got=got, remedy="mend them", **where)
     return Rows(
         parts=tuple(parts),
-        targets=tuple(one for batch in batches for one in batch.data.targets) if label else (),
+        targets=tuple(target for batch in batches for target in batch.data.targets) if label else (),
         ids=ids or tuple(map(str, range(1, sum(map(len, parts)) + 1))),
         named=bool(ids),
         file=file,
@@ -452,7 +452,7 @@ def _read_rows(
         inputs=tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
         chosen=tuple(map(was_chosen, cells(CHOSEN))),
         clusters=ids if cluster == key and key else tuple(cells(cluster)),
-        numbered=bool(names) and all(isinstance(one, int | np.integer) for one in names),
+        numbered=bool(names) and all(isinstance(name, int | np.integer) for name in names),
     )
 
 
@@ -525,7 +525,9 @@ def ask_models(
     names = [name for name, _ in models]
     records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
     if options.threshold is not None:  # for the class named or the second by name
-        records = [decided(one, options.threshold, decided_class(one.classes, options.positive)) for one in records]
+        records = [
+            decided(record, options.threshold, decided_class(record.classes, options.positive)) for record in records
+        ]
     one_file = len({id(rows) for rows, _ in order}) == 1
     place = {name: code for code, name in enumerate(classes)}
     chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
@@ -585,7 +587,7 @@ def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
     if out[0].modality in ("text", "pair"):
         whole = tuple(one for part in out for one in part.inputs)
         cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
-        return [Dataset(out[0].name, one, source=out[0].source, modality=out[0].modality) for one in cuts]
+        return [Dataset(out[0].name, cut, source=out[0].source, modality=out[0].modality) for cut in cuts]
     return out
 
 

@@ -494,8 +494,8 @@ class _Judge:
         """The answers of all runs to one question, judged."""
         more: dict[str, Any] = {"level": self.options.level, "seed": self.options.seed}
         return [
-            (one, self.metrics(one.record), estimate(reference, one.record.without_labels(), **more))
-            for reference, one in zip(self.references, answers, strict=True)
+            (answer, self.metrics(answer.record), estimate(reference, answer.record.without_labels(), **more))
+            for reference, answer in zip(self.references, answers, strict=True)
         ]
 
     def point(

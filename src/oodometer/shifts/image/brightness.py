@@ -30,11 +30,11 @@ class Brightness(ImageShift):
     constants = (0.05, 0.1, 0.15, 0.2, 0.3)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
-        place = pixels[..., 0]
+        largest = pixels[..., 0]
         for channel in range(1, pixels.shape[3]):
-            place = np.maximum(place, pixels[..., channel])
-        place = place.astype(np.uint16) << 8
-        return _raised(constant).take(place[..., None] | pixels)
+            largest = np.maximum(largest, pixels[..., channel])
+        largest = largest.astype(np.uint16) << 8
+        return _raised(constant).take(largest[..., None] | pixels)
 
 
 @lru_cache(maxsize=5)
@@ -43,5 +43,5 @@ def _raised(constant: float) -> Array:
     largest, own = np.arange(256)[:, None], np.arange(256)[None, :]
     raised = np.minimum(largest + 255 * constant, 255)
     out = np.where(largest > 0, own * (raised / np.maximum(largest, 1)), raised)
-    found: Array = np.minimum(out + 1e-9, 255).astype(np.uint8).reshape(-1)
-    return found
+    table: Array = np.minimum(out + 1e-9, 255).astype(np.uint8).reshape(-1)
+    return table

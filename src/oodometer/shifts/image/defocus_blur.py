@@ -47,11 +47,10 @@ def disk(radius: float, rim: float) -> Array:
 
     near = 1 if radius <= 8 else 2
     far = int(radius) + near
-    place = np.arange(-far, far + 1)
-    out = (place**2 + place[:, None] ** 2 <= radius**2).astype(float)
+    at = np.arange(-far, far + 1)
+    out = (at**2 + at[:, None] ** 2 <= radius**2).astype(float)
     out /= out.sum()
     weights = np.exp(-(np.arange(-near, near + 1) ** 2) / (2 * rim**2))
     for axis in (0, 1):
         out = convolve1d(out, weights / weights.sum(), axis=axis, mode="constant")
-    found: Array = out
-    return found
+    return np.asarray(out)

@@ -52,8 +52,8 @@ def _affine(height: int, width: int, moved: Array) -> Array:
     reach = max(1, min(height, width) // 3)
     points = np.array([[reach, reach], [reach, -reach], [-reach, -reach]]) + np.array([width // 2, height // 2])
     there = np.concatenate([points + moved.astype(np.float64), np.ones((len(moved), 3, 1))], axis=2)
-    found: Array = np.linalg.solve(there, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2)))
-    return found.transpose(0, 2, 1).astype(np.float32)
+    solution: Array = np.linalg.solve(there, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2)))
+    return solution.transpose(0, 2, 1).astype(np.float32)
 
 
 def _looked_up(images: Array, y: Array, x: Array, *, edge_twice: bool) -> Array:
@@ -75,11 +75,11 @@ def _looked_up(images: Array, y: Array, x: Array, *, edge_twice: bool) -> Array:
     return out
 
 
-def _mirrored(place: Array, side: int, edge_twice: bool) -> Array:
+def _mirrored(at: Array, side: int, edge_twice: bool) -> Array:
     """Places beyond 0 ... side - 1 mirrored into it."""
     last = 2 * side - 1 if edge_twice else 2 * (side - 1)
     if side == 1:
-        return np.zeros_like(place)
-    place = place % np.int32(2 * side if edge_twice else last)
-    out: Array = np.minimum(place, np.int32(last) - place)
+        return np.zeros_like(at)
+    at = at % np.int32(2 * side if edge_twice else last)
+    out: Array = np.minimum(at, np.int32(last) - at)
     return out

@@ -40,10 +40,10 @@ def correlated(images: Array, kernel: Array) -> Array:
         from scipy.signal import fftconvolve
 
         step = max(128, 4 * kernel.shape[0])  # rows at once, so that memory does not grow with the image
-        for place, top in np.ndindex(len(images), -(-height // step)):
+        for row, top in np.ndindex(len(images), -(-height // step)):
             rows = slice(top * step, (top + 1) * step + 2 * down)
-            found = fftconvolve(padded[place, rows], kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
-            out[place, top * step : (top + 1) * step] = found
+            part = fftconvolve(padded[row, rows], kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
+            out[row, top * step : (top + 1) * step] = part
         return out
     for i, j in np.argwhere(kernel):
         out += padded[:, i : i + height, j : j + width] * kernel[i, j]
@@ -65,8 +65,8 @@ def gaussian_blurred(images: Array, sigma: float, mode: Border = "nearest", trun
     down = _blur_matrix(height, 1, sigma, mode, truncate)
     across = _blur_matrix(width, channels, sigma, mode, truncate)
     flat = images.reshape(count, height, width * channels).astype(np.float32)
-    found: Array = np.matmul(down.T, np.matmul(flat, across))
-    return found.reshape(images.shape)
+    blurred: Array = np.matmul(down.T, np.matmul(flat, across))
+    return blurred.reshape(images.shape)
 
 
 _DENSE = 256  # sides up to which a product with a full matrix is faster than a filter
@@ -77,8 +77,8 @@ def _blur_matrix(side: int, channels: int, sigma: float, mode: Border, truncate:
     """The blur of one axis as a matrix (from, to): what the filter makes of each unit vector, for each channel."""
     from scipy.ndimage import gaussian_filter1d
 
-    one = gaussian_filter1d(np.eye(side), sigma, axis=1, mode=mode, truncate=truncate)
-    return np.kron(one, np.eye(channels)).astype(np.float32)
+    matrix = gaussian_filter1d(np.eye(side), sigma, axis=1, mode=mode, truncate=truncate)
+    return np.kron(matrix, np.eye(channels)).astype(np.float32)
 
 
 def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array:
@@ -113,13 +113,13 @@ def zoom_taps(side: int, factor: float) -> tuple[Array, Array, Array]:
 
     The middle ceil(side / factor) pixels become round(that times factor), end on end, of which the middle is kept.
     """
-    kept = int(np.ceil(side / factor))
-    enlarged = round(kept * factor)
-    first, trimmed = (side - kept) // 2, (enlarged - side) // 2
-    step = (kept - 1) / (enlarged - 1) if enlarged > 1 else 0.0
-    place = (np.arange(side) + trimmed) * step
-    low = np.minimum(np.floor(place).astype(int), kept - 1)
-    return first + low, first + np.minimum(low + 1, kept - 1), (place - low).astype(np.float32)
+    middle = int(np.ceil(side / factor))
+    enlarged = round(middle * factor)
+    first, trimmed = (side - middle) // 2, (enlarged - side) // 2
+    step = (middle - 1) / (enlarged - 1) if enlarged > 1 else 0.0
+    at = (np.arange(side) + trimmed) * step
+    low = np.minimum(np.floor(at).astype(int), middle - 1)
+    return first + low, first + np.minimum(low + 1, middle - 1), (at - low).astype(np.float32)
 
 
 def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
@@ -149,8 +149,8 @@ def zoom_blurred(images: Array, steps: int) -> Array:
         return out
     flat = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
     mean = _zoom_matrix(height, width, steps) @ flat.astype(np.float32)
-    found: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
-    return found.reshape(images.shape)
+    back: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
+    return back.reshape(images.shape)
 
 
 def strips(shape: tuple[int, ...]) -> Iterator[slice]:
@@ -167,8 +167,8 @@ def _zoom_matrix(height: int, width: int, steps: int) -> Any:
 
     def enlargement(side: int, factor: float) -> Any:
         low, high, share = zoom_taps(side, factor)
-        places = (np.tile(np.arange(side), 2), np.concatenate([low, high]))
-        return sparse.csr_array((np.concatenate([1 - share, share]), places), shape=(side, side))
+        cells = (np.tile(np.arange(side), 2), np.concatenate([low, high]))
+        return sparse.csr_array((np.concatenate([1 - share, share]), cells), shape=(side, side))
 
     total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
     for step in range(steps + 1):

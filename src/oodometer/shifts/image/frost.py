@@ -44,13 +44,13 @@ class Frost(ImageShift):
     constants = ((1.0, 0.2), (1.0, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
-        kept, added = constant
+        share, added = constant
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _SIDE >> 16, left * _SIDE >> 16
         out: Array = _cuts(which, top, left, pixels.shape[1:3], scale(pixels))
         out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
-        out += np.float32(kept) * pixels.astype(np.float32)
+        out += np.float32(share) * pixels.astype(np.float32)
         return out
 
 
@@ -64,8 +64,8 @@ def _cuts(which: Array, top: Array, left: Array, size: tuple[int, ...], enlargem
     def cut(down: int, right: int) -> Array:
         rows = (which[:, None] * _SIDE + (top[:, None] + low[0] + down) % _SIDE) * _SIDE
         columns = (left[:, None] + low[1] + right) % _SIDE
-        found: Array = flat.take(rows[:, :, None] + columns[:, None, :], axis=0)
-        return found
+        pixels: Array = flat.take(rows[:, :, None] + columns[:, None, :], axis=0)
+        return pixels
 
     if not any(share.any() for share in shares):
         return cut(0, 0)

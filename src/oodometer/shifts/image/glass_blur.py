@@ -49,6 +49,6 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     away = (down - farthest) * width + (right - farthest)
     inside = np.zeros((height, width), dtype=np.int32)
     inside[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = 1  # others stay
-    place = np.arange(count * height * width, dtype=np.int32).reshape(count, height, width) + away * inside
-    out: Array = pixels.reshape(-1, channels).take(place.reshape(-1), axis=0)
+    source = np.arange(count * height * width, dtype=np.int32).reshape(count, height, width) + away * inside
+    out: Array = pixels.reshape(-1, channels).take(source.reshape(-1), axis=0)
     return out.reshape(pixels.shape)

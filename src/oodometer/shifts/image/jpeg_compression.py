@@ -33,10 +33,10 @@ class JpegCompression(ImageShift):
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
         image = pillow_image("jpeg_compression")
         out = np.empty_like(pixels)
-        for place, one in enumerate(pixels):
+        for row, one in enumerate(pixels):
             file = io.BytesIO()
             whole = image.fromarray(one[..., 0] if one.shape[2] == 1 else np.ascontiguousarray(one))
             whole.save(file, "JPEG", quality=constant)
             with image.open(file) as read:
-                out[place] = np.asarray(read).reshape(one.shape)
+                out[row] = np.asarray(read).reshape(one.shape)
         return out

@@ -36,8 +36,8 @@ class Pixelate(ImageShift):
         height, width, channels = pixels.shape[1:]
         fewer = (max(1, int(width * constant)), max(1, int(height * constant)))
         out = np.empty_like(pixels)
-        for place, one in enumerate(pixels):
+        for row, one in enumerate(pixels):
             whole = image.fromarray(one[..., 0] if channels == 1 else np.ascontiguousarray(one))
             small = whole.resize(fewer, box)
-            out[place] = np.asarray(small.resize((width, height), box)).reshape(height, width, channels)
+            out[row] = np.asarray(small.resize((width, height), box)).reshape(height, width, channels)
         return out

@@ -34,10 +34,10 @@ class ShotNoise(ImageShift):
     constants = (500, 250, 100, 75, 50)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
-        place = pixels.astype(np.int32)
-        place <<= _BITS
-        place |= draws.bits(*pixels.shape[1:]) >> (16 - _BITS)
-        return _counts(constant).take(place)
+        index = pixels.astype(np.int32)
+        index <<= _BITS
+        index |= draws.bits(*pixels.shape[1:]) >> (16 - _BITS)
+        return _counts(constant).take(index)
 
 
 @lru_cache(maxsize=5)

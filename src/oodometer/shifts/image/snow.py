@@ -40,7 +40,7 @@ class Snow(ImageShift):
     )
 
     def _shifted(self, pixels: Array, constant: tuple[float, ...], draws: Draws) -> Array:
-        mean, deviation, enlargement, threshold, radius, sigma, kept = constant
+        mean, deviation, enlargement, threshold, radius, sigma, share = constant
         size = scale(pixels)
         flakes = draws.normal(*pixels.shape[1:3])[..., None] * np.float32(deviation) + np.float32(mean)
         flakes = zoomed(flakes, max(1.0, enlargement * size))
@@ -48,9 +48,9 @@ class Snow(ImageShift):
         flakes = np.floor(np.clip(flakes, 0, 1) * 255)
         flakes = np.rint(streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0)))
         image = pixels.astype(np.float32)
-        grey = sum(image[..., i : i + 1] * share for i, share in enumerate(_LUMA)) if image.shape[3] == 3 else image
+        grey = sum(image[..., i : i + 1] * luma for i, luma in enumerate(_LUMA)) if image.shape[3] == 3 else image
         out: Array = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
-        out *= np.float32(1 - kept)
-        out += np.float32(kept) * image
+        out *= np.float32(1 - share)
+        out += np.float32(share) * image
         out += flakes + flakes[:, ::-1, ::-1]
         return out

@@ -90,44 +90,44 @@ class WordShift(TextShift):
 
     def check_severity(self, severity: Any) -> Fraction:
         """The share of words, a number above 0 and at most 1."""
-        found = parsed(Fraction, severity)
-        if found is None or not 0 < found <= 1:
-            known = "a share of words, above 0 and at most 1, such as 0.2 or 1/6"
-            raise UsageError(f"expected the severity of {self.name}, {known}, got {severity!r}")
-        return found
+        share = parsed(Fraction, severity)
+        if share is None or not 0 < share <= 1:
+            expected = "a share of words, above 0 and at most 1, such as 0.2 or 1/6"
+            raise UsageError(f"expected the severity of {self.name}, {expected}, got {severity!r}")
+        return share
 
     def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
         words = [words_of(turn) for turn in turns]
-        places = [(turn, place) for turn, found in enumerate(words) for place in range(len(found))]
-        wanted = int(severity * len(places))
+        positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
+        wanted = int(severity * len(positions))
         if not wanted:
             return Dropped("so few words that none is to be exchanged")
-        order = rng.permutation(len(places))
-        return self._exchange(turns, words, [places[i] for i in order], wanted, rng)
+        order = rng.permutation(len(positions))
+        return self._exchange(turns, words, [positions[i] for i in order], wanted, rng)
 
     def _exchange(
         self,
         turns: tuple[str, ...],
         words: Sequence[Sequence[Word]],
-        places: Sequence[tuple[int, int]],
+        positions: Sequence[tuple[int, int]],
         wanted: int | Literal["all"],
         rng: np.random.Generator,
     ) -> ShiftedText | Dropped:
         """Exchange the first ``wanted`` of these places that have something to be exchanged by."""
         new: list[dict[Word, str]] = [{} for _ in turns]
         done = 0
-        for turn, place in places:
+        for turn, at in positions:
             if done == wanted:
                 break
-            by = self._new(words[turn], place, rng)
+            by = self._new(words[turn], at, rng)
             if by is not None:
-                new[turn][words[turn][place]] = by
+                new[turn][words[turn][at]] = by
                 done += 1
         if done < (1 if wanted == "all" else wanted):
             return Dropped("too few words that can be exchanged")
-        shifted = tuple(exchanged(turn, one) if one else turn for turn, one in zip(turns, new, strict=True))
+        shifted = tuple(exchanged(turn, changes) if changes else turn for turn, changes in zip(turns, new, strict=True))
         return ShiftedText(shifted, sum(map(len, words)), done)
 
     @abstractmethod
-    def _new(self, words: Sequence[Word], place: int, rng: np.random.Generator) -> str | None:
+    def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
         """What the word at a place is exchanged by, or None."""

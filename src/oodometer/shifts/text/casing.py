@@ -29,7 +29,7 @@ class Casing(WordShift):
     citation = "belinkov2018"
     counts = "words in another case"
 
-    def _new(self, words: Sequence[Word], place: int, rng: np.random.Generator) -> str | None:
-        word = words[place].text
+    def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
+        word = words[at].text
         new = word.upper() if word == word.lower() else word.lower()
         return None if new == word else new

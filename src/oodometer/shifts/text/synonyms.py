@@ -56,23 +56,23 @@ class SynonymShift(WordShift):
             if small.isalpha():
                 if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet().synonyms
-                left = sorted(one for one in self._synonyms(small) if one.isalpha() and self._fits(one))
-            self._synonym_of[small] = max(left, key=lambda one: _distance(small, one.lower()), default=None)
+                left = sorted(other for other in self._synonyms(small) if other.isalpha() and self._fits(other))
+            self._synonym_of[small] = max(left, key=lambda other: _distance(small, other.lower()), default=None)
         return self._synonym_of[small]
 
     def _fits(self, synonym: str) -> bool:
         """Whether the training texts allow a synonym: those that they do not hold."""
         return not self.training.count(synonym)
 
-    def can_exchange(self, words: Sequence[Word], place: int) -> bool:
+    def can_exchange(self, words: Sequence[Word], at: int) -> bool:
         """Whether the word at a place has a synonym that fits."""
-        if not words[place].is_plain or (not self._pieces and is_piece(words, place)):
+        if not words[at].is_plain or (not self._pieces and is_piece(words, at)):
             return False
-        return self.synonym(words[place].text) is not None
+        return self.synonym(words[at].text) is not None
 
-    def _new(self, words: Sequence[Word], place: int, rng: np.random.Generator) -> str | None:
-        synonym = self.synonym(words[place].text) if self.can_exchange(words, place) else None
-        return None if synonym is None else in_the_case_of(words[place].text, synonym)
+    def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
+        synonym = self.synonym(words[at].text) if self.can_exchange(words, at) else None
+        return None if synonym is None else in_the_case_of(words[at].text, synonym)
 
 
 def _distance(first: str, second: str) -> int:
@@ -202,18 +202,18 @@ class ImportantWords(SynonymShift):
         if self._importance is None:
             raise UsageError(f"{self.name} needs the importance of words; give importance=, a model or a function")
         words = [words_of(turn) for turn in turns]
-        places = [(turn, place) for turn, some in enumerate(words) for place in range(len(some))]
+        positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
         weights = np.asarray(self._importance(turns), dtype=np.float64)
-        if weights.shape != (len(places),) or not np.isfinite(weights).all():
+        if weights.shape != (len(positions),) or not np.isfinite(weights).all():
             raise InputError(
-                f"an importance for each of {len(places)} words and punctuation marks",
-                got=f"shape {weights.shape}" if weights.shape != (len(places),) else "numbers that are not finite",
+                f"an importance for each of {len(positions)} words and punctuation marks",
+                got=f"shape {weights.shape}" if weights.shape != (len(positions),) else "numbers that are not finite",
                 remedy="mend the function that gives them",
             )
-        able = [i for i, (turn, place) in enumerate(places) if self.can_exchange(words[turn], place)]
+        able = [i for i, (turn, at) in enumerate(positions) if self.can_exchange(words[turn], at)]
         fifths = len(self.severities)
         if len(able) < fifths:
             return Dropped("fewer than five words that can be exchanged")
         order = sorted(able, key=lambda i: (weights[i], i))
         chosen = order[(severity - 1) * len(order) // fifths : severity * len(order) // fifths]
-        return self._exchange(turns, words, [places[i] for i in chosen], "all", rng)
+        return self._exchange(turns, words, [positions[i] for i in chosen], "all", rng)

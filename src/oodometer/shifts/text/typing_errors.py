@@ -40,18 +40,18 @@ class TypingErrors(WordShift):
     citation = "belinkov2018"
     counts = "words with an error"
 
-    def _new(self, words: Sequence[Word], place: int, rng: np.random.Generator) -> str | None:
-        word = words[place].text
-        if not words[place].is_plain or len(word) < _SHORTEST:
+    def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
+        word = words[at].text
+        if not words[at].is_plain or len(word) < _SHORTEST:
             return None
-        error, at, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
-        at += 1
-        low = at - 1 if at > 1 else at  # a letter is swapped with that before, or behind where that one is the first
+        error, letter, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
+        letter += 1
+        low = letter - 1 if letter > 1 else letter  # it is swapped with that before, or behind the first letter
         if error == 0 and word[low] != word[low + 1]:
             return word[:low] + word[low + 1] + word[low] + word[low + 2 :]
         if error == 1:  # left out
-            return word[:at] + word[at + 1 :]
-        near = _NEAR.get(word[at].lower())
+            return word[:letter] + word[letter + 1 :]
+        near = _NEAR.get(word[letter].lower())
         if error == 3 and near is not None:  # mistyped, as far as it is on an English keyboard
-            return word[:at] + in_the_case_of(word[at], near[key % len(near)]) + word[at + 1 :]
-        return word[: at + 1] + word[at:]  # doubled
+            return word[:letter] + in_the_case_of(word[letter], near[key % len(near)]) + word[letter + 1 :]
+        return word[: letter + 1] + word[letter:]  # doubled

@@ -38,10 +38,10 @@ def find_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
     if named:
         return _opened(str(Path(named).absolute()))
     data = os.environ.get("OODOMETER_DATA")
-    places = [*_USUAL, *([str(Path(data) / _ARCHIVE)] if data else [])]
-    for place in places:
-        if (Path(place) / "index.noun").is_file() or Path(place).is_file():
-            return _opened(place)
+    paths = [*_USUAL, *([str(Path(data) / _ARCHIVE)] if data else [])]
+    for usual in paths:
+        if (Path(usual) / "index.noun").is_file() or Path(usual).is_file():
+            return _opened(usual)
     raise InputError("the WordNet database", got="none in the usual places", remedy=_REMEDY)
 
 
@@ -68,9 +68,9 @@ class WordNet:
             try:
                 with tarfile.open(self.path) as archive:
                     for member in archive:
-                        held = archive.extractfile(member) if Path(member.name).name in names else None
-                        if held is not None:
-                            files[Path(member.name).name] = held.read()
+                        file = archive.extractfile(member) if Path(member.name).name in names else None
+                        if file is not None:
+                            files[Path(member.name).name] = file.read()
             except (tarfile.TarError, EOFError, OSError):
                 files, got = {}, "a file that is no tar archive"
         lacking = next((name for name in names if name not in files), None)
@@ -95,7 +95,7 @@ class WordNet:
         other = self._irregular[part].get(word) or [
             word[: -len(end)] + new for end, new in _ENDINGS[part] if word.endswith(end) and len(word) > len(end)
         ]
-        return tuple(dict.fromkeys(one for one in (word, *other) if one in self._index[part]))
+        return tuple(dict.fromkeys(base for base in (word, *other) if base in self._index[part]))
 
     def synonyms(self, word: str) -> tuple[str, ...]:
         """All other words of all meanings of a word, whatever its part of speech, sorted.
@@ -104,13 +104,13 @@ class WordNet:
         """
         small = word.lower()
         same = {small}
-        found: set[str] = set()
+        out: set[str] = set()
         for part in _PARTS:
             for base in self.bases(small, part):
                 same.add(base)
                 data = self._data[part]
-                for place in self._index[part][base]:  # where the line of a meaning begins
-                    cells = data[place : data.index(b"\n", place)].split(b" ", 4 + 2 * 255)
+                for start in self._index[part][base]:  # where the line of a meaning begins
+                    cells = data[start : data.index(b"\n", start)].split(b" ", 4 + 2 * 255)
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
-                    found.update(one.decode("ascii").partition("(")[0] for one in words)  # (p) marks adjectives
-        return tuple(sorted(one for one in found if one.lower() not in same))
+                    out.update(other.decode("ascii").partition("(")[0] for other in words)  # (p) marks adjectives
+        return tuple(sorted(other for other in out if other.lower() not in same))

@@ -42,7 +42,7 @@ def words_of(text: str) -> tuple[Word, ...]:
     >>> [len(word.text) for word in words_of("cafe\\u0301 noir")]
     [5, 4]
     """
-    return tuple(Word(found.group(), found.start(), found.end()) for found in _pattern(text).finditer(text))
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _pattern(text).finditer(text))
 
 
 def plain_words(text: str) -> list[str]:
@@ -65,23 +65,23 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 10)
 def _with_marks(marks: str) -> re.Pattern[str]:
-    known = f"[{re.escape(marks)}]"
-    return re.compile(rf"\w(?:\w|{known})*|[^\w\s]{known}*")
+    sign = f"[{re.escape(marks)}]"
+    return re.compile(rf"\w(?:\w|{sign})*|[^\w\s]{sign}*")
 
 
-def is_piece(words: Sequence[Word], place: int) -> bool:
+def is_piece(words: Sequence[Word], at: int) -> bool:
     """Whether a word is a part of a contraction: "don" or "t" in "don't", "s" in "it 's".
 
     >>> words = words_of("don't say it 's over")
     >>> [word.text for i, word in enumerate(words) if is_piece(words, i)]
     ['don', 't', 's']
     """
-    word = words[place]
-    if place and words[place - 1].text in _APOSTROPHES and word.text.lower() in _PIECES:
+    word = words[at]
+    if at and words[at - 1].text in _APOSTROPHES and word.text.lower() in _PIECES:
         return True
-    if place + 2 >= len(words) or words[place + 1].text not in _APOSTROPHES:
+    if at + 2 >= len(words) or words[at + 1].text not in _APOSTROPHES:
         return False
-    return words[place + 1].start == word.end and words[place + 2].text.lower() == "t"
+    return words[at + 1].start == word.end and words[at + 2].text.lower() == "t"
 
 
 def exchanged(text: str, new: Mapping[Word, str]) -> str:
@@ -93,7 +93,7 @@ def exchanged(text: str, new: Mapping[Word, str]) -> str:
     """
     out: list[str] = []
     at = 0
-    for word in sorted(new, key=lambda one: one.start):
+    for word in sorted(new, key=lambda word: word.start):
         out += [text[at : word.start], new[word]]
         at = word.end
     return "".join([*out, text[at:]])

@@ -134,7 +134,7 @@ class _FolderJob(Job):
     def run(self, engine: Engine | None) -> dict[str, Any]:
         """Write all copies; the manifest of the last."""
         files = image_files(self.source)
-        names = written_names([one.relative_to(self.source) for one in files])
+        names = written_names([file.relative_to(self.source) for file in files])
         fingerprint = _fingerprint(self, [[str(one), content_of(one)] for one in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
@@ -146,7 +146,7 @@ class _FolderJob(Job):
                 if not (home / MANIFEST).is_file()
                 for first in range(0, every, size)
             ]
-            done = total - sum(len(one.files) for one in stretches)
+            done = total - sum(len(stretch.files) for stretch in stretches)
             skipped: dict[int, Skipped] = defaultdict(list)
 
             def tell(before: int, row: int, worked: int) -> None:

@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 
 def deviations(shifts: Iterable[Any]) -> tuple[str, ...]:
     """What differs from the published form of each kind."""
-    return tuple(dict.fromkeys(f"{one.name}: {one.deviation}" for one in shifts if one.deviation))
+    return tuple(dict.fromkeys(f"{shift.name}: {shift.deviation}" for shift in shifts if shift.deviation))
 
 
 @dataclass(eq=False)

@@ -197,7 +197,7 @@ class Texts:
                 raise self.rows.wrong(f"a column {column}", there, "name one of them", number)
             value = row[column]
             turns = list(value) if isinstance(value, list) and self.dialogues is not False else [value]
-            odd = [one for one in turns if said(one) is None]
+            odd = [turn for turn in turns if said(turn) is None]
             if odd or (self.dialogues and not isinstance(value, list)):
                 expected = "a list of turns, each a text or an object with a text in it" if self.dialogues else "a text"
                 remedy = "mend the row" if self.dialogues is None else "mend the row, or name another column (--column)"
@@ -223,8 +223,8 @@ class Texts:
                 texts = tuple(map(said, turns))
                 replies = list(with_replies(row, column, texts))
                 refused.update([] if replies else [why_no_reply(turns)])
-                for one in replies:
-                    yield texts[: one["turn"]], Again(dict(one), "context", turns[: one["turn"]], number)
+                for reply in replies:
+                    yield texts[: reply["turn"]], Again(dict(reply), "context", turns[: reply["turn"]], number)
 
 
 _SOURCE_ROW = "source_row"
