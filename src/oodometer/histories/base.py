@@ -77,6 +77,7 @@ VERSION = len(MIGRATIONS)
 """The schema that this release reads and writes."""
 
 WAIT = 10.0  # seconds that a store may be locked, or a server be silent, before that is said
+WAIT_FOR_IT = "wait until it has ended, or end it, and run again"
 
 
 @final

@@ -94,7 +94,7 @@ class PostgresStore(Store):
         expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
             got, expected = f"locked by another program for {base.WAIT:g} s", "a store that can be written"
-            remedy = "wait until it has ended, or end it, and run again"
+            remedy = base.WAIT_FOR_IT
         elif code == "42501":
             expected = "permission to keep runs"
             remedy = f"let the user create tables, or write to {', '.join(TABLES)}; an administrator grants that"

@@ -167,13 +167,8 @@ def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
             numbers = [("accuracy", part.headline, part.truth)]
             numbers += [(metric, more.headline, more.truth) for metric, more in part.metrics.items()]
             for metric, headline, true in numbers:
-                row: dict[str, Any] = {
-                    **about,
-                    "rows": part.rows,
-                    "metric": metric,
-                    "interval_kind": headline.interval.kind,
-                }
-                row |= _headline(headline)
+                row: dict[str, Any] = {**about, "rows": part.rows, "metric": metric, **_headline(headline)}
+                row |= {"interval_kind": headline.interval.kind}
                 names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
                 row |= {ours: None if true is None else _number(getattr(true, end)) for ours, end in names.items()}
                 if part.fell is not None and metric == "accuracy":

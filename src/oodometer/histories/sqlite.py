@@ -24,13 +24,8 @@ _NOT = {
     "JSON": "CASE WHEN json_valid(?) THEN json_type(?) ELSE '' END <> 'object'",
 }
 
-_WAIT_FOR_IT = "wait until it has ended, or end it, and run again"
 _ERRORS = (  # words of SQLite, what they mean, and what to do
-    (
-        ("locked", "busy"),
-        "locked by another program for {wait:g} s",
-        "wait until it has ended, or end it, and run again",
-    ),
+    (("locked", "busy"), "locked by another program for {wait:g} s", base.WAIT_FOR_IT),
     (("not a database",), "another kind of file", "choose another path; a new file is made"),
     (("malformed", "corrupt"), "a damaged one ({said})", "take a copy from before, or choose another path"),
     (("unable to open",), "no file that can be opened", "choose another path"),

@@ -14,15 +14,9 @@ from .base import ImageShift, Shift
 from .text.base import TextShift
 
 __all__ = [
-    "DIALOGUE_SHIFTS",
-    "IMAGE_SHIFTS",
-    "TEXT_SHIFTS",
-    "ImageShift",
-    "Shift",
-    "TextShift",
-    "find_image_shift",
+    "DIALOGUE_SHIFTS", "IMAGE_SHIFTS", "TEXT_SHIFTS", "ImageShift", "Shift", "TextShift", "find_image_shift",
     "find_text_shift",
-]
+]  # fmt: skip
 
 IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.KINDS)
 TEXT_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in text.KINDS)

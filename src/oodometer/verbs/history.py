@@ -94,8 +94,8 @@ def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".
         if not os.path.isdir(top):
             raise InputError("a folder", got="no such folder", remedy="check the path", file=os.fspath(top))
         deepest = len(Path(top).parts) + _DEEP
-        for place, names, files in os.walk(top):
-            folder = Path(place)
+        for below, names, files in os.walk(top):
+            folder = Path(below)
             hidden = [name for name in names if name.startswith(".")]  # unfinished results lie in such ones
             some = [folder / name for name in hidden if _is_ours(folder / name)]
             if MANIFEST in files and (LOCK in files or _is_ours(folder)):
@@ -104,8 +104,8 @@ def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".
             elif len(folder.parts) >= deepest:
                 names.clear()
             names[:] = [name for name in names if name not in hidden]
-            for one in some:
-                out.setdefault(os.path.realpath(one), _run(one))
+            for path in some:
+                out.setdefault(os.path.realpath(path), _run(path))
     return Runs(tuple(sorted(out.values(), key=lambda run: (run.began, run.folder))))
 
 

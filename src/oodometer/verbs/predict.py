@@ -48,21 +48,21 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
     [('bag', 'bag.parquet'), ('small-v1.5', 'small-v1.5')]
     """
     if isinstance(models, Mapping):
-        return [(str(n), one) for n, some in models.items() for one in (some if isinstance(some, list) else [some])]
+        return [(str(n), model) for n, some in models.items() for model in (some if isinstance(some, list) else [some])]
     given = list(models) if isinstance(models, (list, tuple)) else [models]
     out: list[tuple[str, Any]] = []
     plain: Counter[str] = Counter()
-    for one in given:
-        name, model = "", one
-        if isinstance(one, str) and "=" in one and not os.path.exists(one):
-            name, _, model = one.partition("=")
-            if not name or not model:
-                raise UsageError(f"expected a model, or NAME=MODEL, got {one!r}")
+    for model in given:
+        name, source = "", model
+        if isinstance(model, str) and "=" in model and not os.path.exists(model):
+            name, _, source = model.partition("=")
+            if not name or not source:
+                raise UsageError(f"expected a model, or NAME=MODEL, got {model!r}")
         else:
-            short = _short(one)
+            short = _short(model)
             plain[short] += 1
             name = short if plain[short] == 1 else f"{short}-{plain[short]}"
-        out.append((name, model))
+        out.append((name, source))
     return out
 
 
@@ -73,7 +73,7 @@ def said_model(model: Any) -> str:
 
 def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentModel]:
     """The models as they travel to workers; `UsageError` for one that has no path."""
-    other = next((one for one in models if not isinstance(one, (str, os.PathLike))), None)
+    other = next((model for model in models if not isinstance(model, (str, os.PathLike))), None)
     if other is not None:
         raise UsageError(
             f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
@@ -99,14 +99,14 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if all(isinstance(one, (str, os.PathLike)) and os.path.exists(one) for one in paths) and len(paths):
             return True
-        said = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
+        name = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
-            f"{said} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"
+            f"{name} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"
         )
     folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
     names = os.listdir(model) if folder else []
     logs = any(name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name) for name in names)
-    if log_kind(model) is not None or (logs and not any(one.endswith("config.json") for one in names)):
+    if log_kind(model) is not None or (logs and not any(file.endswith("config.json") for file in names)):
         raise UsageError(
             f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
             "several logs go in as a folder"
@@ -153,8 +153,8 @@ class Asked(PredictOptions):
 
     def batches(self, examples: Examples, first: int = 0) -> Iterator[tuple[int, Batch]]:
         """Batches from the ``first`` on with their places; without images that do not decode, where so asked."""
-        found = examples.batches(self.batch_rows, skip=self.on_error == "skip", first=first)
-        return enumerate(found, first)
+        batches = examples.batches(self.batch_rows, skip=self.on_error == "skip", first=first)
+        return enumerate(batches, first)
 
     def settings(self) -> dict[str, Any]:
         """What the predictions depend on, ready for JSON."""
@@ -183,12 +183,13 @@ class Asked(PredictOptions):
                     f"{model} is named twice: a model agrees with itself; give each --member another model"
                 )
             seen.add(key)
-        found = [open_classifier(one, **more) for one in models]
-        if len(found) == 1:
-            return found[0]
-        last = [Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models]
-        names = [one if last.count(one) == 1 else f"{one}_{i}" for i, one in enumerate(last)]
-        return Ensemble(found, names=names, average=self.average)
+        classifiers = [open_classifier(source, **more) for source in models]
+        if len(classifiers) == 1:
+            return classifiers[0]
+        paths = [isinstance(source, (str, os.PathLike)) for source in models]
+        last = [Path(str(one)).name if path else type(one).__name__ for one, path in zip(models, paths, strict=True)]
+        names = [name if last.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(last)]
+        return Ensemble(classifiers, names=names, average=self.average)
 
 
 def as_names(value: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -272,7 +273,7 @@ def ask_batch(
         if len(data.targets) and not options.unlabelled:
             fields["label"] = list(data.targets)  # of dialogues positions among candidates
             if data.modality != "dialogue":
-                images = [f"{examples.file}/{one}" for one in data.ids] if examples.labels_are_folders else ()
+                images = [f"{examples.file}/{image}" for image in data.ids] if examples.labels_are_folders else ()
                 where: dict[str, Any] = {"file": data.source, "first_row": first, "column": label, "images": images}
                 fields["label"] = matched(data.targets, answers.classes, **where)
         if data.ids:
@@ -280,7 +281,7 @@ def ask_batch(
         for name, values in batch.columns.items():
             (fields if name in ("time", "group") else fields["columns"])[name] = values
         if options.keep_input and data.modality in ("text", "pair"):
-            texts = [one if isinstance(one, str) else "\t".join(one) for one in data.inputs]
+            texts = [text if isinstance(text, str) else "\t".join(text) for text in data.inputs]
             fields["input"] = np.array(texts, dtype=object)
         try:
             record = answers.record(**fields)
@@ -350,7 +351,7 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     parts.look()
 
 
-def _ask_all(asked: Classifier, examples: Examples, options: Asked, parts: Parts) -> None:
+def _ask_all(classifier: Classifier, examples: Examples, options: Asked, parts: Parts) -> None:
     """Ask about batch after batch that is not finished."""
     total, done = examples.rows or 0, 0
     progress = options.progress or (lambda done, of: None)
@@ -360,9 +361,9 @@ def _ask_all(asked: Classifier, examples: Examples, options: Asked, parts: Parts
     def tell(before: int, rows: int, at: int, every: int) -> None:
         progress(before + rows * at // max(every, 1), total)
 
-    for place, batch in options.batches(examples):
-        if place >= len(parts.notes):
-            ask_batch(asked, examples, batch, options, parts, place, partial(tell, done, batch.read))
+    for number, batch in options.batches(examples):
+        if number >= len(parts.notes):
+            ask_batch(classifier, examples, batch, options, parts, number, partial(tell, done, batch.read))
             parts.kept.tell(len(parts.notes), many, worked=1)
         done += batch.read
         progress(done, total)
@@ -388,15 +389,15 @@ def predict(options: Asked) -> Prediction:
     if is_log(model, data, log):
         check_out(out)
         goes_with = {"model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"}
-        if any(getattr(options, name) != one.default for name, one, _ in declared(Asked) if name not in goes_with):
+        if any(getattr(options, name) != field.default for name, field, _ in declared(Asked) if name not in goes_with):
             raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
         result = read_log(model, out=out, metric=log.metric, filter=log.filter, keep_input=log.keep_input)
         return replace(result, warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"))
     asked = options.opened()
     if options.replies is not None and "dialogue" not in asked.reads:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
-    examples = options.examples(asked.reads)
-    if asked.by_position and examples.modality == "table" and not options.columns.inputs:
+    examples = options.examples(classifier.reads)
+    if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
         raise UsageError(
             "this model tells the columns of a table by their order alone, and another file may have another: name "
             "them in the order that it wants, with --input a --input b"
@@ -409,12 +410,12 @@ def predict(options: Asked) -> Prediction:
     if out is not None and examples.stamp is not None and all(isinstance(one, (str, os.PathLike)) for one in paths):
         files = [stamp_of(one) for one in paths]
         job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
-        home = Path(out).with_name(f".{Path(out).name}.parts")
+        folder = Path(out).with_name(f".{Path(out).name}.parts")
     about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
-    with running(Kept(home, about, job), passing=True) as kept:
+    with running(Kept(folder, about, job), passing=True) as kept:
         parts = Parts(kept, options.extra)
         if options.engine is None and options.workers is None:
-            _ask_all(asked, examples, options, parts)
+            _ask_all(classifier, examples, options, parts)
         else:
             _ask_elsewhere(examples, options, parts)
         skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]

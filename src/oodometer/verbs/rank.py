@@ -61,9 +61,9 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
             frame = not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")
             files.append(isinstance(model, (Predictions, Source, Mapping)) or frame)
     if any(files) and not all(files):
-        live, told = models[files.index(False)][0], models[files.index(True)][0]
+        live, file = models[files.index(False)][0], models[files.index(True)][0]
         raise UsageError(
-            f"{told} is a predictions file and {live} a live model: give all models in one form; `oodometer predict` "
+            f"{file} is a predictions file and {live} a live model: give all models in one form; `oodometer predict` "
             "writes the file of a live model"
         )
     return bool(files) and files[0]
@@ -77,17 +77,17 @@ def no_clusters(column: str, columns: Sequence[str], remedy: str, file: str) -> 
 
 def check_filled(ids: Sequence[Any], file: str, column: str | None) -> None:
     """Raise `InputError` for a row without an id beside others that have one."""
-    empty = next((row for row, one in enumerate(ids, 1) if one is None or one == "" or one != one), None)
+    empty = next((row for row, cell in enumerate(ids, 1) if cell is None or cell == "" or cell != cell), None)
     if empty is not None:
         raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
 
 
 def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str], remedy: str) -> None:
     """Raise `InputError` where the models have not the same classes."""
-    for one, source in zip(classes[1:], sources[1:], strict=True):
-        if {str(name) for name in one} != {str(name) for name in classes[0]}:
+    for names, source in zip(classes[1:], sources[1:], strict=True):
+        if {str(cls) for cls in names} != {str(cls) for cls in classes[0]}:
             expected = f"the classes of {sources[0]}, {shown(classes[0])}"
-            raise InputError(expected, got=shown(one), remedy=remedy, file=source)
+            raise InputError(expected, got=shown(names), remedy=remedy, file=source)
 
 
 def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
@@ -112,8 +112,8 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     ids = _ids(records, key, names)
     mine = ids[0]
     for i, (own, name) in enumerate(zip(ids, names, strict=True)):  # into the order of the first
-        place = {row_id: row for row, row_id in enumerate(own)}
-        absent = [row_id for row_id in mine if row_id not in place]
+        row_of = {row_id: row for row, row_id in enumerate(own)}
+        absent = [row_id for row_id in mine if row_id not in row_of]
         more = len(own) - (len(mine) - len(absent))
         if absent or more:
             got = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
@@ -123,7 +123,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
                 remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
                 file=name,
             )
-        records[i] = records[i].take(np.array([place[row_id] for row_id in mine], dtype=np.int64))
+        records[i] = records[i].take(np.array([row_of[row_id] for row_id in mine], dtype=np.int64))
     chosen = np.zeros(len(mine), dtype=bool)
     for record in records:  # any of the files may say so
         if CHOSEN in record.columns and key != CHOSEN:
@@ -149,12 +149,12 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
                     column="label",
                 )
             codes = np.where(labels >= 0, labels, codes)
-    known = np.flatnonzero(codes >= 0)
-    rows = np.concatenate([known, np.flatnonzero(codes < 0)])
+    labelled = np.flatnonzero(codes >= 0)
+    rows = np.concatenate([labelled, np.flatnonzero(codes < 0)])
     cells: Sequence[Any] = mine
     if options.cluster not in (None, key):
         cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
-    if not len(known):
+    if not len(labelled):
         raise InputError(
             "labelled rows",
             got="none: no row has a label",
@@ -162,25 +162,25 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
             file=names[0],
         )
     known_ground = []
-    for one in references or ():  # its rows need not be matched
-        source = opener.open(one, None, axes=Axes(records[0].classes))
+    for reference in references or ():  # its rows need not be matched
+        source = opener.open(reference, None, axes=Axes(records[0].classes))
         known_ground.append(source.read(_fields(source)).known())
         if not len(known_ground[-1]):
             expected, remedy = "labelled rows of known ground", "give a file with a column label"
-            raise InputError(expected, got="none", remedy=remedy, file=said_model(one))
+            raise InputError(expected, got="none", remedy=remedy, file=said_model(reference))
     return Answered(
         names=tuple(name for name, _ in models),
         sources=tuple(names),
-        records=tuple(one.take(rows).without_labels() for one in records),
-        labels=codes[known].astype(np.int64),
+        records=tuple(record.take(rows).without_labels() for record in records),
+        labels=codes[labelled].astype(np.int64),
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
         id_column=key,
-        numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in one for one in mine),
+        numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in name for name in mine),
         label_column="label" if table is None else options.columns.label or "label",
-        chosen=chosen[known] if chosen[known].any() else None,
+        chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=tuple(known_ground),
-        clusters=clusters_of([cells[row] for row in known.tolist()], options.cluster is not None),
+        clusters=clusters_of([cells[row] for row in labelled.tolist()], options.cluster is not None),
         cluster_column=options.cluster or key,
     )
 
@@ -211,34 +211,35 @@ def _read(
             there = [f"the columns {shown(source.columns, 12)}"]
             remedy = "name a column of the files with --cluster, or leave it out"
             raise no_clusters(options.cluster, there, remedy, name)
-        also = (one for one in (CHOSEN, EPOCH, options.cluster) if one and source.holds(one))
+        also = (column for column in (CHOSEN, EPOCH, options.cluster) if column and source.holds(column))
         extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check(elsewhere)
     for wanted in (("candidate_scores", "prediction", "label"), ("correct",)):
         scored = wanted[0] == "candidate_scores"
-        answered = all(set(_ANSWERS) & set(one.fields) for one in sources)
-        if not all(wanted[0] in one.fields for one in sources) or (answered and not scored):
+        answered = all(set(_ANSWERS) & set(source.fields) for source in sources)
+        if not all(wanted[0] in source.fields for source in sources) or (answered and not scored):
             continue
-        records = [one.read([name for name in wanted if name in one.fields]) for one in sources]
+        records = [source.read([name for name in wanted if name in source.fields]) for source in sources]
         if scored:  # positions among candidates as classes; there are as many as the longest row has
-            most = max(int(code.max()) for one in records for code in (one.predicted, one.label) if code is not None)
+            codes = [code for record in records for code in (record.predicted, record.label) if code is not None]
+            most = max(int(code.max()) for code in codes)
             more: dict[str, Any] = {"candidate_scores": None, "confidence": None, "_cache": {}}
             classes = tuple(range(max(most + 1, 2)))
-            return [replace(one, classes=classes, prediction=one.predicted, **more) for one in records]
+            return [replace(record, classes=classes, prediction=record.predicted, **more) for record in records]
         out = []
         for record, name in zip(records, named, strict=True):  # the classes are wrong and right, and the truth is right
-            known = np.asarray(record.correct, dtype=np.float64)
-            absent = np.flatnonzero(~np.isfinite(known) | (known < 0))
+            right = np.asarray(record.correct, dtype=np.float64)
+            absent = np.flatnonzero(~np.isfinite(right) | (right < 0))
             if len(absent):
                 expected = "whether the answer is right, as there are no classes"
                 remedy = "leave the row out of all files, or give predictions in a column prediction"
                 where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
                 raise InputError(expected, got="an empty cell", remedy=remedy, **where)
-            right, truth = known.astype(np.int32), np.ones(len(known), dtype=np.int32)
-            out.append(replace(record, classes=("wrong", "right"), prediction=right, label=truth, _cache={}))
+            verdicts, truth = right.astype(np.int32), np.ones(len(right), dtype=np.int32)
+            out.append(replace(record, classes=("wrong", "right"), prediction=verdicts, label=truth, _cache={}))
         return out
-    return [one.read(_fields(one)) for one in _one_order(sources, named, options)]
+    return [source.read(_fields(source)) for source in _one_order(sources, named, options)]
 
 
 def _fields(source: Source) -> list[str]:
@@ -274,11 +275,11 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
     ids = [key_array(record.columns[key], key, file).to_pylist() for record, file in zip(records, files, strict=True)]
     for cells, file in zip(ids, files, strict=True):
         check_filled(cells, file, key)
-    epochs = [one.columns[EPOCH].tolist() for one in records if EPOCH in one.columns and key != EPOCH]
-    told = len(epochs) == len(ids) and all(
+    epochs = [record.columns[EPOCH].tolist() for record in records if EPOCH in record.columns and key != EPOCH]
+    named = len(epochs) == len(ids) and all(
         len({*zip(cells, some, strict=True)}) == len(cells) for cells, some in zip(ids, epochs, strict=True)
     )
-    out = [named_repeats(cells, epochs[i] if told else None) for i, cells in enumerate(ids)]
+    out = [named_repeats(cells, epochs[i] if named else None) for i, cells in enumerate(ids)]
     for names, file in zip(out, files, strict=True):
         if len(set(names)) < len(names):
             name, times = Counter(names).most_common(1)[0]
@@ -307,10 +308,10 @@ def _given(
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
     tells = CHOSEN in table.columns and CHOSEN not in (key, label)
     kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if tells else {})}
-    place = {one: code for code, one in enumerate(classes)}
-    exact, of_base = {one: [row] for row, one in enumerate(ids)}, defaultdict(list)
-    for row, one in enumerate(ids):
-        of_base[EPOCH_OF_ID.sub("", one)].append(row)
+    code_of = {name: code for code, name in enumerate(classes)}
+    exact, of_base = {name: [row] for row, name in enumerate(ids)}, defaultdict(list)
+    for row, name in enumerate(ids):
+        of_base[EPOCH_OF_ID.sub("", name)].append(row)
     names: list[str] = []
     truth: list[Any] = []
     picked: list[bool] = []
@@ -321,14 +322,14 @@ def _given(
             raise error.at(file=file) from None
         cells = batch.column(label).to_pylist()
         truth += matched(cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy)
-        picked += [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
+        picked += [was_chosen(cell) for cell in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
     if not names:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
     times, own = Counter(names), np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
     for row, (name, single) in enumerate(zip(names, named_repeats(names), strict=True)):
         as_often = times[name] == len(of_base.get(name, ()))
         at = (exact.get(single) if as_often else None) or exact.get(name) or of_base.get(name)
-        code = -1 if truth[row] is None else place[truth[row]]
+        code = -1 if truth[row] is None else code_of[truth[row]]
         fault = None if at else ("the id of a row of the predictions", repr(name))
         if at and code >= 0 and len({code, *codes[at], -1}) > 2:
             fault = "ids that name one row each", f"{name!r} again, with another label"
@@ -348,15 +349,15 @@ def _column(table: RawTable, name: str, options: RankOptions, remedy: str) -> st
     """What the examples call a column: its own name, or one that is renamed to it."""
     if name in table.columns:
         return name
-    theirs = next((one for one, ours in (options.mapping or {}).items() if ours == name and one in table.columns), None)
-    if theirs is None:
+    renamed = [theirs for theirs, ours in (options.mapping or {}).items() if ours == name and theirs in table.columns]
+    if not renamed:
         raise InputError(
             f"a column {name}: examples are matched to predictions by id",
             got=f"the columns {shown(table.columns, 12)}",
             remedy=remedy,
             file=table.file or table.name,
         )
-    return theirs
+    return renamed[0]
 
 
 _BATCH = 4096  # rows of images or of a table that are asked at once; texts go in one call
@@ -387,7 +388,7 @@ class Rows:
     @property
     def texts(self) -> tuple[Any, ...]:
         """The inputs where they are texts or pairs, else none."""
-        return tuple(one for part in self.parts for one in part.inputs) if self.modality in ("text", "pair") else ()
+        return tuple(text for part in self.parts for text in part.inputs) if self.modality in ("text", "pair") else ()
 
 
 def _read_rows(
@@ -402,43 +403,43 @@ def _read_rows(
     """All rows of a file, in batches for images and tables, in one part for texts."""
     examples = open_examples(data, opened[0].reads, columns)
     named = (*columns.inputs, columns.label, columns.id)
-    held = getattr(getattr(examples, "table", None), "columns", ())
-    key = getattr(examples, "id", None) if held else None
+    there = getattr(getattr(examples, "table", None), "columns", ())
+    key = getattr(examples, "id", None) if there else None
     file = examples.file or examples.name
-    more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in held else ()
+    more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in there else ()
     if cluster is not None:
-        if cluster not in held:
-            raise no_clusters(cluster, held, "name one of the examples with --cluster, or leave it out", file)
+        if cluster not in there:
+            raise no_clusters(cluster, there, "name one of the examples with --cluster, or leave it out", file)
         more = (*more, *(() if cluster in (*more, *named, key) else (cluster,)))
     if more or key:
         examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
-    for one, source in zip(opened, sources, strict=True):
-        if examples.modality not in one.reads:
+    for model, source in zip(opened, sources, strict=True):
+        if examples.modality not in model.reads:
             raise InputError(
                 f"models that read {examples.modality}, as {sources[0]} does",
-                got=f"one that reads {' or '.join(one.reads)}",
+                got=f"one that reads {' or '.join(model.reads)}",
                 remedy="name models of the same kind of input",
                 file=source,
             )
-        if one.by_position and examples.modality == "table" and not columns.inputs:
+        if model.by_position and examples.modality == "table" and not columns.inputs:
             raise UsageError(
                 f"{source} tells the columns of a table by their order alone, and another file may have another: name "
                 "them in the order that it wants, with --input a --input b"
             )
     batches: list[Batch] = list(examples.batches(_BATCH))
-    parts = [one.data for one in batches]
+    parts = [batch.data for batch in batches]
     if examples.modality in ("text", "pair") and len(parts) > 1:
-        texts = tuple(one for part in parts for one in part.inputs)
+        texts = tuple(text for part in parts for text in part.inputs)
         parts = [Dataset(examples.name, texts, modality=parts[0].modality)]
 
     def cells(column: str | None) -> list[Any]:
-        return [one for batch in batches for one in batch.columns.get(column or "", ())]
+        return [value for batch in batches for value in batch.columns.get(column or "", ())]
 
-    ids, names = tuple(one for batch in batches for one in batch.data.ids), cells(key)
+    ids, names = tuple(name for batch in batches for name in batch.data.ids), cells(key)
     check_filled(names, file, key)
     if len(set(ids)) < len(ids):
         first: dict[str, int] = {}
-        row = next(row for row, one in enumerate(ids, 1) if first.setdefault(one, row) < row)
+        row = next(row for row, name in enumerate(ids, 1) if first.setdefault(name, row) < row)
         got = f"{ids[row - 1]!r} twice, first in row {first[ids[row - 1]]}"
         where: dict[str, Any] = {"file": file, "row": row, "column": key}
         raise InputError("ids that name one row each", got=got, remedy="mend them", **where)
@@ -497,48 +498,48 @@ def ask_models(
     )
     classes = of_each[0]
 
-    def like(one: Any, label: bool) -> Rows | None:
+    def like(data: Any, label: bool) -> Rows | None:
         """Further rows of the form of the examples; `InputError` where they are of another one."""
-        if one is None:
+        if data is None:
             return None
         wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
-        rows = _read_rows(one, opened, sources, wanted, label=label)
+        rows = _read_rows(data, opened, sources, wanted, label=label)
         if rows.modality != given.modality:
             expected, remedy = f"rows like those of {given.file}, {given.modality}", "give rows of the same form"
             raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
         return rows
 
     pool, known_ground = like(data["unlabelled"], False), like(data["reference"], True)
-    known = _labels(given, classes, columns.label)
-    rest = [row for row in range(len(given.ids)) if row not in known]
-    picked, twice = [(given, list(known)), (given, rest)], 0
+    labelled = _labels(given, classes, columns.label)
+    rest = [row for row in range(len(given.ids)) if row not in labelled]
+    picked, twice = [(given, list(labelled)), (given, rest)], 0
     if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
         mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
         there = set(given.ids if pool.named and given.named else given.texts)
         fresh = [row for row, one in enumerate(mine) if one not in there] if mine else list(range(len(pool.ids)))
         picked, twice = [*picked, (pool, fresh)], len(pool.ids) - len(fresh)
     order = [(rows, at) for rows, some in picked for at in some]
-    asked, truth = picked, {}
+    blocks, truth = picked, {}
     if known_ground is not None:
         truth = _labels(known_ground, classes, columns.label)
-        asked = [*picked, (known_ground, list(truth))]
+        blocks = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
-    records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
+    records, truncated = ask_all(opened, names, _parts(blocks), classes, means.sent, means.folder, progress)
     if options.threshold is not None:  # for the class named or the second by name
         records = [
             decided(record, options.threshold, decided_class(record.classes, options.positive)) for record in records
         ]
     one_file = len({id(rows) for rows, _ in order}) == 1
-    place = {name: code for code, name in enumerate(classes)}
-    chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
+    code_of = {name: code for code, name in enumerate(classes)}
+    chosen = [given.chosen[row] for row in labelled] if given.chosen else []  # without a label a row decides nothing
     cells = given.clusters if options.cluster else given.ids if given.named else ()
     texts = {id(rows): rows.texts for rows, _ in picked}
-    right = np.array([place[one] for one in truth.values()], dtype=np.int32)
+    right = np.array([code_of[name] for name in truth.values()], dtype=np.int32)
     return Answered(
         names=tuple(names),
         sources=tuple(sources),
         records=tuple(one.slice(0, len(order)) for one in records),
-        labels=np.array([place[one] for one in known.values()], dtype=np.int64),
+        labels=np.array([code_of[name] for name in labelled.values()], dtype=np.int64),
         ids=tuple(rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order),
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
@@ -547,7 +548,7 @@ def ask_models(
         id_column=(columns.id or "id") if given.named else None,
         numbered=given.numbered,
         label_column=columns.label or "label",
-        clusters=clusters_of([cells[row] for row in known], options.cluster is not None) if cells else None,
+        clusters=clusters_of([cells[row] for row in labelled], options.cluster is not None) if cells else None,
         cluster_column=options.cluster or columns.id or "id",
         classifiers=tuple(opened),
         truncated=truncated,
@@ -562,15 +563,15 @@ def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dic
     """Row -> its class, of the rows that have one; `InputError` where none has, or one is no class of the models."""
     column = column or "label"
     truth = matched(rows.targets, classes, file=rows.file, first_row=0, column=column) if rows.targets else []
-    known = {row: one for row, one in enumerate(truth) if one is not None}
-    if not known:
+    labelled = {row: name for row, name in enumerate(truth) if name is not None}
+    if not labelled:
         raise InputError(
             "labelled rows",
             got=f"no value in a column {column}",
             remedy="name the column of the truth with --label, or label a few rows; ten already help",
             file=rows.file,
         )
-    return known
+    return labelled
 
 
 def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
@@ -585,7 +586,7 @@ def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
                 bare = Dataset(part.name, part.inputs, source=part.source, modality=part.modality)
                 out.append(bare.take(inside))
     if out[0].modality in ("text", "pair"):
-        whole = tuple(one for part in out for one in part.inputs)
+        whole = tuple(text for part in out for text in part.inputs)
         cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
         return [Dataset(out[0].name, cut, source=out[0].source, modality=out[0].modality) for cut in cuts]
     return out
@@ -604,27 +605,27 @@ def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
         raise UsageError(f"cannot write {out}: end the name in {' or '.join(_SUGGESTED)}")
 
 
-def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
+def write_suggested(ranking: FewShotRanking, out: str | os.PathLike[str]) -> None:
     """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
 
     Columns are called as in the labelled rows, so that the file can be put behind them; without ids there, none are
     written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
     """
-    check_out(out, len(found.suggested) or 1)
+    check_out(out, len(ranking.suggested) or 1)
     rows = []
-    for name, text in found.suggested or [("", None)]:  # without any the heads are written
+    for name, text in ranking.suggested or [("", None)]:  # without any the heads are written
         parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
         usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
-        columns = found.columns if len(found.columns) == len(parts) else usual
-        key = found.id_column or (None if parts else "id")
-        named: dict[str, Any] = {} if key is None else {key: int(name) if found.numbered and name else name}
-        told = {found.label_column: "", CHOSEN: "by disagreement"}
-        rows.append({**named, **dict(zip(columns, parts, strict=True)), **told})
+        columns = ranking.columns if len(ranking.columns) == len(parts) else usual
+        key = ranking.id_column or (None if parts else "id")
+        named: dict[str, Any] = {} if key is None else {key: int(name) if ranking.numbered and name else name}
+        more = {ranking.label_column: "", CHOSEN: "by disagreement"}
+        rows.append({**named, **dict(zip(columns, parts, strict=True)), **more})
     heads = list(rows[0])
-    rows = rows if found.suggested else []
+    rows = rows if ranking.suggested else []
     if Path(out).suffix.lower() == ".jsonl":
         write_result(
-            out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+            out, "".join(json.dumps({**row, ranking.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
         )
         return
     file = io.StringIO()
@@ -638,7 +639,7 @@ _ASKING, _WHOLE = 100, 1000  # of the progress, where attributions are made
 
 
 @verb(Asked)
-def rank(asked: Asked) -> FewShotRanking:
+def rank(options: Asked) -> FewShotRanking:
     """Rank models by a few labelled rows of the data in question, and a pool of rows without labels.
 
     P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
@@ -654,19 +655,19 @@ def rank(asked: Asked) -> FewShotRanking:
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
     (('loud', 'deaf'), 0.91, 4)
     """
-    given: dict[str, Any] = {one.name: getattr(asked, one.name, None) for one in fields(RankOptions)}
+    given: dict[str, Any] = {field.name: getattr(options, field.name, None) for field in fields(RankOptions)}
     worked_out = {
-        "columns": Columns(as_names(asked.inputs), asked.label, asked.id),
-        "factors": tuple(asked.factors),
-        "classes": None if asked.classes is None else tuple(asked.classes),
-        "mapping": renamings(asked.mapping, asked.positive),
-        "engine": task_engine(asked.engine, asked.workers),
+        "columns": Columns(as_names(options.inputs), options.label, options.id),
+        "factors": tuple(options.factors),
+        "classes": None if options.classes is None else tuple(options.classes),
+        "mapping": renamings(options.mapping, options.positive),
+        "engine": task_engine(options.engine, options.workers),
     }
-    run_folder = asked.run_folder
-    options = RankOptions(**given | worked_out)
-    named = named_models(asked.models)
+    run_folder = options.run_folder
+    settings = RankOptions(**given | worked_out)
+    named = named_models(options.models)
     check_different([name for name, _ in named], [model for _, model in named])
-    data = {name: getattr(asked, name) for name in ("examples", "unlabelled", "reference")}
+    data = {name: getattr(options, name) for name in ("examples", "unlabelled", "reference")}
     live = not are_files(named)
     if run_folder is not None and not live:
         raise UsageError(
@@ -676,35 +677,35 @@ def rank(asked: Asked) -> FewShotRanking:
     models = [model for _, model in named]
     about: dict[str, str] = {}
     if run_folder is not None:  # a model may be a name of a hub or of a module
-        given_data = {name: one for name, one in data.items() if one is not None}
+        given_data = {name: value for name, value in data.items() if value is not None}
         about = {"verb": "rank", **places_of_run(models=models, **given_data), **places_said(models=models)}
     means = Means()
-    if live and (options.engine is not None or run_folder is not None):
-        means = Means(sent_models(models, options.of_models()), options.engine)
-    if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
-        means = replace(means, engine=task_engine(asked.engine, asked.workers, gpu=True))
+    if live and (settings.engine is not None or run_folder is not None):
+        means = Means(sent_models(models, settings.of_models()), settings.engine)
+    if means.engine is not None and any(model.on_gpu_here for model in means.sent or ()):
+        means = replace(means, engine=task_engine(options.engine, options.workers, gpu=True))
 
     def part(start: int, stop: int) -> Callable[[int, int], None] | None:
         """Progress of a part as one of the whole."""
-        progress = asked.progress
+        progress = options.progress
         if progress is None:
             return None
         return lambda done, total: progress(start + (stop - start) * done // max(total, 1), _WHOLE)
 
-    asking = part(0, _ASKING) if options.explained else asked.progress
+    asking = part(0, _ASKING) if settings.explained else options.progress
     with in_run_folder(run_folder, about) as folder:
         means = replace(means, folder=folder)
-        suite = _suite(named, data, options, means, asking)
+        suite = _suite(named, data, settings, means, asking)
         suite.check()
         explained, why = (
-            explain_suite(suite, options, part(_ASKING, _WHOLE), means) if options.explained else (None, "")
+            explain_suite(suite, settings, part(_ASKING, _WHOLE), means) if settings.explained else (None, "")
         )
         about_data: dict[str, str | None] = {}
-        for name, one in data.items():
-            several = isinstance(one, (list, tuple))
-            path = str(one) if isinstance(one, (str, os.PathLike)) else f"in memory ({type(one).__name__})"
-            about_data[name] = None if one is None else shown([said_model(x) for x in one]) if several else path
-        return outcome_of(suite, explained, why, options, about_data, asked.argv)
+        for name, value in data.items():
+            several = isinstance(value, (list, tuple))
+            path = str(value) if isinstance(value, (str, os.PathLike)) else f"in memory ({type(value).__name__})"
+            about_data[name] = None if value is None else shown([said_model(x) for x in value]) if several else path
+        return outcome_of(suite, explained, why, settings, about_data, options.argv)
 
 
 def _suite(

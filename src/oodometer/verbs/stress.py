@@ -123,10 +123,10 @@ class Examples:
                 names[repr(row.label)] = matched([row.label], classes, images=images, **where)[0]
         return self.of(replace(row, label=names.get(repr(row.label))) for row in self.rows)
 
-    def dataset(self, kept: Parts | None = None) -> tuple[Dataset, list[int]]:
+    def dataset(self, shifted: Parts | None = None) -> tuple[Dataset, list[int]]:
         """A data set of the examples, or of those that were kept with what became of their parts; and their numbers."""
-        rows = [row for row in self.rows if kept is None or row.number in kept]
-        parts = [tuple(row.parts if kept is None else kept[row.number]) for row in rows]
+        rows = [row for row in self.rows if shifted is None or row.number in shifted]
+        parts = [tuple(row.parts if shifted is None else shifted[row.number]) for row in rows]
         inputs: Any = tuple(turns[0] for turns in parts)
         if self.modality == "dialogue":
             inputs = tuple(Dialogue(turns, row.candidates or ()) for turns, row in zip(parts, rows, strict=True))
@@ -189,14 +189,14 @@ def read_examples(
             where_read = {"file": str(path), "row": again.number}
             exchanges.append(exchange(again(turns), turns, number=number, place=where_read, label=label))
         pool: Replies | None = None
-        if any(one.candidates is None for one in exchanges):
-            replies = (one.response for one in exchanges if one.response is not None)
+        if any(reply.candidates is None for reply in exchanges):
+            replies = (reply.response for reply in exchanges if reply.response is not None)
             pool = Replies(replies, candidates, seed, str(path))
-        for (number, (_, again)), one in zip(read, exchanges, strict=True):
-            offered, position = one.candidates, one.label
-            if pool is not None and offered is None and one.response is not None:
-                offered, position = pool.among(one.id, one.response)
-            out.append(Example(number, again.number, one.id, again.number, one.context, position, offered))
+        for (number, (_, again)), reply in zip(read, exchanges, strict=True):
+            offered, position = reply.candidates, reply.label
+            if pool is not None and offered is None and reply.response is not None:
+                offered, position = pool.among(reply.id, reply.response)
+            out.append(Example(number, again.number, reply.id, again.number, reply.context, position, offered))
     else:
         for number, (turns, again) in read:
             value, row_id = again.row.get(label or "label"), again.row.get("id")
@@ -268,12 +268,12 @@ def shift_examples(
                 shifted = {
                     row.number: shift.apply(row.parts, severity, seed=seed, row=row.number) for row in examples.rows
                 }
-                kept = {number: text for number, text in shifted.items() if not isinstance(text, Dropped)}
+                texts = {number: text for number, text in shifted.items() if not isinstance(text, Dropped)}
                 if not draws:
-                    counts.update(words=sum(text.words for text in kept.values()))
-                    counts.update(targets=sum(text.targets for text in kept.values()))
+                    counts.update(words=sum(text.words for text in texts.values()))
+                    counts.update(targets=sum(text.targets for text in texts.values()))
                 dropped.append(Counter(text.why for text in shifted.values() if isinstance(text, Dropped)))
-                draws.append({number: text.turns for number, text in kept.items()})
+                draws.append({number: text.turns for number, text in texts.items()})
             rows = len(draws[0])
             words, targets = (round(counts[name] / rows, 4) if rows else None for name in ("words", "targets"))
             conditions.append(Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets))
@@ -418,10 +418,11 @@ def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) ->
     """
     rest = [question for question in every if asker.known(question)[2] is None]
     asker.answered = len(every) - len(rest)
-    asker.done = sum(len(one.data) for one in every) - sum(len(one.data) for one in rest)
+    asker.done = sum(len(question.data) for question in every) - sum(len(question.data) for question in rest)
     asker.tell()
     with forgetting():
-        task = _Task(_Asker(asker.kept.sent, asker.settings), any(one.run.sent and one.run.sent.gpu for one in rest))
+        models = [question.run.sent for question in rest]
+        task = _Task(_Asker(asker.kept.sent, asker.settings), any(model is not None and model.gpu for model in models))
         sent = [replace(question, run=replace(question.run, classifier=None)) for question in rest]
         run_tasks(engine, task, sent, on_done=lambda question: asker.count(len(question.data), 1))
     asker.progress, asker.kept = None, asker.kept.sent  # all is answered, and counted
@@ -446,7 +447,7 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
         several = sum(run.name == name for run in runs)
         safe = re.sub(r"[^\w.-]+", "-", f"{name}-{several + 1}" if several else name).strip(".-") or "model"
         taken = {run.folder for run in runs}
-        folder = next(one for one in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if one not in taken)
+        folder = next(name for name in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if name not in taken)
         stamp = stamp_of(model) if isinstance(model, (str, os.PathLike)) else None
         runs.append(_ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp))
     images = data.is_dir() or data.suffix.lower() == ".npz"
@@ -467,7 +468,7 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
         raise InputError("models that read the same", got=got, remedy=remedy, file=kinds["text"])
     if engine is not None:
         sent = sent_models([model for _, model in named], options)
-        runs = [replace(run, sent=one) for run, one in zip(runs, sent, strict=True)]
+        runs = [replace(run, sent=model) for run, model in zip(runs, sent, strict=True)]
     return runs, modality
 
 
@@ -516,10 +517,10 @@ class _Judge:
 
         on_common = [self.metrics(record) for record in same]
         first, metrics, estimation = judged[0]
-        estimates = [one.headline.value for *_, one in judged]
+        estimates = [answers.headline.value for *_, answers in judged]
         return StressPoint(
             **about,
-            predictions=tuple(one.path for one, *_ in judged),
+            predictions=tuple(answers.path for answers, *_ in judged),
             truncated=first.truncated,
             metrics=metrics,
             common_rows=len(same[0]),
@@ -593,13 +594,13 @@ def stress(options: StressOptions) -> StressTest:
         engine = task_engine(options.engine, options.workers, gpu=gpu)
     refuse_others(options, modality)
     wanted = _wanted(options, inputs, modality)
-    shifted, known = _read(options, modality)
+    shifted, reference_rows = _read(options, modality)
     if modality != "dialogue":
-        every = shifted.of(sorted((*known.rows, *shifted.rows), key=lambda row: row.number))
+        every = shifted.of(sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number))
         for run in runs:
-            for some in (known, shifted) if reference is not None else (every,):
+            for some in (reference_rows, shifted) if reference is not None else (every,):
                 some.in_classes(run.classifier.classes)
-        shifted, known = (some.in_classes(runs[0].classifier.classes) for some in (shifted, known))
+        shifted, reference_rows = (some.in_classes(runs[0].classifier.classes) for some in (shifted, reference_rows))
     # The job: data, rows, their labels and candidates, the seed; other models, kinds and severities may join it.
     job = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
     job += [options.candidates if modality == "dialogue" else None]
@@ -610,7 +611,7 @@ def stress(options: StressOptions) -> StressTest:
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
     conditions = [condition for kind in kinds for condition in kind.conditions]
     different = {stem: shifted.dataset(rows) for one in conditions for stem, rows in one.different.items()}
-    asked = {"reference": known.dataset(), "source": shifted.dataset(), **different}
+    asked = {"reference": reference_rows.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
     total = sum(len(some) for some, _ in asked.values()) * len(runs)
     asker = _Asker(kept, settings, options.progress, total, len(asked) * len(runs))
@@ -639,7 +640,8 @@ def stress(options: StressOptions) -> StressTest:
                 curves.append(StressCurve(kind.shift.name, kind.shift.about, counts, len(kind.common), tuple(points)))
             accuracy = judge.metrics(judge.references[0])["accuracy"].to_dict()
             sources = tuple(run.source for run in own)
-            models.append(StressedModel(name, sources, {"rows": len(known), "accuracy": accuracy}, tuple(curves)))
+            about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
+            models.append(StressedModel(name, sources, about_reference, tuple(curves)))
         result = StressTest(
             version=__version__,
             data=str(options.data),
@@ -648,7 +650,7 @@ def stress(options: StressOptions) -> StressTest:
             rows=len(shifted),
             refused=shifted.refused,
             labelled=shifted.labelled,
-            reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(known)},
+            reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(reference_rows)},
             level=options.level,
             seed=seed,
             repeats=options.repeats,
@@ -677,8 +679,8 @@ def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
     usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]  # texts tell what is known
     out: dict[Any, tuple[str, ...]] = {}
-    for asked in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
-        name, equals, own = asked.partition("=")
+    for kind in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
+        name, equals, own = kind.partition("=")
         cls: Any
         if modality == "image":
             cls = type(find_image_shift(name))
@@ -706,14 +708,14 @@ def _read(options: StressOptions, modality: str) -> tuple[Examples, Examples]:
         chosen = np.random.default_rng([seed, options.rows]).choice(len(every), size=options.rows, replace=False)
         every = every.of(every.rows[i] for i in sorted(chosen))
     if reference is None:
-        known, shifted = every.halves(seed)
+        labelled, shifted = every.halves(seed)
     else:
-        known, shifted = read(reference, filters_of(options.reference_where) or where, True), every
-    if not known.labelled:
+        labelled, shifted = read(reference, filters_of(options.reference_where) or where, True), every
+    if not labelled.labelled:
         raise InputError(
             "labelled rows, on which the estimates rest",
-            got="no subfolder" if os.path.isdir(known.file) else f"no value in a column {known.label}",
+            got="no subfolder" if os.path.isdir(labelled.file) else f"no value in a column {labelled.label}",
             remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
-            file=known.file,
+            file=labelled.file,
         )
-    return shifted, known
+    return shifted, labelled

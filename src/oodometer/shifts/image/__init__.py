@@ -26,19 +26,6 @@ from .jpeg_compression import JpegCompression
 __all__ = ["KINDS"]
 
 KINDS: tuple[type[ImageShift], ...] = (
-    GaussianNoise,
-    ShotNoise,
-    ImpulseNoise,
-    DefocusBlur,
-    GlassBlur,
-    MotionBlur,
-    ZoomBlur,
-    Snow,
-    Frost,
-    Fog,
-    Brightness,
-    Contrast,
-    ElasticTransform,
-    Pixelate,
-    JpegCompression,
-)
+    GaussianNoise, ShotNoise, ImpulseNoise, DefocusBlur, GlassBlur, MotionBlur, ZoomBlur, Snow, Frost, Fog,
+    Brightness, Contrast, ElasticTransform, Pixelate, JpegCompression,
+)  # fmt: skip

@@ -89,12 +89,12 @@ class _Stretch:
 class _FolderJob(Job):
     """Shifts a folder: a task shifts a stretch of images, on whatever machine, and gives what did not decode."""
 
-    def __call__(self, one: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None) -> Skipped:
+    def __call__(self, stretch: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None) -> Skipped:
         """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
 
         Neighbours go through the shift together, as many as fit into so much memory.
         """
-        shift, severity = self.copies[one.number]
+        shift, severity = self.copies[stretch.number]
         skipped: Skipped = []
         rows: list[int] = []
         images: list[Array] = []
@@ -103,14 +103,14 @@ class _FolderJob(Job):
             if rows:
                 shifted = shift.apply(images, severity, seed=self.options.seed, first_row=rows[0])
                 for row, image in zip(rows, shifted, strict=True):
-                    _write(image, one.home / one.names[row - one.first])
+                    _write(image, stretch.home / stretch.names[row - stretch.first])
                 tell(rows[-1] + 1, len(rows))
             rows.clear()
             images.clear()
 
         size = 0
-        for row, (file, name) in enumerate(zip(one.files, one.names, strict=True), one.first):
-            if (one.home / name).is_file():
+        for row, (file, name) in enumerate(zip(stretch.files, stretch.names, strict=True), stretch.first):
+            if (stretch.home / name).is_file():
                 continue
             try:
                 image = decode_image(file)
@@ -135,7 +135,7 @@ class _FolderJob(Job):
         """Write all copies; the manifest of the last."""
         files = image_files(self.source)
         names = written_names([file.relative_to(self.source) for file in files])
-        fingerprint = _fingerprint(self, [[str(one), content_of(one)] for one in files])
+        fingerprint = _fingerprint(self, [[str(file), content_of(file)] for file in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
             homes = [kept.home / self.name(n) if len(self.copies) > 1 else kept.home for n in range(len(self.copies))]
@@ -153,25 +153,25 @@ class _FolderJob(Job):
                 self.tell(before + row, total)
                 kept.tell(before + row, total, worked)
 
-            def finished(one: _Stretch, more: Skipped) -> None:
+            def finished(stretch: _Stretch, more: Skipped) -> None:
                 nonlocal done
-                done += len(one.files)
-                skipped[one.number] += more
-                if one.first + len(one.files) == every:
-                    left_out = skipped[one.number]
+                done += len(stretch.files)
+                skipped[stretch.number] += more
+                if stretch.first + len(stretch.files) == every:
+                    left_out = skipped[stretch.number]
                     if len(left_out) == every:
                         got = f"{every} files, of which none decodes"
                         raise InputError("images", got=got, remedy="check what wrote them", file=str(self.source))
-                    written = "the names of the source; JPEG and GIF as PNG, all without loss"
+                    rule = "the names of the source; JPEG and GIF as PNG, all without loss"
                     rows = every - len(left_out)
-                    told = _manifest(self, one.number, fingerprint, rows, left_out, files=written)
-                    write_atomic(one.home / MANIFEST, _as_text(told))
-                tell(done, 0, 0 if engine is None else len(one.files))
+                    manifest = _manifest(self, stretch.number, fingerprint, rows, left_out, files=rule)
+                    write_atomic(stretch.home / MANIFEST, _as_text(manifest))
+                tell(done, 0, 0 if engine is None else len(stretch.files))
 
             if engine is not None:
                 run_tasks(engine, self.sent, stretches, on_result=finished)
-            for one in stretches if engine is None else ():
-                finished(one, self(one, partial(tell, one.number * every)))
+            for stretch in stretches if engine is None else ():
+                finished(stretch, self(stretch, partial(tell, stretch.number * every)))
             tell(total, 0, 0)
             last: dict[str, Any] = json.loads((homes[-1] / MANIFEST).read_text(encoding="utf-8"))
         return last
@@ -188,15 +188,15 @@ def written_names(names: Sequence[Path]) -> list[Path]:
     >>> [one.as_posix() for one in written_names([Path("cat/1.jpg"), Path("cat/2.png"), Path("3.gif"), Path("3.PNG")])]
     ['cat/1.png', 'cat/2.png', '3.gif.png', '3.PNG']
     """
-    kept = {str(one).lower() for one in names if one.suffix.lower() in _LOSSLESS}
+    lossless = {str(path).lower() for path in names if path.suffix.lower() in _LOSSLESS}
     out = []
-    for one in names:
-        name = one
-        if one.suffix.lower() not in _LOSSLESS:
-            name = one.with_suffix(".png")
-            if str(name).lower() in kept:  # another image of that name
-                name = one.with_name(f"{one.name}.png")
-            kept.add(str(name).lower())
+    for path in names:
+        name = path
+        if path.suffix.lower() not in _LOSSLESS:
+            name = path.with_suffix(".png")
+            if str(name).lower() in lossless:  # another image of that name
+                name = path.with_name(f"{path.name}.png")
+            lossless.add(str(name).lower())
         out.append(name)
     return out
 
@@ -256,8 +256,8 @@ class _ArrayJob(FileJob):
     def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
         """Write the shifted images, part by part, then the other arrays as they are; then the manifest."""
         shift, severity = self.copies[number]
-        held, name = self.examples.arrays, self.examples.input
-        images = held[name]
+        arrays, name = self.examples.arrays, self.examples.input
+        images = arrays[name]
         step = max(1, _VALUES // int(np.prod(images.shape[1:])))
 
         def copy(file: IO[bytes]) -> None:
@@ -271,46 +271,45 @@ class _ArrayJob(FileJob):
                         member.write(shifted.tobytes())
                         done = number * len(images) + start + len(part)
                         self.tell(done, len(self.copies) * len(images))
-                for other, array in held.items():
+                for other, array in arrays.items():
                     if other != name:
                         with packed.open(f"{other}.npy", "w", force_zip64=True) as member:
                             np.lib.format.write_array(member, array, allow_pickle=False)
 
-        told = _manifest(self, number, self.fingerprint, len(images), [], array=name, carried=list(held))
+        manifest = _manifest(self, number, self.fingerprint, len(images), [], array=name, carried=list(arrays))
         place.parent.mkdir(exist_ok=True)
         write(place, copy)
-        write(beside, _as_text(told))
-        return told
+        write(beside, _as_text(manifest))
+        return manifest
 
 
 def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
     names = list(dict.fromkeys(kind for name in names for kind in (IMAGE_SHIFTS if name == ALL else (name,))))
     numbers = [int(level) if str(level).isdecimal() else level for level in levels]
-    copies = tuple(
-        dict.fromkeys((shift, shift.check_severity(one)) for shift in map(find_image_shift, names) for one in numbers)
-    )
+    shifts = [find_image_shift(name) for name in names]
+    copies = tuple(dict.fromkeys((shift, shift.check_severity(number)) for shift in shifts for number in numbers))
     engine = task_engine(options.engine, options.workers)
     job = (_FolderJob if Path(options.data).is_dir() else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
     inside = out == source or source in out.parents or out in source.parents
     job.check_out(f"it and {job.source} lie in one another" if inside else None)
     if isinstance(job, _ArrayJob):
-        told = job.run(engine, unit=job.check())[-1]
+        manifest = job.run(engine, unit=job.check())[-1]
     elif options.input is not None:
         raise UsageError("input names an array of an NPZ file, and this is a folder of images; leave it out")
     else:
-        told = job.run(engine)
+        manifest = job.run(engine)
     return Shifting(
         __version__,
         "shift image",
         str(job.source),
         options.seed,
-        told["rows"],
+        manifest["rows"],
         tuple(
             ShiftedCopy(shift.name, severity, *map(str, job.places(number)))
             for number, (shift, severity) in enumerate(copies)
         ),
-        skipped=tuple((one["name"], one["why"]) for one in told["skipped"]),
+        skipped=tuple((image["name"], image["why"]) for image in manifest["skipped"]),
         notes=deviations(shift for shift, _ in copies),
     )

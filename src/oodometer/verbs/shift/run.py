@@ -60,8 +60,8 @@ def refuse_others(options: Options, modality: str) -> None:
         value = getattr(options, name)
         plain = value is None or (isinstance(value, (str, int, list)) and value in (field.default, []))
         if about.group == other and not plain:
-            said = spelt(name, about)[0] if about.flag != "" else name
-            raise UsageError(f"{said} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
+            spelling = spelt(name, about)[0] if about.flag != "" else name
+            raise UsageError(f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
 
 
 def _modality(options: ShiftOptions, name: str) -> str:

@@ -49,8 +49,8 @@ class Rows:
         inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
         self.ending = inner.suffix.lower()
         if self.ending not in (*LINES, *_TABLES):
-            known = "that ends in .jsonl, .ndjson, .csv or .tsv (or one of them and .gz, .xz, .bz2)"
-            raise self.wrong(f"a file of texts {known}", path.name, "convert it, or name it by what it is")
+            endings = "that ends in .jsonl, .ndjson, .csv or .tsv (or one of them and .gz, .xz, .bz2)"
+            raise self.wrong(f"a file of texts {endings}", path.name, "convert it, or name it by what it is")
         if not path.is_file():
             raise self.wrong("a file of texts", "a folder" if path.is_dir() else "no such file", "check the path")
 
@@ -138,10 +138,10 @@ def filters_of(where: str | Sequence[str]) -> dict[str, str]:
     {'split': 'test'}
     """
     given = [where] if isinstance(where, str) else list(where)
-    wrong = next((one for one in given if "=" not in one or one.startswith("=")), None)
+    wrong = next((condition for condition in given if "=" not in condition or condition.startswith("=")), None)
     if wrong is not None:
         raise UsageError(f"expected COLUMN=VALUE, such as split=test, got {wrong!r}")
-    return dict(one.split("=", 1) for one in given)
+    return dict(condition.split("=", 1) for condition in given)
 
 
 @final
@@ -160,9 +160,9 @@ class Again:
 
     def __call__(self, new: Sequence[str]) -> Row:
         """The row with these texts in the place of the last of its turns, all else in them as it is."""
-        kept = self.turns[len(self.turns) - len(new) :]
-        keys = [text_key(turn) for turn in kept]
-        turns = [text if key is None else {**one, key: text} for one, key, text in zip(kept, keys, new, strict=True)]
+        old = self.turns[len(self.turns) - len(new) :]
+        keys = [text_key(turn) for turn in old]
+        turns = [text if key is None else {**turn, key: text} for turn, key, text in zip(old, keys, new, strict=True)]
         return {**self.row, self.column: turns if isinstance(self.row[self.column], (list, type(None))) else turns[0]}
 
 
@@ -244,8 +244,8 @@ class ShiftInputs:
         training, importance = self._options.training, self._options.importance
         lacking = [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if training is None else []
         if lacking:
-            said = f"{lacking[0]} needs the texts that the model was trained on"
-            raise UsageError(f"{said}; name a file of them (--training FILE)")
+            message = f"{lacking[0]} needs the texts that the model was trained on"
+            raise UsageError(f"{message}; name a file of them (--training FILE)")
         for name, given, cls in (
             ("training", training, SynonymShift),
             ("importance", importance, ImportantWords),
@@ -261,32 +261,32 @@ class ShiftInputs:
     def made(self, cls: type[TextShift]) -> tuple[TextShift, dict[str, Any]]:
         """The shift of a kind, and what a manifest says of how it was made."""
         if cls not in self._made:
-            asked = self._options
+            given = self._options
             options: dict[str, Any] = {}
-            told: dict[str, Any] = {}
+            noted: dict[str, Any] = {}
             if issubclass(cls, InsufficientContext):
-                options = told = {"turns": self._turns}
+                options = noted = {"turns": self._turns}
             elif issubclass(cls, SynonymShift):
-                wordnet = find_wordnet(asked.wordnet)
-                options = {"training": self._vocabulary, "synonyms": wordnet.synonyms, "pieces": asked.pieces}
-                told = {"training": str(asked.training), "training_where": filters_of(asked.training_where)}
-                told |= {"wordnet": str(wordnet.path), "pieces": asked.pieces}
+                wordnet = find_wordnet(given.wordnet)
+                options = {"training": self._vocabulary, "synonyms": wordnet.synonyms, "pieces": given.pieces}
+                noted = {"training": str(given.training), "training_where": filters_of(given.training_where)}
+                noted |= {"wordnet": str(wordnet.path), "pieces": given.pieces}
                 if issubclass(cls, KnownWords):
-                    options["least"] = told["least"] = asked.least
+                    options["least"] = noted["least"] = given.least
                 if issubclass(cls, ImportantWords):
-                    options["importance"], told["importance"] = asked.importance, str(asked.importance)
-                    if not callable(asked.importance):
+                    options["importance"], noted["importance"] = given.importance, str(given.importance)
+                    if not callable(given.importance):
                         from ...models.text.network import AttentionImportance
 
-                        options["importance"] = AttentionImportance(asked.importance)
-            self._made[cls] = cls(**options), told
+                        options["importance"] = AttentionImportance(given.importance)
+            self._made[cls] = cls(**options), noted
         return self._made[cls]
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         """The words of the training texts."""
-        asked = self._options
-        texts = Texts(Rows(Path(asked.training)), asked.training_column, filters_of(asked.training_where), None)
+        given = self._options
+        texts = Texts(Rows(Path(given.training)), given.training_column, filters_of(given.training_where), None)
         return Vocabulary.of(turn for turns in texts.read_turns() for turn in turns)
 
 
@@ -297,8 +297,8 @@ class _TextJob(FileJob):
     @cached_property
     def texts(self) -> Texts:
         """What is read."""
-        asked, dialogues = self.options, self.command == "shift dialogue"
-        return Texts(Rows(self.source), asked.column, filters_of(asked.where), dialogues=dialogues)
+        options, dialogues = self.options, self.command == "shift dialogue"
+        return Texts(Rows(self.source), options.column, filters_of(options.where), dialogues=dialogues)
 
     @cached_property
     def inputs(self) -> ShiftInputs:
@@ -308,11 +308,11 @@ class _TextJob(FileJob):
     @cached_property
     def fingerprint(self) -> str:
         """A short name of source and settings."""
-        told = [(cls.name, severity, self.inputs.made(cls)[1]) for cls, severity in self.copies]
+        settings = [(cls.name, severity, self.inputs.made(cls)[1]) for cls, severity in self.copies]
         names = ("training", "wordnet", "importance")
-        beside = {str(one[name]) for _, _, one in told for name in names if name in one}
-        files = [[one, content_of(one)] for one in (str(self.source.absolute()), *sorted(beside))]
-        what = [self.command, files, self.texts.column, self.texts.where, told, self.options.seed, __version__]
+        beside = {str(noted[name]) for _, _, noted in settings for name in names if name in noted}
+        files = [[path, content_of(path)] for path in (str(self.source.absolute()), *sorted(beside))]
+        what = [self.command, files, self.texts.column, self.texts.where, settings, self.options.seed, __version__]
         return checksum(json.dumps(what, sort_keys=True, default=str))
 
     def place(self, home: Path, number: int) -> tuple[Path, Path]:
@@ -349,7 +349,7 @@ class _TextJob(FileJob):
                 remedy="choose another severity, or other data",
                 file=str(self.source),
             )
-        told = {
+        manifest = {
             "kind": shift.name,
             "severity": severity,
             "rows": many,
@@ -370,8 +370,8 @@ class _TextJob(FileJob):
             "deviation": shift.deviation,
             "citation": shift.citation,
         }
-        write(beside, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-        return told
+        write(beside, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        return manifest
 
 
 def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool) -> Shifting:
@@ -400,12 +400,12 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     if not several and (not fits or job.out.is_dir()):
         raise UsageError(f"cannot write {job.out}: the copy is one file of the same form; end its name in {ending}")
     shifts = [job.inputs.made(cls)[0] for cls in kinds]
-    told = job.run(engine)
+    manifests = job.run(engine)
     same = ("kind", "severity", "rows", "dropped", "words", "targets", "counts")
     copies = []
-    for number, one in enumerate(told):
-        out, manifest = map(str, job.places(number))
-        copies.append(ShiftedTexts(out=out, manifest=manifest, **{name: one[name] for name in same}))
-    last = told[-1]
+    for number, manifest in enumerate(manifests):
+        out, path = map(str, job.places(number))
+        copies.append(ShiftedTexts(out=out, manifest=path, **{name: manifest[name] for name in same}))
+    last = manifests[-1]
     about = (__version__, command, str(job.source), options.seed, last["read"], tuple(copies), last["refused"])
     return Shifting(*about, notes=deviations(shifts))
