@@ -59,7 +59,10 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
             if not name or not source:
                 raise UsageError(f"expected a model, or NAME=MODEL, got {model!r}")
         else:
-            short = _short(model)
+            short = said_model(model)
+            if isinstance(model, (str, os.PathLike)):
+                path = Path(short)
+                short = (path.stem if path.suffix.lower() in ENDINGS else path.name) or short
             plain[short] += 1
             name = short if plain[short] == 1 else f"{short}-{plain[short]}"
         out.append((name, source))
@@ -80,13 +83,6 @@ def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentM
             "or leave engine and workers out"
         )
     return [SentModel(os.fspath(model), stamp_of(model), options) for model in models]
-
-
-def _short(model: Any) -> str:
-    if isinstance(model, (str, os.PathLike)):
-        path = Path(str(model))
-        return (path.stem if path.suffix.lower() in ENDINGS else path.name) or str(model)
-    return str(getattr(model, "__name__", type(model).__name__))
 
 
 def is_log(model: Any, data: Any, log: LogOptions) -> bool:
