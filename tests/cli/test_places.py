@@ -21,8 +21,8 @@ NO_PLACES = {
     "alarms", "assume", "attribution", "backtest", "by", "calibrator", "classes", "cluster", "column", "device",
     "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families", "features",
     "filter", "gives", "id", "input", "inputs", "job", "judge_labels", "keep", "key", "kind", "label", "mapping",
-    "method", "methods", "metric", "metrics", "modality", "names", "on_error", "only", "paper", "positive", "scale", "score",
-    "severity", "source", "suggest_by", "tasks", "training_where", "where",
+    "method", "methods", "metric", "metrics", "modality", "names", "on_error", "only", "paper", "positive", "scale",
+    "score", "severity", "source", "suggest_by", "tasks", "training_where", "where",
 }  # fmt: skip
 
 
