@@ -93,7 +93,7 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     """
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
-        if all(isinstance(one, (str, os.PathLike)) and os.path.exists(one) for one in paths) and len(paths):
+        if all(isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths) and len(paths):
             return True
         name = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
@@ -183,7 +183,7 @@ class Asked(PredictOptions):
         if len(classifiers) == 1:
             return classifiers[0]
         paths = [isinstance(source, (str, os.PathLike)) for source in models]
-        last = [Path(str(one)).name if path else type(one).__name__ for one, path in zip(models, paths, strict=True)]
+        last = [Path(str(m)).name if path else type(m).__name__ for m, path in zip(models, paths, strict=True)]
         names = [name if last.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(last)]
         return Ensemble(classifiers, names=names, average=self.average)
 
@@ -212,33 +212,33 @@ class Parts:
         while (note := self._note(len(self.notes))) is not None:
             self.notes.append(note)
 
-    def has(self, place: int) -> bool:
+    def has(self, number: int) -> bool:
         """Whether the batch at a place is finished, though others before it may not be."""
-        return place < len(self.notes) or self._note(place) is not None
+        return number < len(self.notes) or self._note(number) is not None
 
-    def add(self, record: Predictions | None, note: dict[str, Any], place: int) -> None:
+    def add(self, record: Predictions | None, note: dict[str, Any], number: int) -> None:
         """Keep the batch at a place, None where nothing of it could be read, and what is to be known of it."""
         if record is not None and self.kept.folder is None:
             self._records.append(record)
         elif record is not None:
-            write_part(record, self._file(place))
-        self.kept.keep(f"part-{place:06d}", {**note, "empty": record is None})
+            write_part(record, self._file(number))
+        self.kept.keep(f"part-{number:06d}", {**note, "empty": record is None})
         self.look()
 
     def records(self) -> Iterator[Predictions]:
         """All batches in their order."""
         yield from self._records
-        for place, note in enumerate(self.notes if self.kept.folder is not None else ()):
+        for number, note in enumerate(self.notes if self.kept.folder is not None else ()):
             if not note["empty"]:
-                yield read_all(self._file(place), self.extra)
+                yield read_all(self._file(number), self.extra)
 
-    def _note(self, place: int) -> dict[str, Any] | None:
-        note: dict[str, Any] | None = self.kept.get(f"part-{place:06d}")
-        there = note is not None and (note["empty"] or self.kept.folder is None or self._file(place).is_file())
+    def _note(self, number: int) -> dict[str, Any] | None:
+        note: dict[str, Any] | None = self.kept.get(f"part-{number:06d}")
+        there = note is not None and (note["empty"] or self.kept.folder is None or self._file(number).is_file())
         return note if there else None
 
-    def _file(self, place: int) -> Path:
-        return self.kept.home / f"part-{place:06d}.parquet"
+    def _file(self, number: int) -> Path:
+        return self.kept.home / f"part-{number:06d}.parquet"
 
 
 def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:
@@ -249,12 +249,12 @@ def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:
 
 
 def ask_batch(
-    asked: Classifier,
+    classifier: Classifier,
     examples: Examples,
     batch: Batch,
     options: Asked,
     parts: Parts,
-    place: int,
+    number: int,
     tell: Callable[[int, int], None],
 ) -> None:
     """Ask about a batch and keep the answers as the part at its place."""
@@ -262,7 +262,7 @@ def ask_batch(
     if len(data):
         more = {name: getattr(options, name) for name in ("features", "views", "dropout", "seed", "augmentation")}
         try:
-            answers = asked.ask(data, Request(**more, first_row=first), progress=tell)
+            answers = classifier.ask(data, Request(**more, first_row=first), progress=tell)
         except InputError as error:
             raise error.at(file=examples.file, row_offset=first) from None
         fields: dict[str, Any] = {"columns": {}}
@@ -283,8 +283,8 @@ def ask_batch(
             record = answers.record(**fields)
         except InputError as error:
             raise error.at(file=str(options.label or data.source), row_offset=first) from None
-    truncated = 0 if record is None else asked.truncated
-    parts.add(record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, place)
+    truncated = 0 if record is None else classifier.truncated
+    parts.add(record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, number)
 
 
 @final
@@ -300,17 +300,17 @@ class _Task:
     def __call__(self, stretch: tuple[int, int | None]) -> None:
         start, stop = stretch
         options, parts = self.options, Parts(self.kept, self.options.extra)
-        with kept_model(f"predict {self.kept.question}", options.opened) as asked:
-            examples = options.examples(asked.reads)
+        with kept_model(f"predict {self.kept.question}", options.opened) as classifier:
+            examples = options.examples(classifier.reads)
             if repr(examples.stamp) != self.stamp:
                 raise UsageError(
                     f"{options.data} is another one to a worker: all must see the same file, and it may not "
                     "change while it is read"
                 )
-            found = options.batches(examples, start)
-            for place, batch in takewhile(lambda one: stop is None or one[0] < stop, found):
-                if not parts.has(place):
-                    ask_batch(asked, examples, batch, options, parts, place, lambda done, of: None)
+            batches = options.batches(examples, start)
+            for number, batch in takewhile(lambda pair: stop is None or pair[0] < stop, batches):
+                if not parts.has(number):
+                    ask_batch(classifier, examples, batch, options, parts, number, lambda done, of: None)
 
 
 def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
@@ -389,8 +389,8 @@ def predict(options: Asked) -> Prediction:
             raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
         result = read_log(model, out=out, metric=log.metric, filter=log.filter, keep_input=log.keep_input)
         return replace(result, warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"))
-    asked = options.opened()
-    if options.replies is not None and "dialogue" not in asked.reads:
+    classifier = options.opened()
+    if options.replies is not None and "dialogue" not in classifier.reads:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
     examples = options.examples(classifier.reads)
     if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
@@ -401,10 +401,10 @@ def predict(options: Asked) -> Prediction:
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
     check_out(out)
-    home, job = None, ""
-    paths = [one for one in (model, *options.members, options.replies) if one is not None]
-    if out is not None and examples.stamp is not None and all(isinstance(one, (str, os.PathLike)) for one in paths):
-        files = [stamp_of(one) for one in paths]
+    folder, job = None, ""
+    paths = [path for path in (model, *options.members, options.replies) if path is not None]
+    if out is not None and examples.stamp is not None and all(isinstance(path, (str, os.PathLike)) for path in paths):
+        files = [stamp_of(path) for path in paths]
         job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
         folder = Path(out).with_name(f".{Path(out).name}.parts")
     about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
