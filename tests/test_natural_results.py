@@ -16,8 +16,7 @@ from benchmarks.natural.tables import Shift
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS
 
-from oodometer.headline.natural_headline import HIGH_REACH, trust_of
-from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
+from oodometer.headline.natural_shifts import HIGH_REACH, ShiftSigns, packaged_prior, trust_of
 
 
 @pytest.fixture(scope="module")

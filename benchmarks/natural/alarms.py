@@ -31,13 +31,13 @@ from benchmarks.natural.tables import LEVEL, read_shifts
 from benchmarks.real.data import RESULTS, data_folder
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_headline import signs_of
 from oodometer.headline.natural_shifts import (
     CHANGED,
     NaturalShifts,
     ShiftSigns,
     chance_of_fall,
     packaged_prior,
+    signs_of,
     verdict_of,
 )
 from oodometer.results.estimation import Headline

@@ -27,8 +27,15 @@ from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_headline import START, MetricEvidence, doubt_of, metric_signs, signs_of_result, spanned
-from oodometer.headline.natural_shifts import NaturalShifts
+from oodometer.headline.natural_shifts import (
+    START,
+    MetricEvidence,
+    NaturalShifts,
+    doubt_of,
+    metric_signs,
+    signs_of_result,
+    spanned,
+)
 from oodometer.passes.plan import quick_methods
 
 __all__ = ["main"]

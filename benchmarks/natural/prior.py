@@ -25,8 +25,7 @@ from benchmarks.natural.tables import LEVEL, Shift, read_shifts, unseen_falls
 from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_headline import spanning, trust_of
-from oodometer.headline.natural_shifts import NaturalShifts, standard_error, verdict_of
+from oodometer.headline.natural_shifts import NaturalShifts, spanning, standard_error, trust_of, verdict_of
 
 __all__ = ["fit_prior", "left_out", "main", "source_of"]
 

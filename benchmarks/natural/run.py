@@ -30,7 +30,7 @@ from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, wr
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS, data_folder
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_headline import doubt_of, signs_of_result
+from oodometer.headline.natural_shifts import doubt_of, signs_of_result
 
 __all__ = ["chosen", "main", "measure", "measure_cases", "unpack", "work_folder"]
 

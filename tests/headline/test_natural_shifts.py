@@ -16,16 +16,19 @@ import oodometer
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.errors import InputError, UsageError
 from oodometer.headline.headline import Evidence, make_headline
-from oodometer.headline.natural_headline import (
+from oodometer.headline.natural_shifts import (
     HIGH_RATE,
     HIGH_REACH,
+    NaturalShifts,
+    ShiftSigns,
     doubt_of,
     headline_under,
     natural_headline,
+    packaged_prior,
+    standard_error,
     trust_of,
     under_assumptions,
 )
-from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior, standard_error
 from oodometer.results import Estimate
 from oodometer.results.estimation import ASSUMPTIONS
 from oodometer.testing import example_record

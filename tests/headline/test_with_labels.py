@@ -13,8 +13,7 @@ import pytest
 import oodometer
 from oodometer.audits.betting import SampledRows
 from oodometer.errors import UsageError
-from oodometer.headline.natural_headline import signs_of_result, with_labels
-from oodometer.headline.natural_shifts import packaged_prior
+from oodometer.headline.natural_shifts import packaged_prior, signs_of_result, with_labels
 from oodometer.results.estimation import Estimation
 from oodometer.testing import example_record
 

@@ -13,7 +13,7 @@ from oodometer import Predictions, read
 from oodometer.errors import InputError, UsageError
 from oodometer.store import as_source
 from oodometer.store.encoding import FeatureEncoding, raw_numbers
-from oodometer.verbs.features import with_features
+from oodometer.verbs.opening import with_features
 
 ROWS = 40
 HEADER = "label,prediction,age,colour,member,note,who,day,same"

@@ -101,15 +101,15 @@ class BinnedMap:
         smooth = (hits * self.block_rows + 0.5) / (self.block_rows + 1)
         return float(np.sum(np.square(w) * smooth * (1 - smooth) / np.maximum(self.block_rows, 1)))
 
-    def redraw(self, rng: np.random.Generator) -> Array:
-        """The rates as another reference of the same size might have given them, shape (class, bin)."""
+    def redraw(self, rng: np.random.Generator, many: int) -> Array:
+        """The rates as other references of the same size might have given them, shape (replicate, class, bin)."""
         if self.form == "raw":
-            return self.rate
+            return np.broadcast_to(self.rate, (many, *self.rate.shape))
         rate = np.zeros(len(self.block_rows))
         rate[self.block.ravel()] = self.rate.ravel()
         hits = rate * self.block_rows
-        drawn = rng.beta(hits + 0.5, self.block_rows - hits + 0.5)
-        return drawn[self.block]
+        drawn = rng.beta(hits + 0.5, self.block_rows - hits + 0.5, size=(many, len(hits)))
+        return drawn[:, self.block]
 
 
 def nearest(full: Array, width: int) -> Array:

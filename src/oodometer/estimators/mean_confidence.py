@@ -448,7 +448,7 @@ class RiskCoverage(Method[Sums, Curve]):
         full = np.flatnonzero(counts)
         again = rng.poisson(counts[full], size=(_REPLICATES, len(full))).astype(np.float64)
         again[~again.any(axis=1)] = counts[full]
-        rates = np.stack([self._map.redraw(rng)[0][full] for _ in range(_REPLICATES)])
+        rates = self._map.redraw(rng, _REPLICATES)[:, 0, full]
         draws = _along(again, rates, coverage)
         tail = (1 - self.level) / 2
         low, high = quantiles(draws - draws.mean(axis=0), [tail, 1 - tail])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,12 +16,18 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..audits.betting import SampledRows
+from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
 from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
-from ..intervals import normal_quantile
-from ..results import Interval, percent
+from ..intervals import clopper_pearson, normal_quantile
+from ..registry import known
+from ..results import Estimate, Interval, percent
 from ..results.alarms import Fall, FallVerdict
+from ..results.diagnosis import Diagnosis
+from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.values import counted
+from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
 
 FORMAT = 2
 _QUANTILE, _REACH = ("p", "standard_error", "moved"), ("points", "cases", "inside", "missed_by_3")
@@ -345,3 +351,422 @@ def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tupl
     rows = [row for row in prior.verdicts if row[1] == verdict]
     nearest = min(rows, key=lambda row: abs(row[0] - margin)) if rows else None
     return None if nearest is None else (nearest[2], nearest[3])
+
+
+def under_assumptions(
+    natural: Headline, still: Headline, estimates: Sequence[Estimate], diagnosis: Diagnosis | None
+) -> dict[str, Assumed]:
+    """The four answers beside each other.
+
+    natural : of the prior. none : the reference's accuracy (`source`). label : the first method that asks for
+    P(x | y) alone and bounds the class shares (`leap` before `sld`, `label-shift`, `bbse`). covariate : the first that
+    asks for P(y | x) alone (`cbpe` before `im`, `pape`, `importance`), else ``still``, whose trials know both kinds.
+    """
+    by_name = {e.method: e for e in estimates}
+    refuted = refuted_assumptions(by_name, diagnosis)
+    label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
+    out = {"natural": Assumed(natural.interval, natural.method)}
+    unasked = "the accuracy of the reference was not asked for (`source`)"
+    for name, one, why in (
+        ("none", by_name.get("source"), unasked),
+        ("label", label, "no method of label shift could answer"),
+        ("covariate", covariate, ""),
+    ):
+        against = refuted.get(name)
+        out[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
+    return out
+
+
+def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
+    """The estimate to believe if only the class shares changed, or None: `leap` before those outside the panel.
+
+    >>> two = [Estimate(m, 0.5, 0.4, 0.6, 0.95, "conditional", "", "") for m in ("bbse", "leap", "doc")]
+    >>> found = under_label_shift(two)
+    >>> found.method if found else None
+    'leap'
+    """
+    return _first_under("P(x | y)", estimates, lambda e, traits: (not traits.in_panel, traits.order))
+
+
+def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
+    """The estimate to believe if only the inputs changed, or None: `cbpe` before others that ask for P(y | x) alone."""
+    return _first_under("P(y | x)", estimates, lambda e, traits: (e.method != "cbpe", traits.order))
+
+
+def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate, Any], Any]) -> Estimate | None:
+    known_ones = [(e, known("estimator", e.method).traits) for e in estimates if ":" not in e.method]
+    able = [(e, traits) for e, traits in known_ones if traits.stable == stable]
+    return min(able, key=lambda pair: key(*pair), default=(None,))[0]
+
+
+def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
+    """Assumption -> the finding that speaks against it."""
+    out: dict[str, str] = {}
+    for finding in () if diagnosis is None else diagnosis.findings:
+        against = set(finding.refutes)
+        if "source" in against:
+            out.setdefault("none", finding.says)
+        for assumption, stable in (("label", "P(x | y)"), ("covariate", "P(y | x)")):
+            if any(known("estimator", name).traits.stable == stable for name in against if ":" not in name):
+                out.setdefault(assumption, finding.says)
+    return out
+
+
+def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Assumed]) -> Headline:
+    """The headline of the assumption that was chosen; `UsageError` where no method can answer under it."""
+    if assume == "natural":
+        return natural
+    chosen = assumptions[assume]
+    if chosen.interval is None:
+        raise UsageError(f"nothing can be said if {ASSUMPTIONS[assume]}: {chosen.why}; leave --assume out")
+    band = natural.bands.get("nine_in_ten")
+    why = f"it holds only if {ASSUMPTIONS[assume]}, as you said"
+    if band is not None:
+        why += f"; nine in ten natural shifts ended in {percent(band.lower, 0)} to {percent(band.upper, 0)}"
+    if chosen.refuted is not None:
+        why = f"the data speak against this assumption; {why}"
+    trust = "none" if chosen.refuted is not None else "low"
+    return replace(
+        natural, interval=chosen.interval, method=chosen.method, assumes=ASSUMPTIONS[assume], trust=trust, why=why
+    )
+
+
+HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
+HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
+WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
+_LABELS = "a few labels make it narrower (`oodometer audit`)"
+
+
+def natural_headline(
+    still: Headline, estimates: Sequence[Estimate], evidence: Evidence, prior: NaturalShifts | None = None
+) -> Headline:
+    """What natural shifts make of the number ``still``, which holds if P(y | x) stood still.
+
+    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); where the
+    diagnosis is label shift and no other model was asked, of that number and of the estimate under label shift, which
+    counts the more the larger the reference is. The prior shrinks its rises, stretches its falls, and gives the
+    interval and the bands. ``still`` is given back as it is where the accuracy of the reference is not known, and where
+    judges alone spoke, of whom public shifts know nothing; with bands where judges spoke against a confidence.
+    """
+    if judges_alone(still):
+        return still
+    prior = packaged_prior() if prior is None else prior
+    by_name = {e.method: e for e in estimates}
+    signs = signs_of(still, by_name, evidence)
+    if signs is None:
+        return still
+    level, value = evidence.level, prior.value(signs)
+    ends = {
+        name: spanning(value, prior.interval(signs, asked), evidence, asked)
+        for name, asked in (("half", 0.5), ("nine_in_ten", 0.9))
+    }
+    bands = {"unchanged": still.interval, **ends}
+    if still.method.startswith("votes"):
+        return replace(still, bands=bands)
+    interval = spanning(value, prior.interval(signs, level), evidence, level)
+    trust, why = trust_of(prior, signs, doubt_of(signs, evidence), error=evidence.error_of_clusters(value, signs.rows))
+    assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
+    return Headline(interval, still.method, assumes, trust, why, bands)
+
+
+def judges_alone(headline: Headline) -> bool:
+    """Whether nothing but votes of judges was there to go by: no public case says how these turn out.
+
+    >>> judges_alone(Headline(Interval(0.5, 0.4, 0.6, 0.95, "conditional"), "votes-corrected", "", "low", ""))
+    True
+    """
+    return headline.method in ("votes", "votes-corrected")
+
+
+def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidence) -> ShiftSigns | None:
+    """What the prior asks for; None where the accuracy of the reference is not known."""
+    if evidence.source is None or not by_name:
+        return None
+    kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
+    unlike = kind == "support" and bool(beyond_overlap(by_name))
+    middle = confidence_middle(by_name)
+    others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
+    # other models are not misled by class shares: where they were asked, the trials have heard them
+    label = under_label_shift(by_name.values()) if kind == "label" and not others else None
+    if label is not None:
+        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to be believed
+        share = (1 - trimmed_mean_share(evidence.reference_rows)) ** 2
+        estimate = (1 - share) * still.value + share * label.value
+    else:
+        estimate = still.value if middle is None or unlike else (still.value + middle) / 2
+    rows = max(e.rows for e in by_name.values())
+    seen = evidence.shift_statistics
+    both = (evidence.reference_rows, rows)
+    models = unlike or (others and middle is None)
+    shift = (seen.get("moved"), seen.get("unexplained"))
+    return ShiftSigns(estimate, evidence.source, *both, *shift, models=models, still=(still.lower, still.upper))
+
+
+def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
+    """The interval; a reference whose rows are all right, or all wrong, adds what more of them might show."""
+    lower, upper = ends
+    if evidence.source in (0.0, 1.0) and evidence.reference_rows:
+        low, high = clopper_pearson(round(evidence.source * evidence.reference_rows), evidence.reference_rows, level)
+        lower, upper = min(lower, low), max(upper, high)
+    return Interval(value, min(lower, value), max(upper, value), level, "empirical")
+
+
+def trust_of(
+    prior: NaturalShifts,
+    signs: ShiftSigns,
+    doubt: str,
+    band: tuple[float, float, float] | None = None,
+    scale: float = 1.0,
+    error: float = 0.0,
+) -> tuple[str, str]:
+    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number.
+
+    ``band``: value and ends of the band of 90 %, where it is not that of the prior alone. ``scale``: the range of
+    possible values, which is 2 of a metric that may be -1. ``error``: a standard error that clusters add.
+    """
+    value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
+    below, above = (math.hypot(end, normal_quantile(0.9) * error) for end in (value - low, high - value))
+    low, high, points = value - below, value + above, max(below, above)
+    measured = next((row for row in prior.reach if points <= row[0]), None)
+    within = counted(round(100 * scale * points), "point")
+    promise = f"in 9 of 10 comparable public cases the truth is expected within {within}"
+    if measured is not None:
+        promise += f" (checked on {measured[1]}, their sources left out: {percent(measured[2], 0)})"
+    if high - low > WIDEST:
+        why = "that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+        return "none", f"{promise}; {why}"
+    if doubt:
+        return "low", f"{promise}; {doubt}"
+    held = measured is not None and measured[2] >= HIGH_RATE
+    if points <= HIGH_REACH and held:
+        missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
+        seen = "`high` means that outputs show nothing against it"
+        if fell:
+            seen += f": of {fell} such public cases that fell by 3 points or more, the estimate was off by more than "
+            seen += f"3 points in {missed}"
+        return "high", f"{promise}; {seen}; a few labels tell (`oodometer audit`)"
+    return "low", f"{promise}; {_LABELS}"
+
+
+def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
+    """What the prior has not seen and speaks against the number; empty where nothing does."""
+    diagnosis = evidence.diagnosis
+    if signs.moved is None:
+        return "here nothing shows how far the outputs moved, so a typical natural shift is assumed"
+    if signs.source in (0.0, 1.0):
+        kind = "errors" if signs.source else "correct answers"
+        return f"the reference holds no {kind}, so nothing is known of them"
+    if diagnosis is not None and diagnosis.kind == "support":
+        return diagnosis.why
+    alarms = [] if diagnosis is None else [f for f in diagnosis.findings if f.name == "confidence alarm" and f.refutes]
+    return "confidence does not see what other signs see" if any(f.strength == "strong" for f in alarms) else ""
+
+
+def provenance(prior: NaturalShifts) -> str:
+    """What the prior was made from, in a few words."""
+    about = prior.about or {}
+    return f"{about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources"
+
+
+_LEAST_ERROR = 0.002  # no metric is known better
+_ENOUGH_POWER = 0.5
+START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source")  # from which the prior starts
+
+
+@dataclass(frozen=True)
+class MetricEvidence:
+    """What the headline of a metric rests on besides its estimates.
+
+    Parameters
+    ----------
+    evidence : as for the accuracy. accuracy : signs of the accuracy's own headline, or None.
+    reference : the metric measured on the reference. bounds : lowest and highest possible value.
+    error : standard error of ``reference``, the same at every level.
+    """
+
+    evidence: Evidence
+    accuracy: ShiftSigns | None
+    reference: Interval | None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    error: float | None = None
+
+
+def metric_answers(
+    base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
+) -> tuple[Headline, dict[str, Assumed]] | None:
+    """The headline under the assumption that was chosen, and the answers under all; None where nothing can answer.
+
+    none : `source`. label : `label-shift`. covariate : `cbpe`, else `pape`, else `importance`. natural : the prior of
+    natural shifts of the same metric (``prior.metrics[base]``) about the covariate answer. No output can refute that
+    P(y | x) stood still, so the interval reaches as far as that answer's own; where P(x | y) may have stood still
+    instead, it spans both answers, and where a shift is seen that the class shares explain, the value is the middle of
+    both. Without a prior, such as for a pay-off, the interval is the span alone.
+    """
+    by_name = {e.method: e for e in estimates}
+    start = next((by_name[name] for name in START if name in by_name), None)
+    if start is None:
+        return None
+    refuted = refuted_assumptions(by_name, evidence.evidence.diagnosis)
+    label = by_name.get("label-shift")
+    if label is not None:
+        # the whole target may be no label shift where a part of it is: each has its own test
+        refuted.pop("label", None)
+        if label.details.get("refuted"):
+            refuted["label"] = label.warnings[0]
+    named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
+    answers = {}
+    for name, one in named.items():
+        against, why = refuted.get(name), f"no method that asks for it tells {base}"
+        answers[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
+    also = label if label is not None and label is not start and "label" not in refuted else None
+    natural = _natural(base, start, also, evidence, prior)
+    answers = {"natural": Assumed(natural.interval, natural.method), **answers}
+    if assume != "natural" and answers[assume].interval is None:
+        return None
+    return headline_under(assume, natural, answers), answers
+
+
+def _natural(
+    base: str, start: Estimate, also: Estimate | None, evidence: MetricEvidence, prior: NaturalShifts
+) -> Headline:
+    level, (low, high) = evidence.evidence.level, evidence.bounds
+    scale = high - low
+    diagnosis = evidence.evidence.diagnosis
+    apart = also is not None and diagnosis is not None and diagnosis.kind == "label"
+    answers = [start] if also is None else [start, also]
+    ends = [((e.value - low) / scale, (e.lower - low) / scale, (e.upper - low) / scale) for e in answers]
+    still = min(one[1] for one in ends), max(one[2] for one in ends)
+    signs = metric_signs(ends[0][0], evidence)
+    own = prior.metrics.get(base)
+
+    def interval(three: tuple[float, float, float], asked: float) -> Interval:
+        value, lower, upper = (low + scale * one for one in three)
+        return Interval(value, lower, upper, asked, "empirical")
+
+    method = start.method
+    doubt = ""
+    if also is not None:
+        method = f"middle of {start.method}, {also.method}" if apart else f"{start.method}, spanning {also.method}"
+        doubt = "other class shares explain what is seen as well as other inputs do, so the interval spans both answers"
+    value = (ends[0][0] + ends[-1][0]) / 2 if apart else ends[0][0]
+    span = interval((value, *still), level)
+    if own is None or signs is None:
+        why = doubt or "it rests on one method and its assumption; nothing here checks that assumption"
+        assumes = "P(y | x) or P(x | y) is unchanged" if also is not None else start.assumes
+        return Headline(span, method, assumes, "low", why)
+    half, nine, whole = (spanned(own, signs, ends, asked, level, middle=apart) for asked in (0.5, 0.9, level))
+    bands = {"unchanged": span, "half": interval(half, 0.5), "nine_in_ten": interval(nine, 0.9)}
+    # whether the reference holds no error is a matter of the accuracy
+    against = doubt_of(evidence.accuracy or signs, evidence.evidence)
+    error = evidence.evidence.error_of_clusters(value, evidence.accuracy.rows) if evidence.accuracy else 0.0
+    trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine, scale, error)
+    if nine[2] - nine[1] > WIDEST and apart:
+        why += f"; {doubt}"
+    assumes = f"{ASSUMPTIONS['natural']} ({provenance(own)})"
+    return Headline(interval(whole, level), method, assumes, trust, why, bands)
+
+
+def spanned(
+    prior: NaturalShifts,
+    signs: ShiftSigns,
+    answers: Sequence[tuple[float, float, float]],
+    asked: float,
+    level: float,
+    *,
+    middle: bool = False,
+) -> tuple[float, float, float]:
+    """Value and ends of level ``asked``, in [0, 1]: those of natural shifts, as far as the ends of ``answers``.
+
+    ``answers`` are values and ends of ``level`` under what may have stood still, the first of them that from which the
+    prior starts; ``middle``: whether the value lies midway between both. The band of 50 % spans them only then.
+    """
+    value, (lower, upper) = prior.value(signs), prior.interval(signs, asked)
+    part = normal_quantile(asked) / normal_quantile(level)
+    for centre, low, high in answers if middle or asked > 0.5 else ():
+        lower, upper = min(lower, centre - part * (centre - low)), max(upper, centre + part * (high - centre))
+    if middle:
+        value = (value + answers[-1][0]) / 2
+    return value, max(min(lower, value), 0.0), min(max(upper, value), 1.0)
+
+
+def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
+    """What the prior asks for, in [0, 1]; None where the reference's own value is not known.
+
+    ``value`` is the estimate from which the prior starts, in [0, 1]. Of 12 metrics on natural shifts, with sources left
+    out, the error from CBPE was 8.3 points, from methods that simulated shifts weigh 9.2
+    (`benchmarks/natural/metrics.py`).
+    """
+    here, reference = evidence.accuracy, evidence.reference
+    if here is None or reference is None:
+        return None
+    low, high = evidence.bounds
+    own = reference.width / (2 * normal_quantile(reference.level)) if evidence.error is None else evidence.error
+    error = max(own / (high - low), _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
+    source = (reference.value - low) / (high - low)
+    # where no test sees a shift, and that of the outputs would have seen most that matter, what moved is chance, which
+    # `error` knows
+    seen = evidence.evidence.diagnosis
+    powers = [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
+    none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
+    moved = 0.0 if none else here.moved
+    return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)
+
+
+_NAMED = 6  # sources that a sentence names
+
+
+def signs_of_result(found: Estimation) -> ShiftSigns | None:
+    """What the prior asks for, from a result of `estimate`; None where the accuracy of the reference is not known.
+
+    A sign that is no number counts as one that was not seen.
+    """
+    still = found.headline.bands.get("unchanged")
+    if still is None:
+        return None
+    moves = {} if found.diagnosis is None else found.diagnosis.signs
+    source, rows = found.reference.get("accuracy"), int(found.reference.get("rows", 0))
+    evidence = Evidence(found.level, None, moves, found.diagnosis, source, rows)
+    stands = Headline(still, found.headline.method, "", "low", "")
+    signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
+    if signs is None:
+        return None
+    moved, rest = (one if one is not None and math.isfinite(one) else None for one in (signs.moved, signs.unexplained))
+    return replace(signs, moved=moved, unexplained=rest)
+
+
+def with_labels(
+    found: Estimation,
+    sampled: SampledRows | None,
+    score: Array,
+    prior: NaturalShifts | None = None,
+    margin: float = 0.01,
+) -> Believed:
+    """The believed interval: the prior of natural shifts, given what was seen without labels, times the labels.
+
+    score is f on all target rows, shape (sample,); ``margin`` that of `Fall`. Without labels, or where the prior has
+    nothing to go by, there is no interval, and `Believed.why` says so.
+    """
+    prior = packaged_prior() if prior is None else prior
+    if sampled is None:
+        return Believed(None, why="there is no label yet: until then the label-free estimate is what to believe")
+    if judges_alone(found.headline):
+        why = "of the target only judges' votes are known, and no public shift tells how these turn out"
+        return Believed(None, why=f"{why}: go by the audited accuracy")
+    signs = signs_of_result(found)
+    if signs is None:
+        return Believed(None, why="the accuracy on the reference is not known, from which natural shifts are told")
+    quantiles = prior.quantile(signs, prior.levels)
+    if not np.isfinite(quantiles).all():
+        return Believed(None, why="what was seen of the shift without labels is no number")
+    drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
+    about = prior.about or {}
+    sources = [str(one) for one in about.get("sources", ())]
+    named = ", ".join(sources[:_NAMED]) + (", ..." if len(sources) > _NAMED else "")
+    public = f"those of {about.get('cases', 'some')} public cases of {len(sources)} sources ({named})"
+    assumes = f"the shift is like {public}, and the labelled rows were drawn {drawn}"
+    known = prior_cdf(prior.levels, quantiles)
+    chance = below_with_labels(known, sampled, score, signs.source - margin)
+    verdict = verdict_of(chance)
+    why = "label more rows to decide it" if verdict == "cannot say" else "by public shifts and your labels together"
+    fell = Fall(margin, chance, verdict, None, verdict == "fell", why)
+    return replace(believe(known, sampled, score, found.level, assumes), fell=fell)

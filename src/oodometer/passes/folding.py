@@ -8,7 +8,8 @@ from functools import cached_property
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..engines import Engine, LocalEngine, create_engine
+from ..engines import Engine, LocalEngine
+from ..registry import create
 from ..store.base import in_threads
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Execution:
     @cached_property
     def runner(self) -> Engine:
         """The engine, one for all passes: a cluster is started once."""
-        return create_engine(self.engine, self.workers) if isinstance(self.engine, str) else self.engine
+        return create("engine", self.engine, workers=self.workers) if isinstance(self.engine, str) else self.engine
 
     @property
     def is_plain(self) -> bool:

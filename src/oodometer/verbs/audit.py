@@ -19,8 +19,7 @@ from ..audits.result import Audit, noticeable, strata
 from ..audits.suggestion import COUNTS, expected_widths, suggest
 from ..audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ..errors import NotApplicable, UsageError
-from ..headline.natural_headline import with_labels
-from ..headline.natural_shifts import check_margin
+from ..headline.natural_shifts import check_margin, with_labels
 from ..options import verb
 from ..passes.folding import Execution
 from ..passes.reference import label_warnings, read_reference
@@ -29,8 +28,7 @@ from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
 from .estimate import EstimateJob, estimated
-from .features import with_features
-from .opening import executing, opener_for, renamings, with_classes_of_all
+from .opening import executing, opener_for, renamings, with_classes_of_all, with_features
 from .options import AuditOptions
 
 __all__ = ["Audit", "audit"]

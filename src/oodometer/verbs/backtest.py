@@ -11,8 +11,7 @@ from ..errors import InputError
 from ..options import verb
 from ..passes.reference import label_warnings, read_reference
 from ..results.backtest import Backtest
-from .features import about_features, with_features
-from .opening import executing, opener_for
+from .opening import about_features, executing, opener_for, with_features
 from .options import BacktestOptions
 
 __all__ = ["Backtest", "backtest"]

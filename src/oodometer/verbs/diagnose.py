@@ -12,8 +12,7 @@ from ..options import verb
 from ..passes.plan import EstimationPlan, batch_rows, choose
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
-from .features import about_features, with_features
-from .opening import executing, opener_for, with_classes_of_all
+from .opening import about_features, executing, opener_for, with_classes_of_all, with_features
 from .options import DiagnoseOptions
 
 _PART_ROWS = 1 << 17

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.joining import joined_truth, mostly_new, target_key
+from ..audits.joining import KEY, joined_truth, mostly_new, target_key
 from ..audits.labels import of_state, open_labels
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
@@ -26,24 +26,22 @@ from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, check_when, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
-from ..headline.natural_headline import (
-    MetricEvidence,
-    doubt_of,
-    headline_under,
-    judges_alone,
-    metric_answers,
-    natural_headline,
-    signs_of,
-    under_assumptions,
-)
 from ..headline.natural_shifts import (
+    MetricEvidence,
     NaturalShifts,
     ShiftSigns,
     chance_by_labels,
     chance_of_fall,
     check_margin,
+    doubt_of,
+    headline_under,
     judged,
+    judges_alone,
+    metric_answers,
+    natural_headline,
     packaged_prior,
+    signs_of,
+    under_assumptions,
 )
 from ..inference.domain_classifier import compared_once
 from ..intervals import clopper_pearson
@@ -77,10 +75,17 @@ from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of
 from ..store.where import parse_where
-from .clusters import Design, cluster_column, side_of
-from .features import about_features, with_features
+from .clusters import Design, Side, cluster_column, side_of
 from .fitted import LEAST_CANDIDATES, Fitted, FittedSource
-from .opening import executing, opener_for, positive_class, renamings, with_classes_of_all
+from .opening import (
+    about_features,
+    executing,
+    opener_for,
+    positive_class,
+    renamings,
+    with_classes_of_all,
+    with_features,
+)
 from .options import EstimateOptions
 
 if TYPE_CHECKING:
@@ -235,7 +240,8 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
     fitted = sources[0].fitted if isinstance(sources[0], FittedSource) else None
     if fitted is not None:
         options = fitted.options_with(options)
-    cluster_column(target, options.cluster, 0, None if fitted is None else fitted.options.get("cluster"))
+    if options.cluster is not None:
+        cluster_column(target, options.cluster, 0, None if fitted is None else fitted.options.get("cluster"))
     if options.features is not None or sources[0].encoding is not None:  # those of a fitted file are known
         asked = options.features if fitted is None else None
         sources, target = with_features(sources, target, asked, [target_key(options.key, target)])
@@ -263,11 +269,7 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
         labelled = batches if truth is None else map(learnt.plan.with_labels, batches)
         learnt.warnings.extend(label_warnings("the labelled target", labelled, correct / known))
     enter_phase(execution.progress, "weighing")
-    away = side_of([target], options.cluster, rows, options.level, learnt.plan.shift_statistics, labelled=False)
-    reference = learnt.reference
-    design = Design(learnt.clusters, away, reference.correct / reference.rows, reference.rows)
-    if options.cluster not in (None, *learnt.clusters.columns) and not learnt.clusters.count:
-        learnt.warnings.append(f"{learnt.name} has no column {options.cluster}: its rows are taken as independent")
+    design = _design(learnt, target, rows, options)
     return _Answers(learnt, options, design, prior).finish(state, figures, target)
 
 
@@ -299,6 +301,17 @@ def _for_target(
     plan = replace(plan, fields=needed_fields(plan, beginning))
     rounded = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *rounded])
+
+
+def _design(fitted: Fitted, target: Source, rows: int, options: EstimateJob) -> Design | None:
+    """Clusters of both sides; None where no rows depend on each other."""
+    own, reference = fitted.clusters, fitted.reference
+    away = Side()
+    if options.cluster is not None or target.holds(KEY):
+        away = side_of([target], options.cluster, rows, options.level, fitted.plan.shift_statistics, labelled=False)
+    if options.cluster not in (None, *own.columns) and not own.count:
+        fitted.warnings.append(f"{fitted.name} has no column {options.cluster}: its rows are taken as independent")
+    return Design(own, away, reference.correct / reference.rows, reference.rows) if own.count or away.count else None
 
 
 def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
@@ -354,7 +367,9 @@ def learn(
     plan = replace(plan, methods=methods, argmax=record.is_argmax)
     unmade = [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
     own = options.cluster if all(source.holds(str(options.cluster)) for source in sources) else None
-    clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
+    clusters = Side(tuple(sources[0].columns))
+    if own is not None or all(source.holds(KEY) for source in sources):
+        clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
     return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, len(record), unmade, clusters)
 
 
@@ -492,15 +507,16 @@ class _Answers:
     ``design``: clusters of both sides, by which intervals and chances are widened; labelled rows count as fewer ones.
     """
 
-    def __init__(self, fitted: Fitted, options: EstimateJob, design: Design, prior: NaturalShifts) -> None:
+    def __init__(self, fitted: Fitted, options: EstimateJob, design: Design | None, prior: NaturalShifts) -> None:
         self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
+        self.effects = (1.0, 1.0) if design is None else design.effects
         weighting = None
         if trials is not None:
             weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
         self.evidence = Evidence(
-            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=design.effects
+            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=self.effects
         )
 
     def finish(self, state: State, figures: Callable[[], Mapping[str, Any] | None], target: Source) -> Estimation:
@@ -543,7 +559,7 @@ class _Answers:
             edges, there = np.linspace(0, 1, _HISTOGRAM_BINS + 1), _shares(whole["confidence"]["counts"])
             confidence = {"edges": edges, "reference": drawn["shares"], "target": there, "score": drawn["score"]}
         return Estimation(
-            reference=design.about(about),
+            reference=about if design is None else design.about(about),
             target={
                 "name": target.name,
                 "rows": rows,
@@ -551,9 +567,9 @@ class _Answers:
                 "accuracy": None if truth is None else truth.to_dict(),
             },
             headline=headline,
-            estimates=tuple(design.wide(e, rows) for e in estimates),
+            estimates=tuple(estimates if design is None else (design.wide(e, rows) for e in estimates)),
             skipped=tuple(skipped),
-            warnings=(*warnings, *design.said()),
+            warnings=(*warnings, *(() if design is None else design.said())),
             level=level,
             seed=options.seed,
             calibration={
@@ -619,7 +635,10 @@ class _Answers:
     ) -> _Answer:
         """What is said where the methods say this; a ``diagnosis`` is of the whole target."""
         options, design, prior = self.options, self.design, self.prior
-        statistics, outputs = self.plan.shift_statistics, (design.reference.outputs, design.target.outputs)
+        statistics, outputs = (
+            self.plan.shift_statistics,
+            (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs),
+        )
         moves = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
@@ -645,18 +664,19 @@ class _Answers:
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
-        headline = design.headline(headline, rows)
-        assumptions = {
-            name: answer if answer.interval is None else replace(answer, interval=design.wide(answer.interval, rows))
-            for name, answer in assumptions.items()
-        }
+        if design is not None:
+            headline = design.headline(headline, rows)
+            assumptions = {
+                name: a if a.interval is None else replace(a, interval=design.wide(a.interval, rows))
+                for name, a in assumptions.items()
+            }
         # all labelled rows decide, or those that make it narrower where nothing shows that they are no random sample
         truth, known, below = self.truth(states), None, chance
         if truth is not None:
             narrower = truth.upper - truth.lower <= headline.upper - headline.lower
             correct, labelled = int(states["truth"]["correct"]), int(states["truth"]["known"])
             if labelled == rows or (narrower and of_state(states.get("labelled")) is None):
-                known = (correct / design.effects[1], labelled / design.effects[1], labelled)
+                known = (correct / self.effects[1], labelled / self.effects[1], labelled)
                 below = partial(chance_by_labels, *known[:2])
         fell = chance(self.accuracy - options.margin)
         return _Answer(headline, assumptions, moves, fell, changed, below, metrics, known)
@@ -690,8 +710,9 @@ class _Answers:
                 if answers is None:
                     continue
                 made = MetricEstimation(answers[0], estimates, reference, assumptions=answers[1])
-            headline = self.design.headline(made.headline, int(states["truth"]["rows"]))
-            out[metric.name] = replace(made, headline=headline, truth=truth.get(metric.name))
+            if self.design is not None:
+                made = replace(made, headline=self.design.headline(made.headline, int(states["truth"]["rows"])))
+            out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
 
     def truth(self, states: Mapping[str, Any]) -> Interval | None:
@@ -699,7 +720,7 @@ class _Answers:
         known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
         if not known:
             return None
-        level, effect = self.options.level, self.design.effects[1]
+        level, effect = self.options.level, self.effects[1]
         ends = clopper_pearson(correct / effect, known / effect, level)
         return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
 
@@ -712,7 +733,7 @@ class _Answers:
         without = judged(prior, margin, chances, changes, assume)
         if not any(a.known for a in answers):
             return [(fall, None) for fall in without]
-        reference = (self.correct / self.design.effects[0], self.rows / self.design.effects[0])
+        reference = (self.correct / self.effects[0], self.rows / self.effects[0])
         for i, a in enumerate(answers):
             if a.known is not None:
                 below = chance_by_labels(*a.known[:2], 0.0, reference)
@@ -750,7 +771,8 @@ class _Answers:
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
-            wide, truth = tuple(design.wide(e, rows[i]) for e in by_part[i]), self.truth(state[keys[i]])
+            wide = tuple(by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i]))
+            truth = self.truth(state[keys[i]])
             part = Part(places[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
             out.append((part, answer))
         return out

@@ -17,9 +17,8 @@ from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from .clusters import cluster_column
 from .estimate import EstimateJob, estimate, learn, reference_figures
-from .features import with_features
 from .fitted import FITTED, Fitted, FittedSource, check_ending
-from .opening import executing, opener_for
+from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
 _USUAL = {name: field.default for name, field, _ in declared(Learnt)}  # parameters of an `Oodometer`

@@ -33,8 +33,7 @@ from ...results.comparison import Comparison, ModelRecord
 from ...results.diagnosis import ColumnChange
 from ...results.evaluation import Evaluation
 from ...store import Source
-from ..features import listed, with_features
-from ..opening import executing, in_name_order, opener_for, renamings, with_classes_of_all
+from ..opening import executing, in_name_order, listed, opener_for, renamings, with_classes_of_all, with_features
 from ..options import CompareOptions
 from .model_comparison import Domain, Rows, difference_of, disagreements, domain_of, findings_of, pairs_of, rankings_of
 
