@@ -280,7 +280,7 @@ def _logits(probabilities: Floats) -> Floats:
 
 def turned_digits(seed: int) -> Iterator[Situation]:
     """The demo's ensemble on digits that drift, and on some that are far from anything it saw."""
-    from oodometer.verbs.demo import run as demo
+    from oodometer.verbs import demo
 
     images, labels = demo.digits(seed)
     models = [demo.train(images[:700] / 16, labels[:700], seed=1000 * seed + i) for i in range(demo._MODELS)]

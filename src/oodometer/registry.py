@@ -170,9 +170,13 @@ def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:
     >>> those("estimator", lambda cls: cls.traits.family == "label shift")[:2]
     ('label-shift', 'bbse')
     """
+    return tuple(cls.name for cls in classes_of(kind) if holds(cls))
+
+
+def classes_of(kind: MethodKind) -> list[Any]:
+    """The classes of a kind that are loaded, in the order that they state."""
     _load(kind)
-    chosen = [cls for cls in _table[kind].values() if holds(cls)]
-    return tuple(cls.name for cls in sorted(chosen, key=lambda cls: getattr(getattr(cls, "traits", None), "order", 0)))  # type: ignore[attr-defined]
+    return sorted(_table[kind].values(), key=lambda cls: getattr(getattr(cls, "traits", None), "order", 0))
 
 
 def known(kind: MethodKind, name: str) -> Any:

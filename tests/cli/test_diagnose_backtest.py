@@ -172,7 +172,7 @@ def test_an_interrupted_backtest_says_so_and_goes_on(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The 4th trial never ends well: three are kept, and the next run has only the others left."""
-    from oodometer.cli import backtest as command
+    from oodometer.cli import accuracy as command
 
     monkeypatch.setenv("OODOMETER_CACHE", str(tmp_path))
     arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2"]
@@ -198,7 +198,7 @@ def test_an_interrupted_backtest_says_so_and_goes_on(
 def test_without_a_cache_an_interruption_promises_nothing(
     files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oodometer.cli import backtest as command
+    from oodometer.cli import accuracy as command
 
     def stop(self: object, done: int, total: int) -> None:
         raise KeyboardInterrupt

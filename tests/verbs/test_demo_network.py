@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from oodometer.verbs.demo.run import digits, train
+from oodometer.verbs.demo import digits, train
 
 
 def test_the_digits_are_scikit_learns() -> None:

@@ -27,7 +27,6 @@ COMMANDS = (
     "estimate", "fit", "diagnose", "backtest", "audit", "predict", "read", "evaluate", "compare", "rank",
     "discriminate", "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
 )  # fmt: skip
-_FILES = dict.fromkeys(("predict", "read", "rank", "shift", "stress"), "models")  # several commands of one file
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
 
@@ -58,8 +57,8 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for name in COMMANDS:  # each file registers its own
-    import_module(f".{_FILES.get(name, name)}", __package__)
+for name in ("accuracy", "models", "discriminate", "history", "showing"):  # each file registers its commands
+    import_module(f".{name}", __package__)
 app.registered_commands.sort(key=lambda one: COMMANDS.index(str(one.name)))  # as `oodometer -h` lists them
 
 

@@ -21,7 +21,7 @@ from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
 from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
 from ..intervals import clopper_pearson, normal_quantile
-from ..registry import known
+from ..registry import classes_of, known
 from ..results import Estimate, Interval, percent
 from ..results.alarms import Fall, FallVerdict
 from ..results.diagnosis import Diagnosis
@@ -394,20 +394,22 @@ def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
 
 
 def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate, Any], Any]) -> Estimate | None:
-    known_ones = [(e, known("estimator", e.method).traits) for e in estimates if ":" not in e.method]
-    able = [(e, traits) for e, traits in known_ones if traits.stable == stable]
+    traits_of = {cls.name: cls.traits for cls in classes_of("estimator")}
+    able = [(e, traits_of[e.method]) for e in estimates if ":" not in e.method]
+    able = [(e, traits) for e, traits in able if traits.stable == stable]
     return min(able, key=lambda pair: key(*pair), default=(None,))[0]
 
 
 def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
     """Assumption -> the finding that speaks against it."""
     out: dict[str, str] = {}
+    stable = {cls.name: cls.traits.stable for cls in classes_of("estimator")}
     for finding in () if diagnosis is None else diagnosis.findings:
-        against = set(finding.refutes)
-        if "source" in against:
+        if "source" in finding.refutes:
             out.setdefault("none", finding.says)
-        for assumption, stable in (("label", "P(x | y)"), ("covariate", "P(y | x)")):
-            if any(known("estimator", name).traits.stable == stable for name in against if ":" not in name):
+        against = {stable[name] for name in finding.refutes if ":" not in name}
+        for assumption, what in (("label", "P(x | y)"), ("covariate", "P(y | x)")):
+            if what in against:
                 out.setdefault(assumption, finding.says)
     return out
 

@@ -26,14 +26,13 @@ from ..registry import (
     FAILURES,
     Failed,
     answer,
+    classes_of,
     create,
     find,
     guarded,
     is_foreign,
-    known,
     merged,
     names,
-    those,
     why_failed,
 )
 from ..results import Estimate, Interval, Skipped, percent, plain
@@ -480,8 +479,8 @@ def default_methods() -> list[str]:
     Every method that the data can feed is run; those of plugins come last where they state no order.
     """
     names("estimator")  # with the plugins
-    runs_as = {name: known("estimator", name).traits.runs_as for name in those("estimator", lambda cls: True)}
-    return [one for name, several in runs_as.items() for one in ((name,) if several is None else several)]
+    runs_as = {cls.name: cls.traits.runs_as for cls in classes_of("estimator")}
+    return [method for name, several in runs_as.items() for method in ((name,) if several is None else several)]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
@@ -493,9 +492,9 @@ def quick_methods(methods: Sequence[str] | None) -> list[str]:
     ['doc']
     """
     out = []
-    for name in those("estimator", lambda cls: cls.traits.cost == "quick"):
-        runs_as = known("estimator", name).traits.runs_as
-        out += [name] if runs_as is None else list(runs_as[:1])
+    for cls in classes_of("estimator"):
+        if cls.traits.cost == "quick":
+            out += [cls.name] if cls.traits.runs_as is None else list(cls.traits.runs_as[:1])
     return [name for name in out if methods is None or name in methods]
 
 

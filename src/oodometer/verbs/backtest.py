@@ -45,18 +45,14 @@ def backtest(options: BacktestOptions) -> Backtest:
         source = with_features(sources, None, options.features)[0][0]
         read = read_reference(source, execution=execution.heard_by(None), seed=options.seed)
         if len(read.record) < LEAST_REFERENCE:
-            raise _too_few(len(read.record), source.name)
+            raise InputError(
+                f"at least {LEAST_REFERENCE} labelled rows to backtest on",
+                got=f"{len(read.record)}",
+                file=source.name,
+                remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
+            )
         found = run_backtest(read.record, how, execution)
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
     return replace(found, reference=tells, warnings=(*opener.notes, *said, *warnings, *found.warnings))
-
-
-def _too_few(rows: int, file: str) -> InputError:
-    return InputError(
-        f"at least {LEAST_REFERENCE} labelled rows to backtest on",
-        got=f"{rows}",
-        file=file,
-        remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
-    )

@@ -22,23 +22,16 @@ def _needs(cls: Any, what: MethodKind) -> str:
     if what == "simulation":  # it is asked, and names no fields by itself
         why = cls().why_not(Predictions.from_classes([0, 0]))
         return (why or "").removeprefix("needs ")
+    if what == "shift" and issubclass(cls, TextShift):
+        more = ", the training texts, WordNet" if issubclass(cls, SynonymShift) else ""
+        return ("dialogues" if cls.for_dialogues else "texts") + more
     if what == "shift":
-        return _shifted(cls)
+        return "images" if issubclass(cls, ImageShift) else ""
     if what == "engine":
         return str(cls.requires)
     if cls.__name__ == "Threshold":
         return "what the score needs"
     return ", ".join(need.replace("|", " or ") for need in cls.needs if need != "class")
-
-
-def _shifted(cls: Any) -> str:
-    """What a shift is made for."""
-    if issubclass(cls, ImageShift):
-        return "images"
-    if issubclass(cls, TextShift):
-        more = ", the training texts, WordNet" if issubclass(cls, SynonymShift) else ""
-        return ("dialogues" if cls.for_dialogues else "texts") + more
-    return ""
 
 
 @checked(kind=one_of(*METHOD_KINDS))

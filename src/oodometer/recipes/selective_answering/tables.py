@@ -18,7 +18,7 @@ from ...metrics.resampling import REPLICATES, generator, rank_bins
 from ...metrics.risk_coverage import jointly_resampled, replicated
 from ...store import read_predictions
 from ...verbs.compare import compare
-from ...verbs.compare.model_comparison import SURE
+from ...verbs.model_comparison import SURE
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded

@@ -10,15 +10,15 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array, softmax
-from ...errors import WorkError
-from ...options import verb
-from ...predictions import Predictions
-from ...results import percent
-from ...results.estimation import Estimation
-from ...store import write_predictions
-from ..estimate import estimate
-from ..options import DemoOptions
+from ..arrays import Array, softmax
+from ..errors import WorkError
+from ..options import verb
+from ..predictions import Predictions
+from ..results import percent
+from ..results.estimation import Estimation
+from ..store import write_predictions
+from .estimate import estimate
+from .options import DemoOptions
 
 _EPOCHS, _BATCH = 80, 200
 _RATE, _PENALTY = 0.005, 1e-4
@@ -149,7 +149,7 @@ class Demo:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ...version import __version__
+        from ..version import __version__
 
         shown = self.steps[SHOWN_STEP].estimation
         return {

@@ -12,30 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...audits.joining import KEY, Joined, labelled, wrong_where_unseen
-from ...classes import NewLabelError
-from ...diagnoses.column_drift import ColumnDrift
-from ...errors import InputError, NotApplicable, UsageError
-from ...inference.clusters import named_repeats
-from ...metrics import Metric, computation_score, didma, nidma, ordered_by
-from ...metrics.disca import check_options, check_pair_of_weights
-from ...metrics.ranks import RankMetric
-from ...options import verb
-from ...passes.evaluating import KeptRows, finish_evaluation, plan_evaluation, read_evaluation
-from ...passes.folding import Execution
-from ...passes.reference import read_reference
-from ...passes.slicing import WHOLE
-from ...predictions import FIELDS
-from ...registry import create
-from ...results import Interval, percent
-from ...results.comparison import Comparison, ModelRecord
-from ...results.diagnosis import ColumnChange
-from ...results.evaluation import Evaluation
-from ...store import Source
-from ..opening import executing, in_name_order, listed, opener_for, renamings, with_classes_of_all, with_features
-from ..options import CompareOptions
+from ..arrays import Array
+from ..audits.joining import KEY, Joined, labelled, wrong_where_unseen
+from ..classes import NewLabelError
+from ..diagnoses.column_drift import ColumnDrift
+from ..errors import InputError, NotApplicable, UsageError
+from ..inference.clusters import named_repeats
+from ..metrics import Metric, computation_score, didma, nidma, ordered_by
+from ..metrics.disca import check_options, check_pair_of_weights
+from ..metrics.ranks import RankMetric
+from ..options import verb
+from ..passes.evaluating import KeptRows, finish_evaluation, plan_evaluation, read_evaluation
+from ..passes.folding import Execution
+from ..passes.reference import read_reference
+from ..passes.slicing import WHOLE
+from ..predictions import FIELDS
+from ..registry import create
+from ..results import Interval, percent
+from ..results.comparison import Comparison, ModelRecord
+from ..results.diagnosis import ColumnChange
+from ..results.evaluation import Evaluation
+from ..store import Source
 from .model_comparison import Domain, Rows, difference_of, disagreements, domain_of, findings_of, pairs_of, rankings_of
+from .opening import executing, in_name_order, listed, opener_for, renamings, with_classes_of_all, with_features
+from .options import CompareOptions
 
 __all__ = ["Comparison", "compare"]
 
@@ -391,7 +391,7 @@ def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict
     decide in the place of the estimate, else None. curve, answers, auc_coverage : of the
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
-    from ..estimate import EstimateJob, estimated  # which no other part needs
+    from .estimate import EstimateJob, estimated  # which no other part needs
 
     how: dict[str, Any] = {"level": options.level, "seed": options.seed}
     job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...inference.clusters import Clusters, student_quantile
-from ...intervals import clopper_pearson, normal_quantile
-from ...kernels.incomplete_beta import beta_cdf
-from ...metrics.failure_cases import TAIL, tail_difference
-from ...metrics.ranks import Ranks
-from ...metrics.resampling import RankBins, interval_of, resampled
-from ...metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
-from ...metrics.votes import paired_gap
-from ...registry import find
-from ...results import percent
-from ...results.evaluation import Evaluation
+from ..arrays import Array
+from ..inference.clusters import Clusters, student_quantile
+from ..intervals import clopper_pearson, normal_quantile
+from ..kernels.incomplete_beta import beta_cdf
+from ..metrics.failure_cases import TAIL, tail_difference
+from ..metrics.ranks import Ranks
+from ..metrics.resampling import RankBins, interval_of, resampled
+from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
+from ..metrics.votes import paired_gap
+from ..registry import find
+from ..results import percent
+from ..results.evaluation import Evaluation
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 

@@ -1,0 +1,198 @@
+"""Commands that tell how good a model is: estimate, fit, diagnose, backtest, audit, evaluate and compare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..errors import UsageError
+from ..options import argument, option
+from ..results import percent
+from ..results.values import counted
+from ..verbs.options import (
+    AuditOptions,
+    BacktestOptions,
+    CompareOptions,
+    DiagnoseOptions,
+    EstimateOptions,
+    EvaluateOptions,
+    FitOptions,
+)
+from . import output
+from .commands import Written, command, going_on
+
+if TYPE_CHECKING:
+    from ..verbs.fit import Oodometer
+
+ALARM = 3  # exit code: done, and an alarm that was asked for is raised
+
+
+def _deliver(result: Any, to: Written, asked: Sequence[str] = ()) -> bool:
+    """The answer with the command as it was typed, written and shown; whether the terminal showed it."""
+    result = replace(result, argv=output.command_line())
+    free = to.deliver(result.to_dict(), result)
+    if free:
+        output.show(result, asked=asked)
+    return free
+
+
+@command(EstimateOptions, written=("json", "report", "out"))
+def estimate(given: dict[str, Any], to: Written) -> None:
+    """Estimate a model's accuracy on data without labels."""
+    from ..verbs.estimate import estimate as run
+
+    store: Any = nullcontext()
+    if "store" in given:  # what is told to it inside is written at the end, after the answer and its alarms
+        from ..histories import open_store
+
+        store = open_store(given.pop("store"), output.command_line()).afterwards()
+    with store as opened:
+        with output.progress_bar("estimate", lines=True) as progress:
+            result = run(**given, store=opened, progress=progress)
+        _deliver(result, to, ("Threshold", "Do not rely on this threshold") if "target_accuracies" in given else ())
+        raised = result.alarms is not None and result.alarms.raised
+        if result.alarms is not None and raised and (to.json == "-" or output.quiet()):
+            output.say(*result.alarms.lines(), error=True)  # whoever is woken by an alarm reads why
+    if raised:
+        raise typer.Exit(ALARM)
+
+
+@command(FitOptions)
+def fit(given: dict[str, Any], to: Written) -> None:
+    """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
+    from ..verbs.fit import fit as run
+
+    with output.progress_bar("fitting", lines=True) as progress:
+        made = run(**given, progress=progress)
+    show_fit(made, given["out"])
+
+
+def show_fit(made: Oodometer, out: str) -> None:
+    """What was learnt from how many rows, what was not, and how it is asked."""
+    fitted, rows = made.fitted_, made.fitted_.reference.rows
+    trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
+    output.tell(
+        f"Fitted {counted(len(fitted.plan.methods), 'method')} on {counted(rows, 'row')} of {fitted.name}, "
+        f"{percent(fitted.reference.correct / rows)} right; {trials}",
+        f"Wrote {out} ({Path(out).stat().st_size / 1e6:.1f} MB); ask it: oodometer estimate {out} TARGET",
+    )
+    if output.verbose():
+        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in fitted.skipped))
+    output.tell(*(f"warning: {warning}" for warning in fitted.warnings))
+    output.left_out({"skipped_method": len(fitted.skipped)})
+
+
+@command(DiagnoseOptions, written=("json", "out"))
+def diagnose(given: dict[str, Any], to: Written) -> None:
+    """Say what kind of shift lies between a reference and a target."""
+    from ..verbs.diagnose import diagnose as run
+    from ..version import __version__
+
+    with output.progress_bar("diagnosing") as progress:
+        result = run(**given, progress=progress)
+    about = {"command": "diagnose", "version": __version__, "argv": output.command_line(), "seed": given["seed"]}
+    about |= {name: {"name": given[name]} for name in ("reference", "target")}
+    if to.deliver({**about, **result.to_dict()}, result):
+        output.show(result, seed=given["seed"])
+
+
+class _Backtest(BacktestOptions):
+    """The options of `backtest`, and what a shell has for None."""
+
+    no_cache: bool = option(default=False, help="Keep nothing, reuse nothing.", rare=True)
+
+
+@command(_Backtest, written=("json", "report", "out"))
+def backtest(given: dict[str, Any], to: Written) -> None:
+    """Try every method on shifts simulated from a labelled reference."""
+    from ..backtests.trials import cache_folder
+    from ..verbs.backtest import backtest as run
+
+    no_cache, run_folder = given.pop("no_cache"), given.get("run_folder")
+    folder = Path(run_folder) if run_folder is not None else None if no_cache else cache_folder()
+    count = _Count(folder)
+    with going_on(count.last_words), output.progress_bar("backtesting", lines=True) as count.bar:
+        result = run(**given, cache=None if no_cache else "auto", progress=count)
+    _deliver(result, to)
+
+
+class _Count:
+    """Remembers how far the work came, tells the bar where there is one, and knows where trials are kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.bar: Callable[[int, int], None] | None = None
+        self.done, self.total, self.folder = 0, 0, folder
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if self.bar is not None:
+            self.bar(done, total)
+
+    def last_words(self) -> str:
+        """What a run that is stopped leaves behind."""
+        folder = self.folder
+        if not self.done or folder is None or not any((folder / name).is_dir() for name in ("backtests", "parts")):
+            return "nothing was written"
+        return (
+            f" after {self.done} of {self.total} trials, which are kept in {folder}; "
+            "run the same command again and it goes on from there"
+        )
+
+
+@command(AuditOptions, written=("json", "report", "save"))
+def audit(given: dict[str, Any], to: Written) -> None:
+    """Check a model on the target by a few labels."""
+    from ..verbs.audit import audit as run
+
+    out = given.get("out")
+    if given["suggest"] and out is None:
+        raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
+    if to.report is not None:  # before the work, not after it
+        path = Path(to.report)
+        if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+            why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
+            raise UsageError(f"cannot write {to.report}: {why}; choose a file in a folder that exists")
+    with output.results(), output.progress_bar("auditing") as progress:
+        result = run(**given, expected_widths=to.report is not None, progress=progress)
+        result = replace(result, argv=output.command_line())
+        shown = to.deliver(result.to_dict(), result)
+    if shown:
+        output.show(result)
+        if result.suggestion is not None:
+            output.tell(f"Wrote {len(result.suggestion.row)} rows to label to {out}")
+            if str(out).lower().endswith(".html"):
+                output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
+
+
+class _Evaluate(EvaluateOptions):
+    """The options of `evaluate`, and the files."""
+
+    predictions: Sequence[Any] = argument(
+        kw_only=False, path="read", metavar="PREDICTIONS...", help="Labelled predictions, one file or several."
+    )
+
+
+@command(_Evaluate, written=("json", "report", "out"))
+def evaluate(given: dict[str, Any], to: Written) -> None:
+    """Judge labelled predictions: accuracy, F1, ROC AUC and the like, calibration, risk-coverage."""
+    from ..verbs.evaluate import evaluate as run
+
+    with output.progress_bar("evaluating") as progress:
+        result = run(*given.pop("predictions"), **given, progress=progress)
+    _deliver(result, to)
+
+
+@command(CompareOptions, written=("json", "report", "out"))
+def compare(given: dict[str, Any], to: Written) -> None:
+    """Compare models that may abstain: which one answers best, and where the metrics disagree."""
+    from ..verbs.compare import compare as run
+
+    with output.progress_bar("comparing") as progress:
+        result = run(**given, progress=progress)
+    _deliver(result, to)
