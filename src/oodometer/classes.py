@@ -151,9 +151,7 @@ def truth_values(value: Any, column: str) -> Array:
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
 
-    def got(at: Any) -> str:
-        return repr(array[at].item() if hasattr(array[at], "item") else array[at])
-
+    got = lambda at: repr(array[at].item() if hasattr(array[at], "item") else array[at])  # noqa: E731
     refuse(bad, column, "true or false (or 1, 0, null)", got, "give one verdict a cell")
     return out.astype(np.int8)
 
