@@ -40,12 +40,12 @@ class Words:
     feature: int | None = None
 
     def __post_init__(self) -> None:
-        place: object = self.feature
-        if place is None:
+        position: object = self.feature
+        if position is None:
             return
-        whole = isinstance(place, int | np.integer) and not isinstance(place, bool)
-        if not whole or not 0 <= int(place) < len(self.words):  # type: ignore[call-overload]
-            raise UsageError(f"expected the position of one of {len(self.words)} words, got {place!r}")
+        whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
+        if not whole or not 0 <= int(position) < len(self.words):  # type: ignore[call-overload]
+            raise UsageError(f"expected the position of one of {len(self.words)} words, got {position!r}")
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -80,9 +80,9 @@ class Words:
     def place(self, words: Sequence[str], part: int | None = None) -> int | None:
         """The position of the first word (in lower case) that is among these, of one part or of all; None for none."""
         wanted = {word.lower() for word in words}
-        for place, word in enumerate(self.words):
-            if word.lower() in wanted and part in (None, int(self.parts[place])):
-                return place
+        for index, word in enumerate(self.words):
+            if word.lower() in wanted and part in (None, int(self.parts[index])):
+                return index
         return None
 
 
@@ -95,25 +95,26 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
     Traceback (most recent call last):
     oodometer.errors.InputError: row 2: column text: expected a text with words, got ' '; leave the row out
     """
-    plain = texts if isinstance(texts, str) else [one.text if isinstance(one, Words) else one for one in texts]
+    plain = texts if isinstance(texts, str) else [text.text if isinstance(text, Words) else text for text in texts]
     checked = check_texts(plain)
-    found = [one if isinstance(one, Words) else Words(text) for one, text in zip(texts, checked, strict=True)]
-    for row, one in enumerate(found, 1):
-        check_unicode({"text": " ".join(one.texts)}, row)
-        if not one.words:
-            got = repr(one.text)[:60]
+    pairs = zip(texts, checked, strict=True)
+    examples = [given if isinstance(given, Words) else Words(text) for given, text in pairs]
+    for row, example in enumerate(examples, 1):
+        check_unicode({"text": " ".join(example.texts)}, row)
+        if not example.words:
+            got = repr(example.text)[:60]
             raise InputError("a text with words", got=got, remedy="leave the row out", row=row, column="text")
-    return found
+    return examples
 
 
-def check_unicode(held: Mapping[str, str], row: int) -> None:
+def check_unicode(texts: Mapping[str, str], row: int) -> None:
     """`InputError` for a text with half a character (a lone surrogate), which UTF-8 cannot hold.
 
     >>> check_unicode({"text": "a \\ud800"}, 1)
     Traceback (most recent call last):
     oodometer.errors.InputError: row 1: column text: expected Unicode text, got half a character, ...
     """
-    for column, text in held.items():
+    for column, text in texts.items():
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -189,12 +190,12 @@ class Attribution(ABC):
 
         Each text is in one group, in whatever order suits the model. Here those of `groups`.
         """
-        found: list[list[int]] = []
+        groups: list[list[int]] = []
         start = 0
         for group in self.groups(texts):
-            found.append(list(range(start, start + len(group))))
+            groups.append(list(range(start, start + len(group))))
             start += len(group)
-        return found
+        return groups
 
     @abstractmethod
     def explain(
@@ -218,7 +219,7 @@ NORMALIZATIONS = tuple(_SIZES)
 """Names that `normalized` knows."""
 
 
-def normalized(found: WordAttributions, how: str = "none") -> WordAttributions:
+def normalized(attributions: WordAttributions, how: str = "none") -> WordAttributions:
     """The same attributions, the values of words and separator divided by their size.
 
     The size is Σ|v| ("l1"), sqrt(Σ v²) ("l2") or max|v| ("max"); "none" leaves all as it is. A separator that the
@@ -234,11 +235,11 @@ def normalized(found: WordAttributions, how: str = "none") -> WordAttributions:
     """
     if how not in _SIZES:
         raise UsageError(f"unknown normalization {how!r}; known: {', '.join(NORMALIZATIONS)}")
-    known = found.values if math.isnan(found.separator) else np.append(found.values, found.separator)
-    size = _SIZES[how](known)
+    values, separator = attributions.values, attributions.separator
+    size = _SIZES[how](values if math.isnan(separator) else np.append(values, separator))
     if how == "none" or size == 0:
-        return found
-    return replace(found, values=found.values / size, separator=found.separator / size)
+        return attributions
+    return replace(attributions, values=values / size, separator=separator / size)
 
 
 @final
@@ -277,34 +278,34 @@ class Asker:
         ``progress`` is called with (different texts done, all). Raises `InputError` for answers that are no
         probabilities.
         """
-        place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-        different = list(place)
+        row_of = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+        different = list(row_of)
         single = [isinstance(text, str) for text in different]
         answers: list[Array] = []
         order: list[int] = []
         for kind in (True, False):
-            here = [at for at, one in enumerate(single) if one is kind]
+            here = [at for at, is_single in enumerate(single) if is_single is kind]
             if here:
                 answers.append(self._ask([different[at] for at in here], len(order), len(different), progress))
                 order += here
-        found = np.empty((len(different), answers[0].shape[1]))
-        found[order] = np.concatenate(answers)
-        return found[[place[text] for text in texts]]
+        out = np.empty((len(different), answers[0].shape[1]))
+        out[order] = np.concatenate(answers)
+        return out[[row_of[text] for text in texts]]
 
     def _ask(self, texts: list[Text], done: int, total: int, progress: Progress | None) -> Array:
         if isinstance(self._model, Classifier):
-            told = None if progress is None else (lambda rows, _: progress(done + rows, total))
-            found = checked_probabilities(self._model.ask(texts, progress=told).distribution, len(texts))
+            tell = None if progress is None else (lambda rows, _: progress(done + rows, total))
+            answers = checked_probabilities(self._model.ask(texts, progress=tell).distribution, len(texts))
             self.truncated += self._model.truncated
         else:
-            found = checked_probabilities(self._model(texts), len(texts))
+            answers = checked_probabilities(self._model(texts), len(texts))
         if progress is not None:
             progress(done + len(texts), total)
-        if self.classes is not None and found.shape[1] != self.classes:
-            got = str(found.shape[1])
+        if self.classes is not None and answers.shape[1] != self.classes:
+            got = str(answers.shape[1])
             raise InputError(f"{self.classes} classes in every call", got=got, remedy="check the model")
-        self.classes = found.shape[1]
-        return found
+        self.classes = answers.shape[1]
+        return answers
 
 
 def checked_probabilities(given: Any, rows: int) -> Array:
@@ -315,22 +316,22 @@ def checked_probabilities(given: Any, rows: int) -> Array:
     oodometer.errors.InputError: expected probabilities that sum to 1 for each text, got a row that sums to 1.1; ...
     """
     try:
-        found = np.asarray(given, dtype=np.float64)
+        array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise _no_probabilities(f"{type(given).__name__} ({error})"[:80], "give an array of numbers") from error
-    if found.ndim != 2 or found.shape[0] != rows or found.shape[1] < 2:
-        raise _no_probabilities(f"shape {found.shape}", f"give the shape ({rows}, class), at least two classes")
-    if not np.isfinite(found).all():
+    if array.ndim != 2 or array.shape[0] != rows or array.shape[1] < 2:
+        raise _no_probabilities(f"shape {array.shape}", f"give the shape ({rows}, class), at least two classes")
+    if not np.isfinite(array).all():
         raise _no_probabilities("nan or an infinity", "check the model")
-    if found.min() < -1e-6 or found.max() > 1 + 1e-6:
-        far = found.min() if found.min() < -1e-6 else found.max()
+    if array.min() < -1e-6 or array.max() > 1 + 1e-6:
+        far = array.min() if array.min() < -1e-6 else array.max()
         raise _no_probabilities(f"{far:.3g}", "apply the softmax to logits")
-    off = np.abs(found.sum(1) - 1)
+    off = np.abs(array.sum(1) - 1)
     if off.max() > 1e-3:
-        got = f"a row that sums to {found[off.argmax()].sum():.3g}"
+        got = f"a row that sums to {array[off.argmax()].sum():.3g}"
         remedy = "apply the softmax to logits; several labels a text are not supported"
         raise InputError("probabilities that sum to 1 for each text", got=got, remedy=remedy)
-    return found
+    return array
 
 
 def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | None:
@@ -344,11 +345,11 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
         return None
     if len(targets) != rows:
         raise InputError(f"{rows} targets, one a text", got=str(len(targets)), remedy="give as many", column="target")
-    for row, one in enumerate(targets, 1):
-        if not is_whole(one, 0):
-            got, remedy = repr(one), "count the classes in the order of the model"
+    for row, target in enumerate(targets, 1):
+        if not is_whole(target, 0):
+            got, remedy = repr(target), "count the classes in the order of the model"
             raise InputError("the position of a class from 0 on", got=got, remedy=remedy, row=row, column="target")
-    return [int(one) for one in targets]
+    return [int(target) for target in targets]
 
 
 def is_whole(value: object, least: int) -> bool:

@@ -74,18 +74,18 @@ class Absence:
         parts: list[list[str]] = []
         start = 0
         for part in words.texts:
-            stop = start + sum(1 for place in words.parts if place == len(parts))
+            stop = start + sum(1 for part_number in words.parts if part_number == len(parts))
             parts.append(self._part(part, words.spans[start:stop], present[:, start:stop]))
             start = stop
-        found: list[Text]
+        out: list[Text]
         if words.is_pair:
             rows = zip(*parts, present[:, -1].tolist(), strict=True)
-            found = [(a, b) if apart else f"{a} {b}".strip() for a, b, apart in rows]
+            out = [(a, b) if apart else f"{a} {b}".strip() for a, b, apart in rows]
         else:
-            found = list(parts[0])
+            out = list(parts[0])
         for row in np.flatnonzero(present.all(1)):
-            found[row] = words.text
-        return found
+            out[row] = words.text
+        return out
 
     def _part(self, text: str, spans: tuple[tuple[int, int], ...], present: Array) -> list[str]:
         """One part of the example, a string for each sample."""
@@ -97,7 +97,7 @@ class Absence:
         masks = ["" if self.mask is None else gap + self.mask for gap in gaps]
         shown = np.array([gap + word for gap, word in zip(gaps, words, strict=True)], dtype=object)
         pieces = np.where(present, shown, np.array(masks, dtype=object))
-        touching = np.array([place > 0 and not gap for place, gap in enumerate(gaps)])
+        touching = np.array([index > 0 and not gap for index, gap in enumerate(gaps)])
         if touching.any():
             letters = np.array([_LETTER.match(word) is not None for word in words])
             met = np.zeros(present.shape, dtype=bool)
@@ -105,7 +105,7 @@ class Absence:
                 last = np.maximum.accumulate(np.where(present, np.arange(len(letters)), -1), axis=1)[:, :-1]
                 met[:, 1:] = present[:, 1:] & letters[1:] & (last >= 0) & letters[last]
             else:
-                starts, ends = (bool(_LETTER.match(one)) for one in (self.mask[0], self.mask[-1]))
+                starts, ends = (bool(_LETTER.match(sign)) for sign in (self.mask[0], self.mask[-1]))
                 met[:, 1:] = np.where(present, letters, starts)[:, 1:] & np.where(present, letters, ends)[:, :-1]
             apart = met & touching
             pieces[apart] = " " + pieces[apart]
@@ -181,27 +181,27 @@ class BlackBox(Attribution):
         examples = as_words(texts)
         wanted = checked_targets(targets, len(examples))
         absence, ask = Absence.of(self.absent, model), Asker(model)
-        found: list[WordAttributions] = []
-        done, total = 0, sum(self._number(one.features) for one in examples)
+        results: list[WordAttributions] = []
+        done, total = 0, sum(self._number(example.features) for example in examples)
         for group in self.groups(examples):
-            subsets = [self._subsets(one.features, self._rng(one)) for one in group]
-            rows = [len(one.present) for one in subsets]
-            asked: list[Text] = []
-            for one, which in zip(group, subsets, strict=True):
-                asked += absence.texts(one, which.present)
-            answers = ask(asked, _scaled(progress, done, sum(rows), total))
+            subsets = [self._subsets(example.features, self._rng(example)) for example in group]
+            rows = [len(example.present) for example in subsets]
+            requests: list[Text] = []
+            for example, which in zip(group, subsets, strict=True):
+                requests += absence.texts(example, which.present)
+            answers = ask(requests, _scaled(progress, done, sum(rows), total))
             done += sum(rows)
             parts = np.split(answers, np.cumsum(rows)[:-1])
-            for one, which, probabilities in zip(group, subsets, parts, strict=True):
-                target = class_at(wanted, len(found), probabilities[0])
-                own, many = probabilities[:, target], len(one.words)
+            for example, which, probabilities in zip(group, subsets, parts, strict=True):
+                target = class_at(wanted, len(results), probabilities[0])
+                own, many = probabilities[:, target], len(example.words)
                 fit = self._fitted(which, own)
-                separator = float(fit.values[-1]) if one.is_pair else math.nan
-                found.append(
-                    WordAttributions(one, fit.values[:many], separator, target, float(own[0]), fit.base, fit.r2)
+                separator = float(fit.values[-1]) if example.is_pair else math.nan
+                results.append(
+                    WordAttributions(example, fit.values[:many], separator, target, float(own[0]), fit.base, fit.r2)
                 )
         self._truncated = ask.truncated
-        return found
+        return results
 
     @abstractmethod
     def _number(self, features: int) -> int:
@@ -221,16 +221,16 @@ class BlackBox(Attribution):
 
     def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
         """Examples in order, as many together as have at most `at_once` subsets, and one at least."""
-        found: list[list[Words]] = []
-        held = 0
-        for one in as_words(texts):
-            rows = self._number(one.features)
-            if not found or held + rows > self.at_once:
-                found.append([])
-                held = 0
-            found[-1].append(one)
-            held += rows
-        return found
+        out: list[list[Words]] = []
+        size = 0
+        for word in as_words(texts):
+            rows = self._number(word.features)
+            if not out or size + rows > self.at_once:
+                out.append([])
+                size = 0
+            out[-1].append(word)
+            size += rows
+        return out
 
 
 def whole_number(name: str, value: object, least: int) -> None:

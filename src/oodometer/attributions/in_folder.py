@@ -56,7 +56,7 @@ class Explained:
             raise UsageError(f"expected an id for each of {len(self.attributions)} examples, got {len(self.ids)}")
 
 
-def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
+def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Path:
     """Write a row for each example to a Parquet or JSONL file, whole or not at all.
 
     A row holds id, text (and pair, its second part), feature, words, parts, values, separator, target (position),
@@ -72,8 +72,8 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     """
     ending = _ending(path)
     rows = [
-        row_of(name, one, found, at)
-        for at, (name, one) in enumerate(zip(found.ids, found.attributions, strict=True), 1)
+        row_of(name, attribution, explained, at)
+        for at, (name, attribution) in enumerate(zip(explained.ids, explained.attributions, strict=True), 1)
     ]
     if ending == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
@@ -81,9 +81,9 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers, texts, places = pa.list_(pa.float64()), pa.list_(pa.string()), pa.list_(pa.int64())
-    number = pa.int64() if found.classes and not isinstance(found.classes[0], str) else pa.string()
-    kinds = {"words": texts, "parts": places, "values": numbers, "target": pa.int64(), "feature": pa.int64()}
+    numbers, texts, integers = pa.list_(pa.float64()), pa.list_(pa.string()), pa.list_(pa.int64())
+    number = pa.int64() if explained.classes and not isinstance(explained.classes[0], str) else pa.string()
+    kinds = {"words": texts, "parts": integers, "values": numbers, "target": pa.int64(), "feature": pa.int64()}
     kinds |= {"classes": pa.list_(number), "class": number}
     kinds |= {name: pa.float64() for name in ("separator", *_NUMBERS)}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*_NAMES, *_NUMBERS, *_BY)])
@@ -119,14 +119,14 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
             raise _unreadable(name, error) from error
     if not rows:
         raise InputError("at least one row of attributions", got="none", remedy="check what wrote it", file=name)
-    found = [read_row(row, name, at) for at, row in enumerate(rows, 1)]
+    attributions = [read_row(row, name, at) for at, row in enumerate(rows, 1)]
     first = rows[0]
     for at, row in enumerate(rows, 1):
         if any(row[key] != first[key] for key in (*_BY, "classes")):
             remedy = "split the file"
             raise InputError("attributions of one method and model", got="several", remedy=remedy, file=name, row=at)
     ids = tuple(str(row["id"]) for row in rows)
-    return Explained(ids, tuple(found), tuple(first["classes"]), first["method"], first["model"])
+    return Explained(ids, tuple(attributions), tuple(first["classes"]), first["method"], first["model"])
 
 
 def said(option: Any) -> Any:
@@ -134,31 +134,31 @@ def said(option: Any) -> Any:
     return option.item() if isinstance(option, np.generic) else str(option)
 
 
-def row_of(name: str, found: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
+def row_of(name: str, example: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
     """One example as a row; `InputError` for what no file can hold, with the row ``at``, from 1 on."""
-    texts, feature, name = found.words.texts, found.words.feature, str(name)
-    classes = [said(one) if isinstance(one, np.generic) else one for one in about.classes]
-    known = [one for one in (found.separator, found.probability, found.base, found.fit) if not math.isnan(one)]
-    if not np.isfinite(found.values).all() or not np.isfinite(known).all():
+    texts, feature, name = example.words.texts, example.words.feature, str(name)
+    classes = [said(number) if isinstance(number, np.generic) else number for number in about.classes]
+    numbers = (example.separator, example.probability, example.base, example.fit)
+    if not np.isfinite(example.values).all() or np.isinf(numbers).any():
         raise InputError("values that are finite", got="nan or an infinity", remedy="check the model", row=at)
-    if classes and not 0 <= found.target < len(classes):
-        got = f"target {found.target}"
+    if classes and not 0 <= example.target < len(classes):
+        got = f"target {example.target}"
         raise InputError(f"one of {len(classes)} classes", got=got, remedy="check the method", row=at)
-    held = {"text": " ".join(texts), "id": name, "method": about.method, "model": about.model}
-    check_unicode(held | {"classes": " ".join(map(str, classes))}, at)
-    row = {"id": name, "text": texts[0], "pair": texts[1] if found.words.is_pair else None}
+    texts_of = {"text": " ".join(texts), "id": name, "method": about.method, "model": about.model}
+    check_unicode(texts_of | {"classes": " ".join(map(str, classes))}, at)
+    row = {"id": name, "text": texts[0], "pair": texts[1] if example.words.is_pair else None}
     return row | {
         "feature": None if feature is None else int(feature),
-        "words": list(found.words.words),
-        "parts": found.words.parts.tolist(),
-        "values": [float(one) for one in found.values],
-        "separator": _known(found.separator),
-        "target": int(found.target),
-        "class": classes[found.target] if classes else None,
+        "words": list(example.words.words),
+        "parts": example.words.parts.tolist(),
+        "values": [float(number) for number in example.values],
+        "separator": _known(example.separator),
+        "target": int(example.target),
+        "class": classes[example.target] if classes else None,
         "classes": classes,
-        "probability": _known(found.probability),
-        "base": _known(found.base),
-        "fit": _known(found.fit),
+        "probability": _known(example.probability),
+        "base": _known(example.base),
+        "fit": _known(example.fit),
         "method": about.method,
         "model": about.model,
     }
@@ -169,7 +169,7 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     try:
         # the first field of a row that holds something else than it should, and what; None where none does
         classes, target = row["classes"], row["target"]
-        named = isinstance(classes, list) and all(isinstance(one, str) or _is_whole(one) for one in classes)
+        named = isinstance(classes, list) and all(isinstance(name, str) or _is_whole(name) for name in classes)
         sure = _is_whole(target) and target >= 0
         fine = {
             "id": isinstance(row["id"], str) or _is_whole(row["id"]),
@@ -192,10 +192,10 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
             words = Words(text, row["feature"])
             values = np.array(row["values"], dtype=np.float64)
             numbers = [_number(row[key]) for key in _NUMBERS]
-            found = WordAttributions(words, values, _number(row["separator"]), row["target"], *numbers)
+            example = WordAttributions(words, values, _number(row["separator"]), row["target"], *numbers)
             same = row["words"] == list(words.words) and row["parts"] == words.parts.tolist()
             if same and values.shape == (len(words.words),):
-                return found
+                return example
             wrong = "other words than those of the text, or not a value for each"
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _wrong_row(f"{type(error).__name__} {error}"[:80], file, at) from error
@@ -299,7 +299,7 @@ class _Work:
         about = Explained((), (), _classes(model), self.method.name, self.name)
         new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
         many = zip(part.ids, new, strict=True)
-        rows = [row_of(one_id, one, about, part.start + at) for at, (one_id, one) in enumerate(many, 1)]
+        rows = [row_of(one_id, example, about, part.start + at) for at, (one_id, example) in enumerate(many, 1)]
         whole = {"truncated": int(self.method.truncated), "rows": rows}
         part.kept.keep(part.key, whole)
         return whole
@@ -371,8 +371,8 @@ def explain_in(
                 "engine and workers out"
             )
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
-    told = [[list(one.texts), one.feature] for one in examples]
-    job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
+    asked_texts = [[list(example.texts), example.feature] for example in examples]
+    job = checksum(json.dumps([method.name, method.options(), name, asked_texts, named, wanted, AT_ONCE], default=said))
     files = "" if path is None else json.dumps(stamp_of(path)[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
@@ -386,7 +386,7 @@ def explain_in(
         )
         for start in range(0, len(examples), AT_ONCE)
     ]
-    done_before = {part.key: known for part in parts if (known := part.kept.get(part.key)) is not None}
+    done_before = {part.key: part_done for part in parts if (part_done := part.kept.get(part.key)) is not None}
     results, rest = dict(done_before), [part for part in parts if part.key not in done_before]
     done = 0
 
@@ -414,19 +414,19 @@ def explain_in(
         with forgetting():
             run_tasks(engine, _Work(method, name, sent, how.device != "cpu"), rest, on_done=tell)
         results = {part.key: part.kept.get(part.key) for part in parts}
-        lost = next((key for key, known in results.items() if known is None), None)
+        lost = next((key for key, part_done in results.items() if part_done is None), None)
         if lost is not None:
             raise WorkError(
                 f"a part was explained, and {kept.home / lost}.json is not there: the workers write to folders of "
                 "other machines; name a folder that all of them see"
             )
         classes = tuple(results[parts[0].key]["rows"][0]["classes"])
-    found: list[WordAttributions] = []
+    attributions: list[WordAttributions] = []
     for part in parts:
         file, rows = f"{kept.home / part.key}.json", results[part.key]["rows"]
-        found += [read_row(row, file, at) for at, row in enumerate(rows, 1)]
-    truncated = sum(known["truncated"] for known in results.values())
-    return Explained(named, tuple(found), classes, method.name, name, truncated)
+        attributions += [read_row(row, file, at) for at, row in enumerate(rows, 1)]
+    truncated = sum(part_done["truncated"] for part_done in results.values())
+    return Explained(named, tuple(attributions), classes, method.name, name, truncated)
 
 
 def _classes(model: Model) -> tuple[int | str, ...]:

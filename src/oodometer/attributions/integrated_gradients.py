@@ -64,7 +64,7 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
     # How many special tokens stand before the first part of a pair, and behind its second one
     parts = model.tokenizer("a", "a").sequence_ids(0)
     ends_of_pair = parts.index(0), parts[::-1].index(1)
-    return [_pair(model, one, ends_of_pair) if one.is_pair else _single(model, one) for one in examples]
+    return [_pair(model, example, ends_of_pair) if example.is_pair else _single(model, example) for example in examples]
 
 
 def _single(model: Encoder, words: Words) -> Pieces:
@@ -73,9 +73,9 @@ def _single(model: Encoder, words: Words) -> Pieces:
     parts = given.sequence_ids(0)
     body = [at for at, part in enumerate(parts) if part is not None]
     room = model.max_length - model.tokenizer.num_special_tokens_to_add()
-    kept = set(body[:room] if model._ends_cut else ends(body, room))
-    places = [at for at, part in enumerate(parts) if part is None or at in kept]
-    return _pieces(words, given, parts, places, len(body) > room)
+    stays = set(body[:room] if model._ends_cut else ends(body, room))
+    positions = [at for at, part in enumerate(parts) if part is None or at in stays]
+    return _pieces(words, given, parts, positions, len(body) > room)
 
 
 def _pair(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
@@ -90,24 +90,24 @@ def _pair(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
 
 
 def _pieces(
-    words: Words, given: Any, parts: Sequence[int | None], places: list[int], cut: bool, between: range = range(0)
+    words: Words, given: Any, parts: Sequence[int | None], positions: list[int], cut: bool, between: range = range(0)
 ) -> Pieces:
     """The pieces at some places; a special token ``between`` the parts of a pair belongs to the separator."""
     ids, offsets = given["input_ids"], given["offset_mapping"]
-    shares = np.zeros((len(places), words.features))
-    for row, at in enumerate(places):
+    shares = np.zeros((len(positions), words.features))
+    for row, at in enumerate(positions):
         part = parts[at]
         if part is not None:
             _share(shares[row], words, part, *offsets[at])
         elif at in between:
             shares[row, -1] = 1.0
-    return Pieces(np.array([ids[at] for at in places], dtype=np.int64), shares, cut)
+    return Pieces(np.array([ids[at] for at in positions], dtype=np.int64), shares, cut)
 
 
 def _share(row: Array, words: Words, part: int, start: int, stop: int) -> None:
     """Share a piece from ``start`` to ``stop`` among the words of its part."""
     first = int(np.searchsorted(words.parts, part))
-    spans = [span for span, place in zip(words.spans, words.parts, strict=True) if place == part]
+    spans = [span for span, own_part in zip(words.spans, words.parts, strict=True) if own_part == part]
     letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
     if not len(letters):
         return
@@ -181,16 +181,16 @@ class IntegratedGradients(Attribution):
         examples = as_words(texts)
         wanted = checked_targets(targets, len(examples))
         pieces = pieces_of(model, examples)
-        found: list[WordAttributions | None] = [None] * len(examples)
+        results: list[WordAttributions | None] = [None] * len(examples)
         done = 0
         for batch in _batches(model, pieces, self.steps):
-            for row, one in zip(batch, path.explain(batch, examples, pieces, wanted), strict=True):
-                found[row] = one
+            for row, array in zip(batch, path.explain(batch, examples, pieces, wanted), strict=True):
+                results[row] = array
             done += len(batch)
             if progress is not None:
                 progress(done, len(examples))
-        self._truncated = sum(one.cut for one in pieces)
-        return [one for one in found if one is not None]
+        self._truncated = sum(array.cut for array in pieces)
+        return [array for array in results if array is not None]
 
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
         """The batches that the texts are explained in: alone, each is the same batch again."""
@@ -230,13 +230,14 @@ class _Path:
     ) -> list[WordAttributions]:
         """Attributions of the examples at some positions, in the order of these."""
         torch = load_torch()
-        ids, real, moves = (torch.from_numpy(one).to(self._device) for one in self._padded([pieces[i] for i in batch]))
+        arrays = self._padded([pieces[i] for i in batch])
+        ids, real, moves = (torch.from_numpy(array).to(self._device) for array in arrays)
         with torch.no_grad():
             there = self._layer(ids)
             away = torch.zeros_like(there) if self._start is None else self._layer(torch.full_like(ids, self._start))
             start = torch.where(moves[..., None], away, there)
-            asked = [self._probabilities(one, ids, real).double().cpu().numpy() for one in (there, start)]
-        both = [checked_probabilities(one, len(batch)) for one in asked]
+            answers = [self._probabilities(array, ids, real).double().cpu().numpy() for array in (there, start)]
+        both = [checked_probabilities(array, len(batch)) for array in answers]
         targets = [class_at(wanted, row, p) for row, p in zip(batch, both[0], strict=True)]
         values = self._integrate.attribute(
             there,
@@ -251,18 +252,18 @@ class _Path:
             raise InputError("gradients that are finite", got="nan or an infinity", remedy="check the model")
         out = []
         for at, row in enumerate(batch):
-            p, base = (float(one[at, targets[at]]) for one in both)
+            p, base = (float(array[at, targets[at]]) for array in both)
             out.append(_explained(examples[row], pieces[row], summed[at], targets[at], p, base))
         return out
 
     def _padded(self, pieces: Sequence[Pieces]) -> tuple[Array, Array, Array]:
         """Ids, which of them are real, and which move along the line, each of the shape (sample, piece)."""
-        shape = (len(pieces), max(len(one.ids) for one in pieces))
+        shape = (len(pieces), max(len(piece.ids) for piece in pieces))
         ids = np.full(shape, self._model.padding, dtype=np.int64)
         real, moves = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        for row, one in enumerate(pieces):
-            many = len(one.ids)
-            ids[row, :many], real[row, :many], moves[row, :many] = one.ids, True, one.moves
+        for row, piece in enumerate(pieces):
+            many = len(piece.ids)
+            ids[row, :many], real[row, :many], moves[row, :many] = piece.ids, True, piece.moves
         return ids, real, moves
 
     def _probabilities(self, embedded: Any, ids: Any, real: Any) -> Any:
@@ -279,8 +280,8 @@ def _encoder(model: Model) -> Encoder:
     if isinstance(model, Encoder):
         return model
     kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
-    said = "function" if kind is not None else type(model).__name__
-    raise UsageError(f"token-ig reads the gradients of an Encoder, got {said}; use lime or kernel-shap")
+    kind_of = "function" if kind is not None else type(model).__name__
+    raise UsageError(f"token-ig reads the gradients of an Encoder, got {kind_of}; use lime or kernel-shap")
 
 
 def _tokens(model: Encoder) -> int:
@@ -290,16 +291,16 @@ def _tokens(model: Encoder) -> int:
 
 def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
     """Examples of about one length, the longest first, as many as can be held with all their steps."""
-    lengths = [len(one.ids) for one in pieces]
+    lengths = [len(row_number.ids) for row_number in pieces]
     most = _tokens(model)
-    found: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
-        room = 0 if not found else most // (lengths[found[-1][0]] * steps)
-        if found and len(found[-1]) < room:
-            found[-1].append(row)
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row_number: -lengths[row_number]):
+        room = 0 if not batches else most // (lengths[batches[-1][0]] * steps)
+        if batches and len(batches[-1]) < room:
+            batches[-1].append(row)
         else:
-            found.append([row])
-    return found
+            batches.append([row])
+    return batches
 
 
 def _explained(words: Words, pieces: Pieces, values: Array, target: int, p: float, base: float) -> WordAttributions:

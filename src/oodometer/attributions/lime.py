@@ -88,5 +88,5 @@ class Lime(BlackBox):
 
 def _is_above_0(value: object) -> bool:
     """Whether something is a finite number above 0, no truth value."""
-    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return known and 0 < value < math.inf  # type: ignore[operator]
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and 0 < value < math.inf  # type: ignore[operator]

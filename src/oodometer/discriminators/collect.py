@@ -72,16 +72,16 @@ class Examples:
             raise UsageError(f"expected a share of the incorrect pairs from 0 to 1, got {share}")
         rng = np.random.default_rng([seed, 4])
         mine, theirs = np.flatnonzero(~self.correct), np.flatnonzero(~other.correct)
-        known = {(self.inputs[i], self.outputs[i]) for i in range(len(self))}
-        new = [i for i in theirs.tolist() if (other.inputs[i], other.outputs[i]) not in known]
+        own_pairs = {(self.inputs[i], self.outputs[i]) for i in range(len(self))}
+        new = [i for i in theirs.tolist() if (other.inputs[i], other.outputs[i]) not in own_pairs]
         come = np.array(new[: round(share * len(mine))], dtype=np.int64)
         stay = np.sort(rng.permutation(mine)[: len(mine) - len(come)])
-        kept = np.concatenate([np.flatnonzero(self.correct), stay])
+        stays = np.concatenate([np.flatnonzero(self.correct), stay])
         return Examples(
-            [*(self.inputs[i] for i in kept), *(other.inputs[i] for i in come)],
-            [*(self.outputs[i] for i in kept), *(other.outputs[i] for i in come)],
-            np.concatenate([self.correct[kept], other.correct[come]]),
-            np.concatenate([self.origin[kept], other.origin[come]]),
+            [*(self.inputs[i] for i in stays), *(other.inputs[i] for i in come)],
+            [*(self.outputs[i] for i in stays), *(other.outputs[i] for i in come)],
+            np.concatenate([self.correct[stays], other.correct[come]]),
+            np.concatenate([self.origin[stays], other.origin[come]]),
             {**self.counts, "mixed": len(come)},
         )
 
@@ -89,7 +89,7 @@ class Examples:
         """Counts of pairs, of inputs and by origin, and ``counts``; ready for JSON."""
         right = int(self.correct.sum())
         names, sizes = np.unique(self.origin.astype(str), return_counts=True)
-        wrong = {one for one, good in zip(self.inputs, self.correct.tolist(), strict=True) if not good}
+        wrong = {given for given, good in zip(self.inputs, self.correct.tolist(), strict=True) if not good}
         out: dict[str, Any] = {"pairs": len(self), "correct": right, "incorrect": len(self) - right}
         out |= {"share_correct": right / len(self) if len(self) else None, "inputs": len(set(self.inputs))}
         out |= {"inputs_with_mistakes": len(wrong)}
@@ -101,10 +101,10 @@ class Examples:
         inputs = f"{s['inputs']:,} input" + ("s" if s["inputs"] != 1 else "")
         share = f" ({100 * s['share_correct']:.1f} % correct)" if len(self) else ""
         lines = [f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"]
-        for one in s.get("checkpoints", ()):
+        for asked in s.get("checkpoints", ()):
             lines.append(
-                f"{one['name']}: right on {100 * one['accuracy']:.1f} % of {one['rows']:,} inputs; "
-                f"{one['wrong']:,} wrong beams, {one['kept']:,} kept"
+                f"{asked['name']}: right on {100 * asked['accuracy']:.1f} % of {asked['rows']:,} inputs; "
+                f"{asked['wrong']:,} wrong beams, {asked['kept']:,} kept"
             )
         left = {
             "empty": "empty outputs",
@@ -145,7 +145,7 @@ class Examples:
                 remedy = "give one text a row"
                 raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
             columns[name] = values.tolist()
-            bad = next((row for row, one in enumerate(columns[name]) if not isinstance(one, str)), None)
+            bad = next((row for row, column in enumerate(columns[name]) if not isinstance(column, str)), None)
             if bad is not None:
                 raise InputError(
                     "a text",
@@ -219,9 +219,9 @@ def _decoded(
     ``progress`` is called with (inputs done, all). Raises `WorkError` where workers keep beams in a folder that is not
     seen from here.
     """
-    found = {place: known for place, one in enumerate(questions) if (known := one.known()) is not None}
-    rest = [place for place in range(len(questions)) if place not in found]
-    done, total = 0, sum(len(one.inputs) for one in questions)
+    beams_of = {index: beams for index, question in enumerate(questions) if (beams := question.known()) is not None}
+    rest = [index for index in range(len(questions)) if index not in beams_of]
+    done, total = 0, sum(len(question.inputs) for question in questions)
 
     def tell(question: _Question, some: int = 1, whole: int = 1) -> None:
         if progress is not None:
@@ -232,25 +232,25 @@ def _decoded(
         tell(question)
         done += len(question.inputs)
 
-    for place in found:
-        finished(questions[place])
+    for index in beams_of:
+        finished(questions[index])
     if engine is None:
-        for place in rest:
-            model, question = models[place], questions[place]
+        for index in rest:
+            model, question = models[index], questions[index]
             decoder = EncoderDecoder.load(model) if isinstance(model, str | os.PathLike) else model
-            found[place] = question.asked(decoder, partial(tell, question))
+            beams_of[index] = question.asked(decoder, partial(tell, question))
             finished(question)
     else:
-        answers = run_tasks(engine, _Task(), [questions[place] for place in rest], on_done=finished)
-        for place, answer in zip(rest, answers, strict=True):
-            outputs = questions[place].known() if answer is None else answer
+        answers = run_tasks(engine, _Task(), [questions[index] for index in rest], on_done=finished)
+        for index, answer in zip(rest, answers, strict=True):
+            outputs = questions[index].known() if answer is None else answer
             if outputs is None:
                 raise WorkError(
-                    f"{questions[place].home} was asked, and {questions[place].key}.json does not hold its beams: the "
+                    f"{questions[index].home} was asked, and {questions[index].key}.json does not hold its beams: the "
                     "workers write to folders of other machines; name a checkpoint folder that all of them see"
                 )
-            found[place] = outputs
-    return [found[place] for place in range(len(questions))]
+            beams_of[index] = outputs
+    return [beams_of[index] for index in range(len(questions))]
 
 
 class Decoder(Protocol):
@@ -345,36 +345,36 @@ def collect(
     if not models:
         raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
     search = _Search(inputs, golds, how, cross_fitted=folds is not None)
-    asked = list(models) if folds is not None else list(models)[: how.checkpoints]
+    chosen = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
         given = np.asarray(folds)
         if given.shape != (len(inputs),) or not np.issubdtype(given.dtype, np.integer):
             got = f"{given.dtype} of shape {given.shape}"
             raise UsageError(f"expected folds as {len(inputs)} whole numbers, one a row, got {got}")
-        if set(given.tolist()) != set(range(len(asked))):
-            known = sorted(set(given.tolist()))
-            raise UsageError(f"expected a model for each fold, folds 0 to {len(asked) - 1}, got the folds {known}")
+        if set(given.tolist()) != set(range(len(chosen))):
+            numbers = sorted(set(given.tolist()))
+            raise UsageError(f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}")
     engine = None
     if how.engine is not None or how.workers is not None:
-        for one in asked:
-            if not isinstance(one, str | os.PathLike):
+        for source in chosen:
+            if not isinstance(source, str | os.PathLike):
                 raise UsageError(
-                    f"workers open models by their paths, and a {type(one).__name__} is in memory; save it and give "
+                    f"workers open models by their paths, and a {type(source).__name__} is in memory; save it and give "
                     "its folder, or leave engine and workers out"
                 )
         engine = task_engine(how.engine, how.workers, gpu=on_gpu(None))
     rows = []
-    for place in range(len(asked)):
-        there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == place)
+    for index in range(len(chosen)):
+        there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == index)
         if how.per_checkpoint is not None and how.per_checkpoint < len(there):  # drawn, in their order
-            rng = np.random.default_rng([how.seed, place, 0])
+            rng = np.random.default_rng([how.seed, index, 0])
             there = there[np.sort(rng.choice(len(there), how.per_checkpoint, replace=False))]
         rows.append(there)
-    kept = None if checkpoint is None else Path(os.path.abspath(checkpoint))
-    questions = [search.question(model, some, kept) for model, some in zip(asked, rows, strict=True)]
-    outputs = _decoded(engine, asked, questions, progress)
-    found = [search.mistakes(*both, place) for place, both in enumerate(zip(asked, outputs, rows, strict=True))]
-    return _joined(search, found, how)
+    folder = None if checkpoint is None else Path(os.path.abspath(checkpoint))
+    questions = [search.question(model, some, folder) for model, some in zip(chosen, rows, strict=True)]
+    outputs = _decoded(engine, chosen, questions, progress)
+    mistakes = [search.mistakes(*both, index) for index, both in enumerate(zip(chosen, outputs, rows, strict=True))]
+    return _joined(search, mistakes, how)
 
 
 @final
@@ -392,7 +392,7 @@ class _Search:
                 raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
             self.right.setdefault(given, set()).add(key)
 
-    def question(self, model: Any, rows: Array, kept: Path | None) -> _Question:
+    def question(self, model: Any, rows: Array, folder: Path | None) -> _Question:
         """What a model is asked; one in memory has no folder, and nothing of it is kept.
 
         The file of the beams is named once, before the model is asked: by all files of it as they are now, and the
@@ -401,55 +401,56 @@ class _Search:
         inputs = tuple(self.inputs[row] for row in rows)
         if not isinstance(model, str | os.PathLike):
             return _Question(inputs, self.beams)
-        home = Path(os.path.abspath(model))
-        if kept is None:
-            return _Question(inputs, self.beams, home)
-        about = {"model": [str(home.resolve()), content_of(home)], "beams": self.beams, "inputs": list(inputs)}
-        return _Question(inputs, self.beams, home, Kept(kept), f"beams-{fingerprint(about)}")
+        path = Path(os.path.abspath(model))
+        if folder is None:
+            return _Question(inputs, self.beams, path)
+        about = {"model": [str(path.resolve()), content_of(path)], "beams": self.beams, "inputs": list(inputs)}
+        return _Question(inputs, self.beams, path, Kept(folder), f"beams-{fingerprint(about)}")
 
-    def mistakes(self, model: Any, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
+    def mistakes(self, model: Any, outputs: Outputs, rows: Array, number: int) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""
-        usual = f"fold-{place}" if self.cross_fitted else f"checkpoint-{place + 1}"
+        usual = f"fold-{number}" if self.cross_fitted else f"checkpoint-{number + 1}"
         name = Path(model).name if isinstance(model, str | os.PathLike) else usual
         # rows and texts of the mistakes that are kept, and what was counted
-        draw = np.random.default_rng([self.seed, place, 1]).random((len(rows), self.beams))
+        draw = np.random.default_rng([self.seed, number, 1]).random((len(rows), self.beams))
         if self.cross_fitted:
             draw = np.broadcast_to(np.arange(self.beams), draw.shape)
         out: dict[str, Any] = {"asked": rows.tolist(), "rows": [], "outputs": [], "later": []}
         empty = wrong = best = 0
         for row, answers, order in zip(rows.tolist(), outputs, draw, strict=True):
             right = self.right[self.inputs[row]]
-            keys = [self.clean(one) for one in answers]
+            keys = [self.clean(output) for output in answers]
             best += bool(keys) and keys[0] in right
             empty += sum(not key.strip() for key in keys)
-            different = {key: one for key, one in zip(keys, answers, strict=True) if key.strip() and key not in right}
+            pairs = zip(keys, answers, strict=True)
+            different = {key: output for key, output in pairs if key.strip() and key not in right}
             wrong += len(different)
-            picked = [one for _, one in sorted(zip(order, different.values(), strict=False))][: self.per_input]
+            picked = [output for _, output in sorted(zip(order, different.values(), strict=False))][: self.per_input]
             out["rows"] += [row] * len(picked)
             out["outputs"] += picked
-            out["later"] += [self.cross_fitted and self.clean(one) != keys[0] for one in picked]
+            out["later"] += [self.cross_fitted and self.clean(output) != keys[0] for output in picked]
         return {"name": name, **out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
 
 
-def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -> Examples:
-    golds = range(len(search.inputs)) if how.deduplicate else [row for one in found for row in one["asked"]]
+def _joined(search: _Search, mistakes: list[dict[str, Any]], how: CollectOptions) -> Examples:
+    golds = range(len(search.inputs)) if how.deduplicate else [row for mistake in mistakes for row in mistake["asked"]]
     positives = [(row, search.golds[row], -1) for row in golds]  # row, output, place of the checkpoint
     negatives = [
-        (row, output, place)
-        for place, one in enumerate(found)
-        for row, output in zip(one["rows"], one["outputs"], strict=True)
+        (row, output, model)
+        for model, mistake in enumerate(mistakes)
+        for row, output in zip(mistake["rows"], mistake["outputs"], strict=True)
     ]
     behind = {
-        (row, output, place)
-        for place, one in enumerate(found)
-        for row, output, later in zip(one["rows"], one["outputs"], one["later"], strict=True)
+        (row, output, model)
+        for model, mistake in enumerate(mistakes)
+        for row, output, later in zip(mistake["rows"], mistake["outputs"], mistake["later"], strict=True)
         if later
     }
     if not negatives:
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
-            got=f"none: the best output is right on {percent(found[0]['accuracy'])} of the inputs at the first of "
-            f"{len(found)}",
+            got=f"none: the best output is right on {percent(mistakes[0]['accuracy'])} of the inputs at the first of "
+            f"{len(mistakes)}",
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
     before = len(positives) + len(negatives)
@@ -464,24 +465,24 @@ def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -
     if search.cross_fitted:  # best outputs first
         drawn = order[np.argsort([negatives[i] in behind for i in order], kind="stable")][:most]
     pairs = positives + [negatives[i] for i in drawn]
-    places = np.array([place for _, _, place in pairs])
+    models = np.array([model for _, _, model in pairs])
     counts = {
         "checkpoints": [
             {
-                "name": one["name"],
-                "rows": len(one["asked"]),
-                "accuracy": one["accuracy"],
-                "wrong": one["wrong"],
-                "kept": int((places == place).sum()),
+                "name": mistake["name"],
+                "rows": len(mistake["asked"]),
+                "accuracy": mistake["accuracy"],
+                "wrong": mistake["wrong"],
+                "kept": int((models == model).sum()),
             }
-            for place, one in enumerate(found)
+            for model, mistake in enumerate(mistakes)
         ],
-        "empty": sum(one["empty"] for one in found),
+        "empty": sum(mistake["empty"] for mistake in mistakes),
         "duplicates": duplicates,
         "beyond_balance": len(negatives) - most,
     }
     origin = np.empty(len(pairs), dtype=object)
-    origin[:] = [GOLD if place < 0 else found[place]["name"] for place in places]
+    origin[:] = [GOLD if model < 0 else mistakes[model]["name"] for model in models]
     return Examples(
         [search.inputs[row] for row, _, _ in pairs],
         [output for _, output, _ in pairs],
@@ -509,8 +510,8 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
 def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
     """The first of each (input, cleaned output), in order."""
     first: dict[tuple[str, str], tuple[int, str, int]] = {}
-    for one in pairs:
-        first.setdefault((search.inputs[one[0]], search.clean(one[1])), one)
+    for pair in pairs:
+        first.setdefault((search.inputs[pair[0]], search.clean(pair[1])), pair)
     return list(first.values())
 
 

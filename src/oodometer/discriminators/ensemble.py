@@ -55,7 +55,7 @@ class Panel:
     @property
     def names(self) -> tuple[str, ...]:
         """A name for each member: its kind and its place."""
-        return tuple(f"{member.kind}_{place}" for place, member in enumerate(self.members))
+        return tuple(f"{member.kind}_{index}" for index, member in enumerate(self.members))
 
     @classmethod
     def train(
@@ -100,20 +100,20 @@ class Panel:
         for judge in judges:
             judge._warned = warned
 
-        def member(judge: Discriminator, place: int, folder: Path) -> Member | None:
+        def member(judge: Discriminator, index: int, folder: Path) -> Member | None:
             if isinstance(judge, RuleDiscriminator):  # nothing to train and nothing to save
                 return None
-            about = {"data": data, "kind": judge.kind, "seed": seeds[place], "options": judge.options()}
-            return Member(judge, fingerprint(about), folder / f"member-{place}", folder / f"training-{place}")
+            about = {"data": data, "kind": judge.kind, "seed": seeds[index], "options": judge.options()}
+            return Member(judge, fingerprint(about), folder / f"member-{index}", folder / f"training-{index}")
 
-        fit, home = partial(_fit, pairs, dev), None if checkpoint is None else Path(checkpoint)
+        fit, path = partial(_fit, pairs, dev), None if checkpoint is None else Path(checkpoint)
         return cls(
             train_each(
                 judges,
                 member,
                 fit,
                 lambda member: load_discriminator(member.kept),
-                home=home,
+                kept_in=path,
                 engine=(engine, None),
                 progress=progress,
             )
@@ -127,12 +127,12 @@ class Panel:
         rows = [row for row, output in enumerate(outputs) if output.strip()]
         inputs, outputs, total = [inputs[row] for row in rows], [outputs[row] for row in rows], len(outputs)
         out = np.zeros((len(self.members), total), dtype=np.float32)
-        for place, member in enumerate(self.members):
+        for index, member in enumerate(self.members):
             member.truncated = 0
             if rows:
-                member._warned = (self.members[place - 1]._warned if place else None) or member._warned
-                tell = part_of(progress, place, len(self.members))
-                out[place, rows] = member.probabilities(inputs, outputs, progress=tell)
+                member._warned = (self.members[index - 1]._warned if index else None) or member._warned
+                tell = part_of(progress, index, len(self.members))
+                out[index, rows] = member.probabilities(inputs, outputs, progress=tell)
         return out
 
     def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
@@ -157,8 +157,8 @@ class Panel:
             raise error.at(file=record.source, row_offset=record.first_row) from None
         names = self.names
         if add and record.votes is not None:
-            known = record.names.get("judge", tuple(f"judge_{i}" for i in range(len(record.votes))))
-            votes, names = np.concatenate([record.votes, votes]), (*known, *names)
+            own = record.names.get("judge", tuple(f"judge_{i}" for i in range(len(record.votes))))
+            votes, names = np.concatenate([record.votes, votes]), (*own, *names)
         return replace(record, votes=votes, names={**record.names, "judge": names}, _cache={})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
@@ -166,8 +166,8 @@ class Panel:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no ensemble
-        for place, member in enumerate(self.members):
-            member.save(path / f"member-{place}")
+        for index, member in enumerate(self.members):
+            member.save(path / f"member-{index}")
         about = {"kind": "panel", "members": len(self.members)}
         write_atomic(path / DESCRIPTION, json.dumps(about, indent=2) + "\n")
         return path
@@ -187,7 +187,7 @@ class Panel:
             got = "no such file" if isinstance(error, OSError) else "another content"
             expected, remedy = "an ensemble of discriminators saved by oodometer", "name the folder that save wrote"
             raise InputError(expected, got=got, remedy=remedy, file=str(path)) from None
-        return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
+        return cls([load_discriminator(path.parent / f"member-{index}") for index in range(count)])
 
 
 def _fit(

@@ -101,7 +101,7 @@ class PretrainedDiscriminator(Discriminator):
             model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
             # A classifier is asked in batches twice as large as those of its training.
             model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
-            labels = {int(place): str(name) for place, name in model.net.config.id2label.items()}
+            labels = {int(number): str(name) for number, name in model.net.config.id2label.items()}
             columns: set[int] = set()
             for label in self.correct if len(labels) > 1 else ():
                 own = {at for at, name in labels.items() if label == at or str(label).lower() == name.lower()}

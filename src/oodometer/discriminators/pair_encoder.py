@@ -161,16 +161,16 @@ def pretrain(
     Traceback (most recent call last):
     oodometer.errors.InputError: row 1: column output: expected a text, got None; leave the row out or give the text
     """
-    given, found = check_pairs(inputs, outputs)
+    given, texts = check_pairs(inputs, outputs)
     how = replace(options or PretrainingOptions(), **more)
-    home, place = Path(folder), choose_device(how.device)
-    tokenizer = learn_pair_pieces([*given, *found], how.vocab_size, how.max_length)
-    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), how.max_length)
+    path, device = Path(folder), choose_device(how.device)
+    tokenizer = learn_pair_pieces([*given, *texts], how.vocab_size, how.max_length)
+    sequences, cut = counted_ids(tokenizer, list(zip(given, texts, strict=True)), how.max_length)
     settings = {**sizes_of(config), "vocab_size": how.vocab_size, "max_length": how.max_length}
     name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
     whole = how.training.fingerprint(name)
-    if trained_as(home) == whole:
-        return home
+    if trained_as(path) == whole:
+        return path
     if cut:
         warnings.warn(
             f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {how.max_length} tokens and "
@@ -191,7 +191,7 @@ def pretrain(
             }
         )
     )
-    gaps = _Gaps(base, tokenizer, sequences, place)
+    gaps = _Gaps(base, tokenizer, sequences, device)
     train(
         gaps.net,
         gaps.loss,
@@ -206,8 +206,8 @@ def pretrain(
         base.save_pretrained(part)
         tokenizer.save_pretrained(part)
 
-    keep(home, whole, write)
-    return home
+    keep(path, whole, write)
+    return path
 
 
 @final
@@ -226,15 +226,15 @@ class _Gaps:
 
     def loss(self, batch: Array) -> Any:
         """Mean cross-entropy of the chosen tokens of a batch, chosen anew in each call."""
-        torch, place, tokenizer = load_torch(), self.device, self.tokenizer
+        torch, device, tokenizer = load_torch(), self.device, self.tokenizer
         ids, real = padded(self.sequences, batch, int(tokenizer.pad_token_id))
-        true, mask = torch.from_numpy(ids).to(place), torch.from_numpy(real).to(place)
-        what = torch.from_numpy(padded(self.parts, batch, 0)[0]).to(place)
-        chosen = torch.rand(true.shape, device=place) < self.shares[what]
+        true, mask = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
+        what = torch.from_numpy(padded(self.parts, batch, 0)[0]).to(device)
+        chosen = torch.rand(true.shape, device=device) < self.shares[what]
         chosen = chosen & mask & ~torch.isin(true, self.special)
-        fate = torch.rand(true.shape, device=place)
+        fate = torch.rand(true.shape, device=device)
         seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
-        other = torch.randint(len(self.special), len(tokenizer), true.shape, device=place)
+        other = torch.randint(len(self.special), len(tokenizer), true.shape, device=device)
         seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
         types = {"token_type_ids": (what > 0).long()} if self.typed else {}
         states = self.net["base"](input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state

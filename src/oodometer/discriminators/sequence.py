@@ -97,11 +97,11 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         answers = [CLASSES[int(verdict)] for verdict in correct]
         best = None
         if dev is not None:
-            held, right = self._texts(dev[0], dev[1], tokenizer)[0], dev[2]
-            name = fingerprint({**self.options(), "texts": texts, "held": held}, correct, right)
+            held_out, right = self._texts(dev[0], dev[1], tokenizer)[0], dev[2]
+            name = fingerprint({**self.options(), "texts": texts, "held": held_out}, correct, right)
 
             def loss() -> float:
-                odds = log_odds(self._logits(held, None))
+                odds = log_odds(self._logits(held_out, None))
                 return float(np.logaddexp(0, np.where(right, -1, 1) * odds).mean())
 
             best = Best(lambda: self.model.net, loss, name=name, folder=checkpoint)
@@ -197,8 +197,8 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
             rows = np.flatnonzero(pairs[2])
             return [pairs[0][row] for row in rows], [pairs[1][row] for row in rows]
 
-        held = right(dev) if dev is not None and dev[2].any() else None
-        self.model.fit(*right(learnt), dev=held, checkpoint=checkpoint, progress=progress)
+        held_out = right(dev) if dev is not None and dev[2].any() else None
+        self.model.fit(*right(learnt), dev=held_out, checkpoint=checkpoint, progress=progress)
         return 0  # the model itself warns
 
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:

@@ -74,18 +74,18 @@ class Artifact(ABC):
         """Write the model to a folder. `UsageError` before `fit`."""
         return self._save(Path(folder))
 
-    def _save(self, home: Path, **facts: Any) -> Path:
+    def _save(self, folder: Path, **facts: Any) -> Path:
         self._must_be_fitted()
-        home.mkdir(parents=True, exist_ok=True)
-        about = {"kind": self.kind, "options": self.options(), **self._write(home), **facts}
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {"kind": self.kind, "options": self.options(), **self._write(folder), **facts}
+        write_atomic(folder / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        return folder
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. Raises `InputError` where the folder holds something else."""
-        home = Path(folder)
-        return cls._read(home, read_description(home, cls.kind))
+        path = Path(folder)
+        return cls._read(path, read_description(path, cls.kind))
 
     def _fitted(self) -> bool:
         """Whether the model may be asked."""
@@ -135,19 +135,19 @@ def kind_named(name: str, family: type[Any] | None = None) -> type[Any] | None:
     if name not in KINDS:
         return None
     module, _, member = KINDS[name].partition(":")
-    found: type[Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), member)
-    return found if family is None or issubclass(found, family) else None
+    cls: type[Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), member)
+    return cls if family is None or issubclass(cls, family) else None
 
 
 def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) -> Any:
     """Read a saved model of any kind of a ``family``; `InputError` where the folder holds none."""
-    home = Path(folder)
-    name = str(read_description(home)["kind"])
+    path = Path(folder)
+    name = str(read_description(path)["kind"])
     kind = kind_named(name, family)
     if kind is None:
         remedy = "name another folder or update oodometer"
         raise InputError(f"{what} of a kind that this version knows", got=repr(name), file=str(folder), remedy=remedy)
-    return kind.load(home)
+    return kind.load(path)
 
 
 def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
@@ -164,27 +164,27 @@ def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
     return digest.hexdigest()[:24]
 
 
-def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a new folder, put the name of the finished training into it, and move it to ``home``."""
-    with whole_folder(home) as part:
+def keep(folder: Path, training: str, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a new folder, put the name of the finished training into it, and move it to ``folder``."""
+    with whole_folder(folder) as part:
         write(part)
-        names = sorted(str(one.relative_to(part)) for one in part.rglob("*") if one.is_file())
+        names = sorted(str(file.relative_to(part)) for file in part.rglob("*") if file.is_file())
         write_artifact(part / TRAINING, "training", [training, checksum_of_files(part, names)])
 
 
-def trained_as(home: Path) -> str | None:
+def trained_as(folder: Path) -> str | None:
     """The name of the training that a folder comes from; None where there is none, or where a file of it is damaged.
 
     >>> trained_as(Path("no-such-folder"))
     """
-    found = read_artifact(home / TRAINING, "training")
-    if found is None:
+    kept_training = read_artifact(folder / TRAINING, "training")
+    if kept_training is None:
         return None
-    training, files = found
+    training, files = kept_training
     try:
-        if checksum_of_files(home, files) == files:
+        if checksum_of_files(folder, files) == files:
             return str(training)
     except OSError:
         pass
-    made_anew(home, "a file of the finished training is damaged or gone")
+    made_anew(folder, "a file of the finished training is damaged or gone")
     return None

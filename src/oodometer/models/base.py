@@ -42,10 +42,10 @@ def matched(
     >>> matched(["2024/cat"], ("cat", "dog"), file=None, first_row=0, column="label", images=["2024/cat/1.png"])
     ['cat']
     """
-    names = {_key(one): one for one in classes}
+    names = {_key(label): label for label in classes}
     out: list[int | str | None] = []
-    for row, one in enumerate(labels, first_row + 1):
-        plain = one.item() if hasattr(one, "item") else one
+    for row, label in enumerate(labels, first_row + 1):
+        plain = label.item() if hasattr(label, "item") else label
         if plain is None or plain == "" or plain != plain:
             out.append(None)
             continue
@@ -88,12 +88,12 @@ Dev = tuple[Dataset, Array] | None
 """Labelled data beside the training's, with the codes of their classes."""
 
 
-def part_of(progress: Progress | None, place: int, parts: int, unit: int = 1000) -> Progress:
+def part_of(progress: Progress | None, index: int, parts: int, unit: int = 1000) -> Progress:
     """What tells how far one of several equal parts of a work is, the whole being ``parts`` times ``unit``."""
 
     def tell(done: int, total: int) -> None:
         if progress is not None:
-            progress(place * unit + unit * done // max(total, 1), unit * parts)
+            progress(index * unit + unit * done // max(total, 1), unit * parts)
 
     return tell
 
@@ -147,9 +147,9 @@ class Classifier(Artifact):
         classes, and for inputs of another modality.
         """
         given = self._data(data, targets)
-        held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
+        held_out = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
         codes, named = self._codes(given, classes)
-        beside = None if held is None else (held, self._codes(held, named)[0])
+        beside = None if held_out is None else (held_out, self._codes(held_out, named)[0])
         self.classes = named
         self._fit(given, codes, beside, checkpoint, progress)
         return self
@@ -195,7 +195,7 @@ class Classifier(Artifact):
             ids = ids if ids is not None or not data.ids else list(data.ids)
         fields: dict[str, Any] = {} if label is None else {"label": list(label)}
         if ids is not None:
-            fields["columns"] = {"id": np.array([str(one) for one in ids], dtype=object)}
+            fields["columns"] = {"id": np.array([str(row_id) for row_id in ids], dtype=object)}
         inputs = self._inputs(data)
         if keep_input:
             fields["input"] = np.array([joined(text, "\t") for text in inputs], dtype=object)
@@ -253,15 +253,15 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     Traceback (most recent call last):
     oodometer.errors.InputError: row 2: column text: expected a string or a pair of strings, got 3; clean the texts
     """
-    found: list[Any] = list(texts) if not isinstance(texts, str) else []
-    if not found:
+    checked: list[Any] = list(texts) if not isinstance(texts, str) else []
+    if not checked:
         raise InputError("a list of texts", got="none", remedy="give at least one text", column="text")
-    for row, one in enumerate(found, 1):
-        pair = isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
-        if not (isinstance(one, str) or pair):
-            got = repr(one)
+    for row, text in enumerate(checked, 1):
+        pair = isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+        if not (isinstance(text, str) or pair):
+            got = repr(text)
             raise InputError("a string or a pair of strings", got=got, remedy="clean the texts", row=row, column="text")
-    return found
+    return checked
 
 
 def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
@@ -288,22 +288,22 @@ def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) ->
             got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
             raise InputError("a distribution that sums to 1", got=got, remedy=remedy, row=row + 1, column="targets")
         return array, tuple(classes)
-    found: list[Any] = [one.item() if hasattr(one, "item") else one for one in targets]
-    if len(found) != rows:
-        raise _other_number(rows, len(found))
-    if len({type(one) for one in found}) > 1:
+    labels: list[Any] = [label.item() if hasattr(label, "item") else label for label in targets]
+    if len(labels) != rows:
+        raise _other_number(rows, len(labels))
+    if len({type(label) for label in labels}) > 1:
         got = "both"
         raise InputError("labels that are all integers or all strings", got=got, remedy="convert them", column="label")
-    named = tuple(classes) if classes is not None else tuple(sorted(set(found)))
+    named = tuple(classes) if classes is not None else tuple(sorted(set(labels)))
     if len(named) < 2 or len(set(named)) < len(named):
         got = repr(list(named))
         raise InputError("at least two different classes", got=got, remedy="give rows of more classes", column="label")
-    place = {name: code for code, name in enumerate(named)}
-    for row, one in enumerate(found, 1):
-        if one not in place:
+    code_of = {name: code for code, name in enumerate(named)}
+    for row, label in enumerate(labels, 1):
+        if label not in code_of:
             expected = f"one of the classes {', '.join(map(str, named))}"
-            raise InputError(expected, got=repr(one), remedy="name it among the classes", row=row, column="label")
-    return np.array([place[one] for one in found], dtype=np.int64), named
+            raise InputError(expected, got=repr(label), remedy="name it among the classes", row=row, column="label")
+    return np.array([code_of[label] for label in labels], dtype=np.int64), named
 
 
 def _other_number(rows: int, got: int) -> InputError:
@@ -435,5 +435,5 @@ def load_model(folder: str | os.PathLike[str]) -> Classifier:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder/oodometer_model.json: expected a model saved by oodometer, got ...
     """
-    found: Classifier = load_artifact(folder, Classifier, "a classifier")
-    return found
+    model: Classifier = load_artifact(folder, Classifier, "a classifier")
+    return model

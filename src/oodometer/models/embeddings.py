@@ -77,16 +77,16 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
         raise InputError("a file of word vectors", got=got, remedy="download it or name another", file=str(path))
     wanted = None if only is None else set(only) | {word.capitalize() for word in only}
     inner, stream = _open_file(path)
-    found: dict[str, Array] = {}
+    vectors: dict[str, Array] = {}
     with stream:
         for word, vector in _entries(stream, inner, path):
-            if (wanted is None or word in wanted) and word not in found:
-                found[word] = vector
-    if not found:
+            if (wanted is None or word in wanted) and word not in vectors:
+                vectors[word] = vector
+    if not vectors:
         raise InputError("vectors of some of the words", got="none", remedy="check the file", file=str(path))
     chosen: dict[str, Array] = {}
-    for word in found if only is None else only:
-        vector_of = found.get(word, found.get(word.capitalize()))
+    for word in vectors if only is None else only:
+        vector_of = vectors.get(word, vectors.get(word.capitalize()))
         if vector_of is not None:
             chosen[word] = vector_of
     return WordVectors(tuple(chosen), np.stack(list(chosen.values())).astype(np.float32))
@@ -98,7 +98,7 @@ def _open_file(path: Path) -> tuple[str, IO[bytes]]:
         return path.stem, cast(IO[bytes], gzip.open(path, "rb"))
     if path.suffix == ".zip":
         archive = zipfile.ZipFile(path)
-        inside = [one for one in archive.namelist() if not one.endswith("/")]
+        inside = [entry for entry in archive.namelist() if not entry.endswith("/")]
         if len(inside) != 1:
             raise InputError("one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path))
         return inside[0], archive.open(inside[0])
@@ -255,11 +255,11 @@ class _Watch:
         self.done += 1
         if self.folder is not None:
             torch = load_torch()  # both matrices and the state of the random numbers; gensim itself would save a pickle
-            _, keys, place, _, _ = model.random.get_state()
+            _, keys, position, _, _ = model.random.get_state()
             tensors = {"vectors": torch.from_numpy(model.wv.vectors), "negative": torch.from_numpy(model.syn1neg)}
             tensors["random"] = torch.from_numpy(keys.astype(np.int64))
             self.folder.mkdir(parents=True, exist_ok=True)
-            about = {"fingerprint": self.name, "epochs": str(self.done), "place": str(place)}
+            about = {"fingerprint": self.name, "epochs": str(self.done), "place": str(position)}
             write_tensors(self.folder / _WORD2VEC_FILE, tensors, about)
         if self.progress is not None:
             self.progress(self.done, self.total)
@@ -288,8 +288,8 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
         near = (text[:-distance] == text[distance:]) & (left > 1) & (right > 1)
         low, high = np.minimum(left, right)[near], np.maximum(left, right)[near]
         total = total + coo_array((np.full(len(low), 1 / distance), (low, high)), shape=(words, words)).tocsr()
-    found = total.tocoo()
-    return found.row.astype(np.int64), found.col.astype(np.int64), found.data
+    pairs = total.tocoo()
+    return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
 
 @dataclass(frozen=True)
@@ -340,7 +340,7 @@ def train_glove(
     training = TrainingConfig(
         epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
     )
-    found = fit_factors(
+    factors = fit_factors(
         (i, j, x),
         len(vocabulary),
         dimensions=how.dimensions,
@@ -350,7 +350,7 @@ def train_glove(
         checkpoint=checkpoint,
         progress=progress,
     )
-    matrix = (found[0] + found[1])[2:, :-1]
+    matrix = (factors[0] + factors[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
 
 
@@ -381,8 +381,8 @@ def fit_factors(
     def loss(batch: Array) -> Any:
         swap = torch.from_numpy(batch >= len(x))
         at = torch.from_numpy(batch % len(x))
-        one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
-        centre, near = u[one], v[other]
+        first, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
+        centre, near = u[first], v[other]
         error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
         return (weights[at] * error.square()).sum()
 
@@ -409,17 +409,17 @@ class _Shuffled:
 
     def of_epoch(self, epoch: int) -> list[Array]:
         """Replayed from the beginning of the epoch, or of the last before it that is known."""
-        torch, found = load_torch(), []
-        for one in range(min(epoch, len(self.begins) - 1), epoch + 1):
-            self.rng.set_state(self.begins[one])
+        torch, batches = load_torch(), []
+        for index in range(min(epoch, len(self.begins) - 1), epoch + 1):
+            self.rng.set_state(self.begins[index])
             order = torch.randperm(self.pairs, generator=self.rng)
-            found = [
+            batches = [
                 (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
                 for at in order.split(self.size)
             ]
-            if one + 1 == len(self.begins):
+            if index + 1 == len(self.begins):
                 self.begins.append(self.rng.get_state())
-        return found
+        return batches
 
     def steps(self, epochs: int) -> list[int]:
         """As many in each."""

@@ -78,13 +78,13 @@ class Ensemble(Classifier):
         request = request or Request()
         alone = replace(request, features=False, views=0)
         answers: list[Answers] = []
-        for place, model in enumerate(self.models):
+        for index, model in enumerate(self.models):
 
-            def tell(done: int, total: int, place: int = place) -> None:
+            def tell(done: int, total: int, index: int = index) -> None:
                 if progress is not None:
-                    progress(place * total + done, len(self.models) * total)
+                    progress(index * total + done, len(self.models) * total)
 
-            answers.append(model.ask(inputs, alone if place else request, progress=tell))
+            answers.append(model.ask(inputs, alone if index else request, progress=tell))
         ranked = answers[0].candidates is not None  # positions among candidates are the same to all
         pairs = zip(answers, self._orders, strict=True)
         members = np.stack([own.distribution if ranked else own.distribution[:, order] for own, order in pairs])
@@ -163,22 +163,22 @@ def train_each(
     fit: Callable[..., Any],
     load: Callable[[Member], Any],
     *,
-    home: Path | None,
+    kept_in: Path | None,
     engine: tuple[str | Engine | None, int | None],
     progress: Progress | None,
 ) -> list[Any]:
     """Train several models with ``fit(model, checkpoint=, progress=)``, one after the other, or as tasks of an engine.
 
     ``member_of(model, place, folder)`` says where a finished one is kept, None of what there is nothing to keep of;
-    those that are finished in ``home`` are loaded. ``engine`` is one and its number of workers. ``progress`` is called
+    those finished in ``kept_in`` are loaded. ``engine`` is one and its number of workers. ``progress`` is called
     in thousandths of a model. What ``fit`` holds (the data) is sent once to a cluster, with every task to a process.
     Raises `WorkError` where a model was trained on a machine whose folders are not seen from here.
     """
     if engine == (None, None):
         out = []
-        for place, model in enumerate(models):
-            tell = part_of(progress, place, len(models), STEPS)
-            member = None if home is None else member_of(model, place, home)
+        for index, model in enumerate(models):
+            tell = part_of(progress, index, len(models), STEPS)
+            member = None if kept_in is None else member_of(model, index, kept_in)
             if member is None:
                 fit(model, checkpoint=None, progress=tell)
             elif member.is_finished:
@@ -191,19 +191,19 @@ def train_each(
     devices = {_device(model) for model in models}
     runner = task_engine(*engine, gpu=any(device != "cpu" and on_gpu(device) for device in devices))
     assert runner is not None
-    with nullcontext(home) if home is not None else TemporaryDirectory(prefix="oodometer-") as folder:
-        members = [member_of(model, place, Path(folder)) for place, model in enumerate(models)]
-        kept = [member for member in members if member is not None]
-        pending = [member for member in kept if not member.is_finished]
-        done = len(kept) - len(pending)
+    with nullcontext(kept_in) if kept_in is not None else TemporaryDirectory(prefix="oodometer-") as folder:
+        members = [member_of(model, index, Path(folder)) for index, model in enumerate(models)]
+        existing = [member for member in members if member is not None]
+        pending = [member for member in existing if not member.is_finished]
+        done = len(existing) - len(pending)
 
         def tell_done(more: int) -> None:
             nonlocal done
             done += more
             if progress is not None:
                 if more:  # as a training that is not kept: told of before its end
-                    progress(STEPS * done - 1, STEPS * len(kept))
-                progress(STEPS * done, STEPS * len(kept))
+                    progress(STEPS * done - 1, STEPS * len(existing))
+                progress(STEPS * done, STEPS * len(existing))
 
         tell_done(0)
         gpu = any(_device(member.model) != "cpu" for member in pending)
@@ -271,8 +271,8 @@ def train_deep_ensemble(
         starts.add(start)
     about = fingerprint({"data": data.fingerprint, "dev": None if dev is None else dev.fingerprint})
 
-    def member(model: Classifier, place: int, folder: Path) -> Member:
-        seed, training = seeds[place], repr(getattr(model, "training", None))
+    def member(model: Classifier, index: int, folder: Path) -> Member:
+        seed, training = seeds[index], repr(getattr(model, "training", None))
         own = fingerprint({"kind": model.kind, "seed": seed, "options": model.options(), "training": training})
         return Member(model, own + about, folder / f"seed-{seed}", folder / f"training-{seed}")
 
@@ -283,8 +283,8 @@ def train_deep_ensemble(
                 setattr(model, name, getattr(member.model, name))
         return model
 
-    fit, home = partial(_fit, data, dev), None if checkpoint is None else Path(checkpoint)
-    trained = train_each(models, member, fit, load, home=home, engine=(engine, workers), progress=progress)
+    fit, path = partial(_fit, data, dev), None if checkpoint is None else Path(checkpoint)
+    trained = train_each(models, member, fit, load, kept_in=path, engine=(engine, workers), progress=progress)
     return Ensemble(trained, names=[f"seed_{seed}" for seed in seeds], average=True)
 
 

@@ -49,15 +49,15 @@ class Dose:
     of: str = ""
 
     def __post_init__(self) -> None:
-        if not self.name or self.name.startswith(".") or any(one in self.name for one in "/\\\0"):
-            said = f"expected the name of a dose without / and \\ and without a dot at its start, got {self.name!r}"
-            raise UsageError(f"{said}; give another name")
+        if not self.name or self.name.startswith(".") or any(sign in self.name for sign in "/\\\0"):
+            expected = f"expected the name of a dose without / and \\ and without a dot at its start, got {self.name!r}"
+            raise UsageError(f"{expected}; give another name")
         _check_shares(self.shares.values())
         if self.steps < 0:
             raise UsageError(f"expected 0 or more further steps, got {self.steps}")
         if self.steps and not self.of:
-            said = f"expected the target set of {self.steps} further steps of {self.name}, got none"
-            raise UsageError(f"{said}; name it in `of`")
+            expected = f"expected the target set of {self.steps} further steps of {self.name}, got none"
+            raise UsageError(f"{expected}; name it in `of`")
 
 
 @final
@@ -182,7 +182,7 @@ def inoculate(
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
     suite = _Suite(make, source, targets, further, rows, folder)
     suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
-    return [suite.inoculated(dose, part_of(progress, place, len(doses))) for place, dose in enumerate(doses)]
+    return [suite.inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
 
 
 class _Suite:
@@ -216,8 +216,8 @@ class _Suite:
         shares = _shares(dose)
         if self.home is not None or shares not in self._bases:
             named = self.names.get(shares)
-            place = Path(_BASES, fingerprint({"shares": shares})) if named is None else Path(named)
-            base = self._without_steps(dose, place, lambda done, of: tell(done, 2 * of))
+            target = Path(_BASES, fingerprint({"shares": shares})) if named is None else Path(named)
+            base = self._without_steps(dose, target, lambda done, of: tell(done, 2 * of))
         else:
             base = self._bases[shares]
 
@@ -235,16 +235,16 @@ class _Suite:
         model = self._kept(Path(dose.name), name, go_on, second)
         return Inoculated(dose, model, self.rows + added, counts)
 
-    def _without_steps(self, dose: Dose, place: Path, tell: Progress) -> TorchClassifier:
-        """The model of a dose's shares, its further steps aside; ``place`` is where it is kept, within the folder."""
+    def _without_steps(self, dose: Dose, target: Path, tell: Progress) -> TorchClassifier:
+        """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
         data = self._mixture(dose)
         name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
-        found = self._kept(place, name, lambda state: self.make().fit(
+        model = self._kept(target, name, lambda state: self.make().fit(
             data, classes=self.classes, checkpoint=state, progress=tell
         ), tell)  # fmt: skip
         if self.home is None:
-            self._bases.setdefault(_shares(dose), found)
-        return found
+            self._bases.setdefault(_shares(dose), model)
+        return model
 
     def _mixture(self, dose: Dose) -> Dataset:
         parts = [(self.targets[name], share) for name, share in dose.shares.items()]
@@ -260,14 +260,14 @@ class _Suite:
         """The model of this very training in its place, else a new one, which is kept there."""
         if self.home is None:
             return train(None)
-        place = self.home / within
-        state = place.parent / _STATES / place.name
-        if trained_as(place) == name:
+        target = self.home / within
+        state = target.parent / _STATES / target.name
+        if trained_as(target) == name:
             tell(1, 1)
-            found: TorchClassifier = load_model(place)  # type: ignore[assignment]
-            return found
+            kept_model: TorchClassifier = load_model(target)  # type: ignore[assignment]
+            return kept_model
         model = train(state)
-        keep(place, name, model.save)
+        keep(target, name, model.save)
         shutil.rmtree(state, ignore_errors=True)
         with suppress(OSError):  # the states of others
             state.parent.rmdir()
@@ -285,16 +285,16 @@ def _counts(shares: Sequence[float], rows: int) -> list[int]:
     ([2, 1], [2, 1, 1])
     """
     wanted = np.array(shares, dtype=np.float64) * rows
-    found = np.floor(wanted).astype(np.int64)
-    left = min(round(float(wanted.sum())), rows) - int(found.sum())
-    found[np.argsort(found - wanted, kind="stable")[:left]] += 1
-    return [int(one) for one in found]
+    counts = np.floor(wanted).astype(np.int64)
+    left = min(round(float(wanted.sum())), rows) - int(counts.sum())
+    counts[np.argsort(counts - wanted, kind="stable")[:left]] += 1
+    return [int(count) for count in counts]
 
 
 def _check_shares(shares: Any) -> None:
-    found = list(shares)
-    if any(not 0 <= share <= 1 for share in found) or sum(found) > 1 + 1e-9:
-        raise UsageError(f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, found))}")
+    given = list(shares)
+    if any(not 0 <= share <= 1 for share in given) or sum(given) > 1 + 1e-9:
+        raise UsageError(f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, given))}")
 
 
 def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
@@ -302,7 +302,7 @@ def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     if rows and not len(data):
         raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
     rounds = range(-(-rows // max(len(data), 1)))
-    places: list[int] = []
+    rows_drawn: list[int] = []
     for turn in rounds:
-        places += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
-    return data.take(places[:rows])
+        rows_drawn += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
+    return data.take(rows_drawn[:rows])

@@ -73,26 +73,26 @@ def open_classifier(
     if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
         return _of_object(_imported(name), name, gives, classes, device)
     if (path / DESCRIPTION).is_file():
-        found = load_model(path)
-        if hasattr(found, "device"):
-            found.device = device
-        _check_order(name, found.classes, classes)
-        return _renamed(found, classes)
+        model_here = load_model(path)
+        if hasattr(model_here, "device"):
+            model_here.device = device
+        _check_order(name, model_here.classes, classes)
+        return _renamed(model_here, classes)
     if path.exists() and not (path / "config.json").is_file():
-        got = "a file" if path.is_file() else ", ".join(sorted(one.name for one in path.iterdir())[:6]) or "nothing"
+        got = "a file" if path.is_file() else ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
         expected = "the folder of a model, with config.json or oodometer_model.json in it"
         raise InputError(expected, got=got, file=name, remedy="name the folder that save_pretrained, or save, wrote")
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
-    if any(one.endswith(_TEXT) for one in kinds) and config.num_labels == 1 and config.problem_type != "regression":
+    if any(entry.endswith(_TEXT) for entry in kinds) and config.num_labels == 1 and config.problem_type != "regression":
         from .response_ranking import ResponseRanker
 
         return _renamed(ResponseRanker.from_pretrained(name, max_length=max_length, device=device), classes)
-    if any(one.endswith(_TEXT) for one in kinds):
+    if any(entry.endswith(_TEXT) for entry in kinds):
         from .text.encoder import Encoder
 
         return _renamed(Encoder.from_pretrained(name, max_length=max_length, device=device), classes)
-    if any(one.endswith(_IMAGE) for one in kinds):
+    if any(entry.endswith(_IMAGE) for entry in kinds):
         from .image.network import ImageEncoder
 
         return _renamed(ImageEncoder.from_pretrained(name, device=device), classes)
@@ -108,7 +108,7 @@ def _imported(name: str) -> Any:
     if added:  # as python -m does: a user's own file lies in the folder of the command
         sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ImportError as error:
         remedy = "check the name, or run in its folder"
         raise InputError(f"a module {module}", got=str(error), remedy=remedy, file=name) from error
@@ -118,49 +118,49 @@ def _imported(name: str) -> Any:
     finally:
         if added:
             sys.path.remove(here)
-    if not hasattr(found, attribute):
-        names = ", ".join(one for one in vars(found) if not one.startswith("_"))
+    if not hasattr(imported, attribute):
+        names = ", ".join(member for member in vars(imported) if not member.startswith("_"))
         got = f"{names[:120] or 'nothing'}"
         raise InputError(f"{attribute} in {module}", got=got, file=name, remedy="name one of these")
-    return getattr(found, attribute)
+    return getattr(imported, attribute)
 
 
 def _of_object(
-    found: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
+    thing: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
 ) -> Classifier:
     """A classifier of an estimator, a module or a function; a function without arguments is called for one."""
-    if isinstance(found, Classifier):
-        return _renamed(found, classes)
-    if hasattr(found, "predict_proba") and not isinstance(found, type):
+    if isinstance(thing, Classifier):
+        return _renamed(thing, classes)
+    if hasattr(thing, "predict_proba") and not isinstance(thing, type):
         from .outside import EstimatorClassifier
 
-        if hasattr(found, "classes_"):
-            _check_order(name, list(found.classes_), classes)
-        return EstimatorClassifier(found, classes=classes, name=name)
+        if hasattr(thing, "classes_"):
+            _check_order(name, list(thing.classes_), classes)
+        return EstimatorClassifier(thing, classes=classes, name=name)
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(found, torch.nn.Module):
+    if torch is not None and isinstance(thing, torch.nn.Module):
         from .outside import ModuleClassifier
 
-        return ModuleClassifier(found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
-    if hasattr(found, "predict") and not callable(found):
-        got = f"{type(found).__name__}, which has none"
+        return ModuleClassifier(thing, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
+    if hasattr(thing, "predict") and not callable(thing):
+        got = f"{type(thing).__name__}, which has none"
         remedy = "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
         raise InputError("an estimator with predict_proba", got=got, file=name, remedy=remedy)
-    if not callable(found) or isinstance(found, type):
+    if not callable(thing) or isinstance(thing, type):
         expected = "a function, a fitted estimator or a torch module"
-        raise InputError(expected, got=repr(found)[:80], file=name, remedy="name a function that returns one")
-    if _needs_nothing(found):
+        raise InputError(expected, got=repr(thing)[:80], file=name, remedy="name a function that returns one")
+    if _needs_nothing(thing):
         try:
-            made = found()
+            made = thing()
         except (Exception, SystemExit) as error:  # somebody else's code
             got = f"{type(error).__name__}: {error}"[:160]
             raise InputError("a function that gives a model", got=got, file=name, remedy="mend it") from error
-        if made is found or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
+        if made is thing or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
             raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
         return _of_object(made, name, gives, classes, device)
     from .outside import FunctionClassifier
 
-    return FunctionClassifier(found, gives=_checked(gives) or "probabilities", classes=classes, name=name)
+    return FunctionClassifier(thing, gives=_checked(gives) or "probabilities", classes=classes, name=name)
 
 
 def _needs_nothing(function: Any) -> bool:
@@ -195,7 +195,7 @@ def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | N
     """Raise `UsageError` for a model's own names in another order: that would exchange what it says."""
     if classes is None:
         return
-    mine, theirs = ([str(one).casefold() for one in some] for some in (own, classes))
+    mine, theirs = ([str(name_of_class).casefold() for name_of_class in some] for some in (own, classes))
     if mine != theirs and sorted(mine) == sorted(theirs):
         raise UsageError(
             f"{name} has its own names of its classes, {', '.join(map(str, own))}, in the order of its outputs; "
@@ -264,7 +264,7 @@ def stamp_of(model: Any) -> Any:
     if not path.exists() and ":" in str(model):
         spec = importlib.util.find_spec(str(model).partition(":")[0].partition(".")[0])
         homes = () if spec is None else spec.submodule_search_locations or ()
-        files = [one for home in homes for one in sorted(Path(home).rglob("*.py"))]
+        files = [file for folder in homes for file in sorted(Path(folder).rglob("*.py"))]
         files += [Path(spec.origin)] if spec is not None and spec.origin and not files else []
-        return [str(model), *([str(one), content_of(one)] for one in files)]
+        return [str(model), *([str(file), content_of(file)] for file in files)]
     return [str(model), content_of(path)]

@@ -67,15 +67,15 @@ class OutsideClassifier(Classifier):
         if request.features or request.dropout:
             raise UsageError(f"{self.name} gives outputs alone; leave features and dropout out")
         given = self._inputs(inputs)
-        found = self._all(given, progress)
+        outputs = self._all(given, progress)
         views = [
             self._all(self._view(given, (request.seed, view, request.first_row), request.augmentation), None).argmax(1)
             for view in range(request.views)
         ]
         seen = np.stack(views) if views else None
         if self.gives == "logits":
-            return Answers(self.classes, logits=found, views=seen)
-        return Answers(self.classes, probabilities=found, views=seen)
+            return Answers(self.classes, logits=outputs, views=seen)
+        return Answers(self.classes, probabilities=outputs, views=seen)
 
     def _all(self, inputs: Any, progress: Progress | None) -> Array:
         parts, rows, stop = [], len(inputs), 0
@@ -90,8 +90,8 @@ class OutsideClassifier(Classifier):
             except OodometerError:
                 raise
             except (Exception, SystemExit) as error:  # somebody else's code, which is not to end the program either
-                said = " ".join(str(error).split())[:300]
-                raise WorkError(f"{self.name} failed: {type(error).__name__}: {said}") from error
+                why = " ".join(str(error).split())[:300]
+                raise WorkError(f"{self.name} failed: {type(error).__name__}: {why}") from error
             parts.append(self._checked_outputs(outputs, stop - start))
             if progress is not None:
                 progress(stop, rows)
@@ -103,28 +103,28 @@ class OutsideClassifier(Classifier):
         try:
             plain = getattr(outputs, "logits", outputs)  # of the output records of transformers
             plain = plain.detach().float().cpu() if hasattr(plain, "detach") else plain
-            found = np.asarray(as_numpy(plain), dtype=np.float64)
+            array = np.asarray(as_numpy(plain), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(expected, got=type(outputs).__name__, remedy=remedy, file=self.name) from error
-        if found.ndim != 2 or len(found) != rows or found.shape[1] < 2:
-            raise InputError(expected, got=f"shape {found.shape}", remedy=remedy, file=self.name)
+        if array.ndim != 2 or len(array) != rows or array.shape[1] < 2:
+            raise InputError(expected, got=f"shape {array.shape}", remedy=remedy, file=self.name)
         if not self.classes:
-            self.classes = tuple(range(found.shape[1]))
-        if found.shape[1] != len(self.classes):
+            self.classes = tuple(range(array.shape[1]))
+        if array.shape[1] != len(self.classes):
             expected = f"an output for each of the classes {', '.join(map(str, self.classes[:8]))}"
-            got = f"{found.shape[1]} columns"
+            got = f"{array.shape[1]} columns"
             raise InputError(expected, got=got, remedy="name the classes with --classes a,b,c", file=self.name)
-        if not np.isfinite(found).all():
-            row = int(np.argmin(np.isfinite(found).all(1)))
-            got = str(found[row].tolist())[:60]
+        if not np.isfinite(array).all():
+            row = int(np.argmin(np.isfinite(array).all(1)))
+            got = str(array[row].tolist())[:60]
             raise InputError("numbers", got=got, file=self.name, row=row + 1, remedy="mend the model")
         if self.gives == "probabilities":
-            wrong = (found < -1e-6).any(1) | (np.abs(found.sum(1) - 1) > 1e-3)
+            wrong = (array < -1e-6).any(1) | (np.abs(array.sum(1) - 1) > 1e-3)
             if wrong.any():
                 row = int(wrong.argmax())
-                got, remedy = f"{found[row].sum():.4g} in row {row + 1}", "if these are logits say --gives logits"
+                got, remedy = f"{array[row].sum():.4g} in row {row + 1}", "if these are logits say --gives logits"
                 raise InputError("probabilities that sum to 1 (±1e-3)", got=got, remedy=remedy, file=self.name)
-        return found.astype(np.float32) if self.gives == "logits" else found
+        return array.astype(np.float32) if self.gives == "logits" else array
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
         if isinstance(inputs, Table):
@@ -220,12 +220,12 @@ class EstimatorClassifier(OutsideClassifier):
         if not hasattr(estimator, "predict_proba"):
             raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")
         try:
-            own = [_class_name(one) for one in estimator.classes_]
+            own = [_class_name(given) for given in estimator.classes_]
         except AttributeError:
             raise UsageError(f"{called} is not fitted; give one that is") from None
         super().__init__(gives="probabilities", classes=classes or own, name=called)
         self.estimator = estimator
-        self.columns = [str(one) for one in getattr(estimator, "feature_names_in_", ())]
+        self.columns = [str(given) for given in getattr(estimator, "feature_names_in_", ())]
         self.by_position = not self.columns
 
     def _outputs(self, inputs: Any) -> Any:
@@ -239,7 +239,7 @@ class EstimatorClassifier(OutsideClassifier):
                 return inputs.reshape(len(inputs), -1)
             return list(inputs) if isinstance(inputs, tuple) else inputs
         columns = inputs.columns
-        missing = [one for one in self.columns if one not in columns]
+        missing = [column for column in self.columns if column not in columns]
         if missing:
             expected = f"the columns that the model was fitted on, {', '.join(self.columns[:8])}"
             got = f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}"
@@ -306,7 +306,7 @@ class ModuleClassifier(OutsideClassifier):
 
     def _array(self, inputs: Any) -> Any:
         if isinstance(inputs, Table):
-            return np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
+            return np.stack([np.asarray(side, dtype=np.float32) for side in inputs.columns.values()], axis=1)
         if not isinstance(inputs, np.ndarray):
             raise UsageError("a torch module takes images of one size; resize them, or give a function")
         if inputs.ndim == 2:
@@ -316,7 +316,7 @@ class ModuleClassifier(OutsideClassifier):
     @property
     def parameters(self) -> int:
         """Number of parameters."""
-        return sum(int(one.numel()) for one in self.module.parameters())
+        return sum(int(parameter.numel()) for parameter in self.module.parameters())
 
 
 BATCH = 32
@@ -356,9 +356,9 @@ class OnnxClassifier(OutsideClassifier):
         except Exception as error:  # its errors are classes of a binding
             got = " ".join(str(error).split())[:120]
             raise InputError("an ONNX file", got=got, remedy="export it again", file=path) from error
-        self.inputs = {one.name: one for one in self.session.get_inputs()}
-        names = [one.name for one in self.session.get_outputs()]
-        usual = next((one for one in ("logits", "probabilities") if one in names), names[0])
+        self.inputs = {given.name: given for given in self.session.get_inputs()}
+        names = [given.name for given in self.session.get_outputs()]
+        usual = next((given for given in ("logits", "probabilities") if given in names), names[0])
         self.output = usual
         stated: Gives = "probabilities" if usual == "probabilities" else "logits"
         self.folder = Path(path).parent
@@ -369,7 +369,7 @@ class OnnxClassifier(OutsideClassifier):
         elif axes in (2, 4):
             self.reads = ("image",) if axes == 4 else ("table",)
         else:
-            got = "inputs " + ", ".join(f"{name} {one.shape}" for name, one in self.inputs.items())
+            got = "inputs " + ", ".join(f"{name} {given.shape}" for name, given in self.inputs.items())
             expected = "an ONNX classifier over input_ids, images or a table"
             remedy = "export it with one of them, or give a function"
             raise InputError(expected, got=got, remedy=remedy, file=self.name)
@@ -381,14 +381,14 @@ class OnnxClassifier(OutsideClassifier):
         if not about.is_file():
             return None
         try:
-            found = json.loads(about.read_text(encoding="utf-8"))
+            config = json.loads(about.read_text(encoding="utf-8"))
         except ValueError:
             return None
-        if not isinstance(found, dict) or "id2label" not in found:
+        if not isinstance(config, dict) or "id2label" not in config:
             return None
         from types import SimpleNamespace
 
-        return class_names(SimpleNamespace(**found), str(about))
+        return class_names(SimpleNamespace(**config), str(about))
 
     def _outputs(self, inputs: Any) -> Any:
         if "input_ids" in self.inputs:
@@ -401,14 +401,14 @@ class OnnxClassifier(OutsideClassifier):
             for batch in sorted_batches(ids.lengths, BATCH):
                 matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
                 mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
-                known = {
+                feeds = {
                     "input_ids": matrix,
                     "attention_mask": real.astype(np.int64),
                     "token_type_ids": np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real,
                 }
-                found = self._run({name: known[name] for name in self.inputs if name in known})
-                out = np.empty((len(texts), found.shape[1]), dtype=found.dtype) if out is None else out
-                out[batch] = found
+                outputs = self._run({name: feeds[name] for name in self.inputs if name in feeds})
+                out = np.empty((len(texts), outputs.shape[1]), dtype=outputs.dtype) if out is None else out
+                out[batch] = outputs
             assert out is not None
             return out
         name, about = next(iter(self.inputs.items()))
@@ -416,9 +416,9 @@ class OnnxClassifier(OutsideClassifier):
 
     def _array(self, inputs: Any, about: Any) -> Array:
         if isinstance(inputs, Table):
-            found = np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
+            columns = np.stack([np.asarray(side, dtype=np.float32) for side in inputs.columns.values()], axis=1)
         elif len(about.shape) == 2:
-            found = np.asarray(inputs, dtype=np.float32)
+            columns = np.asarray(inputs, dtype=np.float32)
         else:
             if (self.folder / "preprocessor_config.json").is_file():
                 if self._processor is None:
@@ -426,22 +426,22 @@ class OnnxClassifier(OutsideClassifier):
                 given = self._processor(list(inputs), return_tensors="np")["pixel_values"]
                 return np.asarray(given, dtype=np.float32)
             last = about.shape[3] == 3
-            sides = [one for one in (about.shape[1:3] if last else about.shape[2:4]) if isinstance(one, int)]
+            sides = [side for side in (about.shape[1:3] if last else about.shape[2:4]) if isinstance(side, int)]
             pixels = in_one_size(inputs, (sides[0], sides[-1])) if sides else inputs
             array = np.asarray(pixels, dtype=np.float32) / 255
             return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
         wanted = about.shape[1]
-        if isinstance(wanted, int) and found.shape[1] != wanted:
+        if isinstance(wanted, int) and columns.shape[1] != wanted:
             remedy = "name the columns in their order with --input"
-            raise InputError(f"{wanted} columns", got=str(found.shape[1]), file=self.name, remedy=remedy)
-        return found
+            raise InputError(f"{wanted} columns", got=str(columns.shape[1]), file=self.name, remedy=remedy)
+        return columns
 
     def _run(self, feeds: Mapping[str, Array]) -> Array:
         try:
-            found = self.session.run([self.output], dict(feeds))[0]
+            outputs = self.session.run([self.output], dict(feeds))[0]
         except Exception as error:
             raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
-        if not isinstance(found, np.ndarray):
+        if not isinstance(outputs, np.ndarray):
             remedy = "export it without ZipMap (options={'zipmap': False})"
-            raise InputError("an output that is an array", got=type(found).__name__, file=self.name, remedy=remedy)
-        return found
+            raise InputError("an output that is an array", got=type(outputs).__name__, file=self.name, remedy=remedy)
+        return outputs

@@ -44,14 +44,14 @@ class Pairs:
     @property
     def starts(self) -> Array:
         """The first pair of each sample, and behind the last one, int64, shape (sample + 1,)."""
-        found: Array = np.concatenate([[0], np.cumsum(self.candidates)])
-        return found
+        ends: Array = np.concatenate([[0], np.cumsum(self.candidates)])
+        return ends
 
     @property
     def lengths(self) -> Array:
         """Tokens of all pairs of each sample."""
-        found: Array = np.add.reduceat(self.ids.lengths, self.starts[:-1])
-        return found
+        lengths_of: Array = np.add.reduceat(self.ids.lengths, self.starts[:-1])
+        return lengths_of
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -61,7 +61,7 @@ class Pairs:
     def of(self, samples: Array) -> Array:
         """The pairs of some samples, in their order."""
         starts = self.starts
-        return np.concatenate([np.arange(starts[one], starts[one + 1]) for one in samples])
+        return np.concatenate([np.arange(starts[sample], starts[sample + 1]) for sample in samples])
 
     def matrix(self, scores: Array) -> Array:
         """A score for each pair as a matrix (sample, most candidates), -inf behind the last of a sample."""
@@ -80,15 +80,15 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
     Traceback (most recent call last):
     oodometer.errors.InputError: row 1: column candidates: expected at least 2 candidates, got 1; a choice ...
     """
-    found = list(inputs) if not isinstance(inputs, (str, bytes)) else []
-    if not found:
+    dialogues = list(inputs) if not isinstance(inputs, (str, bytes)) else []
+    if not dialogues:
         raise InputError("dialogues", got="none", remedy="give at least one context with its candidates")
-    for row, one in enumerate(found, 1):
-        if not isinstance(one, Dialogue):
-            got = repr(one)[:40]
+    for row, dialogue in enumerate(dialogues, 1):
+        if not isinstance(dialogue, Dialogue):
+            got = repr(dialogue)[:40]
             raise InputError("a Dialogue, turns and candidates", got=got, remedy="make one of each row", row=row)
-        parts: tuple[tuple[str, Any, int], ...] = (("context", one.context, 1), ("candidates", one.candidates, 2))
-        for column, texts, least in parts:
+        for column, least in (("context", 1), ("candidates", 2)):
+            texts: Any = getattr(dialogue, column)
             odd = next((text for text in texts if not isinstance(text, str)), None)
             if odd is not None or isinstance(texts, str):
                 raise InputError("texts", got=repr(odd or texts)[:40], remedy="clean the texts", row=row, column=column)
@@ -96,17 +96,17 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
                 expected = "at least one turn" if least == 1 else "at least 2 candidates"
                 remedy = "drop the row" if least == 1 else "a choice needs two: add the others, or drop the row"
                 raise InputError(expected, got=str(len(texts)), remedy=remedy, row=row, column=column)
-    return found
+    return dialogues
 
 
 def positions_of(data: Dataset) -> Array:
     """Targets as positions, int64, shape (sample,); `InputError` for what is no candidate of its row."""
     out = np.empty(len(data), dtype=np.int64)
-    for row, (one, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
+    for row, (dialogue, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
         plain = target.item() if hasattr(target, "item") else target
         whole = isinstance(plain, int) and not isinstance(plain, bool)
-        if not whole or not 0 <= plain < len(one.candidates):
-            expected = f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate"
+        if not whole or not 0 <= plain < len(dialogue.candidates):
+            expected = f"a position from 0 to {len(dialogue.candidates) - 1}, that of the true candidate"
             got, remedy = repr(plain)[:40], "positions count from 0"
             raise InputError(expected, got=got, remedy=remedy, row=row + 1, column="label", file=data.source or None)
         out[row] = plain
@@ -127,30 +127,30 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
     before, between, after = whole[:begin], whole[behind:middle], whole[middle + len(other) :]
     room = max_length - len(before) - len(between) - len(after)
-    different = list(dict.fromkeys(text for one in dialogues for text in (*one.context, *one.candidates)))
-    known: dict[str, list[int]] = {}
+    different = list(dict.fromkeys(text for row in dialogues for text in (*row.context, *row.candidates)))
+    ids_of: dict[str, list[int]] = {}
     for start in range(0, len(different), _AT_ONCE):  # each text once, however often it stands there
         part = different[start : start + _AT_ONCE]
-        found = tokenizer(part, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-        known |= dict(zip(part, found, strict=True))
+        encoded = tokenizer(part, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        ids_of |= dict(zip(part, encoded, strict=True))
     turn_end = [] if tokenizer.sep_token_id is None else [int(tokenizer.sep_token_id)]
     rows: list[list[int]] = []
     second: list[int] = []
     truncated = 0
-    for one in dialogues:
+    for dialogue in dialogues:
         context: list[int] = []
-        for turn in one.context:
-            context += [*turn_end, *known[turn]] if context else known[turn]
+        for turn in dialogue.context:
+            context += [*turn_end, *ids_of[turn]] if context else ids_of[turn]
         cut = False
-        for candidate in one.candidates:
-            reply = known[candidate]
-            kept = reply[: max(room // 2, room - len(context))]
-            left = room - len(kept)
-            cut |= len(kept) < len(reply) or left < len(context)
-            rows.append([*before, *context[max(0, len(context) - left) :], *between, *kept, *after])
-            second.append(len(kept) + len(after))
+        for candidate in dialogue.candidates:
+            reply = ids_of[candidate]
+            shown = reply[: max(room // 2, room - len(context))]
+            left = room - len(shown)
+            cut |= len(shown) < len(reply) or left < len(context)
+            rows.append([*before, *context[max(0, len(context) - left) :], *between, *shown, *after])
+            second.append(len(shown) + len(after))
         truncated += cut
-    candidates = np.array([len(one.candidates) for one in dialogues], dtype=np.int64)
+    candidates = np.array([len(dialogue.candidates) for dialogue in dialogues], dtype=np.int64)
     return Pairs(ragged(rows), np.array(second, dtype=np.int64), candidates, truncated)
 
 
@@ -172,13 +172,13 @@ def with_candidates_kept(dialogues: Sequence[Dialogue], seed: Sequence[int]) -> 
     >>> found.candidates, len(found.context[0]) < len(said.context[0])
     (('x', 'y'), True)
     """
-    joined = [f" {_END} ".join(one.context) for one in dialogues]
+    joined = [f" {_END} ".join(dialogue.context) for dialogue in dialogues]
     shorter = with_words_dropped(joined, seed)
     out = []
-    for one, text in zip(dialogues, shorter, strict=True):
+    for dialogue, text in zip(dialogues, shorter, strict=True):
         assert isinstance(text, str)
         turns = tuple(turn.strip() for turn in text.split(_END) if turn.strip())
-        out.append(replace(one, context=turns or one.context))
+        out.append(replace(dialogue, context=turns or dialogue.context))
     return out
 
 
@@ -276,7 +276,7 @@ class ResponseRanker(TransformerClassifier):
         return self.net is not None
 
     def _learn(self, inputs: Sequence[Any]) -> None:
-        super()._learn([text for one in inputs for text in (*one.context, *one.candidates)])
+        super()._learn([text for dialogue in inputs for text in (*dialogue.context, *dialogue.candidates)])
         self._difference = False
 
     def _outputs(self) -> int:
@@ -288,10 +288,10 @@ class ResponseRanker(TransformerClassifier):
         if self._settings is not None or self.source is None:
             net = getattr(load_transformers(), task).from_config(self._settings or self._sizes())
         else:
-            kept: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
+            options: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
             if self.head == "first-token":
-                kept |= {"num_labels": 1, "ignore_mismatched_sizes": True}
-            net = load_pretrained(task, self.source, **kept)
+                options |= {"num_labels": 1, "ignore_mismatched_sizes": True}
+            net = load_pretrained(task, self.source, **options)
         if self.head == "first-token":
             read_first_token_only(net)
             return net
@@ -305,9 +305,9 @@ class ResponseRanker(TransformerClassifier):
         torch = load_torch()
         pairs = encoded.of(batch)
         parts = self._parts(encoded.ids.lengths[pairs])  # pairs of one length together: less is padded
-        said = [self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float() for part in parts]
+        scores = [self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float() for part in parts]
         order = torch.from_numpy(np.argsort(np.concatenate(parts))).to(device)
-        return _cross_entropy(torch.cat(said)[order], encoded.candidates[batch], truth[batch])
+        return _cross_entropy(torch.cat(scores)[order], encoded.candidates[batch], truth[batch])
 
     def _mean_loss(self, encoded: Pairs, truth: Array, device: str) -> float:
         with Asking(self._asking_batches(encoded), self._units(encoded)) as asking:
@@ -320,9 +320,9 @@ class ResponseRanker(TransformerClassifier):
         return check_dialogues(inputs)
 
     def _encode(self, inputs: Any) -> Any:
-        found = encode_pairs(self.tokenizer, inputs, self.max_length)
-        self.truncated = found.truncated
-        return found
+        pairs = encode_pairs(self.tokenizer, inputs, self.max_length)
+        self.truncated = pairs.truncated
+        return pairs
 
     def _units(self, encoded: Pairs) -> int:
         return len(encoded.second)
@@ -341,7 +341,7 @@ class ResponseRanker(TransformerClassifier):
         ids, real = padded(encoded.ids, batch, self.padding)
         ends = real.sum(1)
         types = (np.arange(ids.shape[1]) >= (ends - encoded.second[batch])[:, None]) & real
-        return tuple(torch.from_numpy(one).to(device) for one in (ids, real, types))
+        return tuple(torch.from_numpy(array).to(device) for array in (ids, real, types))
 
     def _scores(self, net: Any, ids: Any, real: Any, types: Any) -> Any:  # type: ignore[override]
         encoder = net["encoder"] if self.head == "means" else net
@@ -356,18 +356,18 @@ class ResponseRanker(TransformerClassifier):
                 for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
             )
             return net["score"](context * reply)[:, 0]
-        found = net(**given).logits
-        return found[:, 1] - found[:, 0] if self._difference else found[:, 0]
+        logits = net(**given).logits
+        return logits[:, 1] - logits[:, 0] if self._difference else logits[:, 0]
 
-    def _gathered(self, encoded: Pairs, found: tuple[Array, ...]) -> tuple[Array, ...]:
+    def _gathered(self, encoded: Pairs, answers: tuple[Array, ...]) -> tuple[Array, ...]:
         """Scores as a matrix; features are those of the predicted candidate."""
-        logits = encoded.matrix(found[0])
+        logits = encoded.matrix(answers[0])
         chosen = encoded.starts[:-1] + logits.argmax(1)
-        return (logits, *(one[chosen] for one in found[1:]))
+        return (logits, *(values[chosen] for values in answers[1:]))
 
-    def _answers(self, encoded: Pairs, found: dict[str, Any]) -> Answers:
+    def _answers(self, encoded: Pairs, fields: dict[str, Any]) -> Answers:
         most = int(encoded.candidates.max())
-        return Answers(tuple(range(most)), candidates=encoded.candidates, **found)
+        return Answers(tuple(range(most)), candidates=encoded.candidates, **fields)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
         only_shift(augmentation, "dialogues")

@@ -43,9 +43,9 @@ class Vocabulary:
     ([2, 1, 2], 3)
     """
 
-    def __init__(self, known: Sequence[str]) -> None:
-        self.words = tuple(known)
-        self._place = {word: place for place, word in enumerate(self.words, 2)}
+    def __init__(self, names: Sequence[str]) -> None:
+        self.words = tuple(names)
+        self._place = {word: index for index, word in enumerate(self.words, 2)}
 
     def __len__(self) -> int:
         return len(self.words) + 2
@@ -63,10 +63,10 @@ class Vocabulary:
         rows = [[find(word, 1) for word in text] for text in texts]
         return ragged(rows if max_length is None else [ends(row, max_length) for row in rows])
 
-    def rows_of(self, known: Sequence[str], vectors: Array) -> Array:
+    def rows_of(self, names: Sequence[str], vectors: Array) -> Array:
         """A matrix (word, dimension) in the order of this vocabulary; rows of words without a vector are 0."""
-        place = {word: i for i, word in enumerate(known)}
-        at = np.array([place.get(word, -1) for word in self.words], dtype=np.int64)
+        row_of = {word: i for i, word in enumerate(names)}
+        at = np.array([row_of.get(word, -1) for word in self.words], dtype=np.int64)
         out = np.zeros((len(self), vectors.shape[1]), dtype=np.float32)
         out[2:][at >= 0] = vectors[at[at >= 0]]
         return out
@@ -138,8 +138,8 @@ def train_word_pieces(texts: Sequence[str], size: int, letters: int) -> Any:
     # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
     # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
     seen = {letter for text in texts for letter in inner.normalizer.normalize_str(text) if letter.strip()}
-    known = sorted(seen)[:letters]
-    named = [*MARKS, *known, *(f"##{letter}" for letter in known)]
+    letters_known = sorted(seen)[:letters]
+    named = [*MARKS, *letters_known, *(f"##{letter}" for letter in letters_known)]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
     inner.train_from_iterator(texts, trainer)
     pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))  # the letters are not special there

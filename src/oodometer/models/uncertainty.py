@@ -123,9 +123,9 @@ class TemperatureScaling(OfOneModel):
         if request is not None and request.dropout:
             raise UsageError("temperature scaling and dropout are two methods; ask for one of them")
         assert self.temperature is not None
-        found = self.model.ask(inputs, request, progress=progress)
-        logits = found.logits_of(self.model.kind)
-        return replace(found, logits=logits / logits.dtype.type(self.temperature))
+        answers = self.model.ask(inputs, request, progress=progress)
+        logits = answers.logits_of(self.model.kind)
+        return replace(answers, logits=logits / logits.dtype.type(self.temperature))
 
 
 @final

@@ -92,14 +92,14 @@ class Answered:
     @cached_property
     def predicted(self) -> Array:
         """Classes that the models predict, int64, shape (model, row)."""
-        return np.stack([np.asarray(one.predicted, dtype=np.int64) for one in self.records])
+        return np.stack([np.asarray(record.predicted, dtype=np.int64) for record in self.records])
 
     @cached_property
     def probabilities(self) -> Array | None:
         """Shape (model, row, class); None where some model gives classes alone."""
-        if any(one.probabilities is None for one in self.records):
+        if any(record.probabilities is None for record in self.records):
             return None
-        return np.stack([np.asarray(one.probabilities, dtype=np.float64) for one in self.records])
+        return np.stack([np.asarray(record.probabilities, dtype=np.float64) for record in self.records])
 
     @cached_property
     def correct(self) -> Array:
@@ -116,14 +116,14 @@ class Answered:
             raise InputError("labelled rows", got=f"none among {len(self.ids):,}", remedy=remedy, file=self.sources[0])
 
 
-def clusters_of(cells: Sequence[Any], asked: bool) -> Array | None:
+def clusters_of(cells: Sequence[Any], named: bool) -> Array | None:
     """Keys of the clusters of labelled rows; of ids, which nobody asked for, None where none repeats.
 
     >>> clusters_of(["a_epoch_1", "b_epoch_1"], False), len(set(clusters_of(["a_epoch_1", "a_epoch_2"], False)))
     (None, 1)
     """
     keys = cluster_keys(list(cells))
-    return keys if asked or len(np.unique(keys)) < len(keys) else None
+    return keys if named or len(np.unique(keys)) < len(keys) else None
 
 
 def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
@@ -131,14 +131,14 @@ def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
     if len(names) < 2:
         raise UsageError(f"expected at least two models to rank, got {len(names)}; for one there is `audit`")
     seen: set[Any] = set()
-    for name, one in zip(names, models, strict=True):
-        key: Any = id(one)
-        said = str(one) if isinstance(one, (str, os.PathLike)) else name
-        if isinstance(one, (str, os.PathLike)):
-            key = os.path.realpath(one) if os.path.exists(one) else str(one)
+    for name, model in zip(names, models, strict=True):
+        key: Any = id(model)
+        called = str(model) if isinstance(model, (str, os.PathLike)) else name
+        if isinstance(model, (str, os.PathLike)):
+            key = os.path.realpath(model) if os.path.exists(model) else str(model)
         if key in seen:
             raise UsageError(
-                f"{said} is named twice: a model is neither better nor worse than itself; name another one"
+                f"{called} is named twice: a model is neither better nor worse than itself; name another one"
             )
         seen.add(key)
     twice = next((name for name in names if list(names).count(name) > 1), None)
@@ -156,11 +156,11 @@ def was_chosen(cell: Any) -> bool:
     >>> [was_chosen(cell) for cell in ("", "no", "False", "0", 0.0, False, None, float("nan"))]
     [False, False, False, False, False, False, False, False]
     """
-    said = str(cell).strip().casefold()
+    text = str(cell).strip().casefold()
     try:
-        return abs(float(said)) > 0  # no number at all is not above 0
+        return abs(float(text)) > 0  # no number at all is not above 0
     except ValueError:
-        return said not in _NO
+        return text not in _NO
 
 
 def shown(names: Sequence[int | str], most: int = 8) -> str:

@@ -113,7 +113,7 @@ def leave_one_out(
     if len(sets) < 2:
         raise UsageError(f"expected at least two sets, got {len(sets)}; weights are fitted on the others")
     return {
-        left: fit_weights({name: one for name, one in sets.items() if name != left}, names, ridge=ridge)
+        left: fit_weights({name: evidence for name, evidence in sets.items() if name != left}, names, ridge=ridge)
         for left in sets
     }
 
@@ -157,7 +157,7 @@ def powered_accuracy(
     >>> powered_accuracy(right, f, [[0.9, 0.9, 0.9, 0.1]], lean=1.0)(np.array([[0, 1]])).round(3).tolist()
     [[0.7]]
     """
-    y, f, pool = (np.asarray(one, dtype=np.float64) for one in (correct, score, pool_score))
+    y, f, pool = (np.asarray(values, dtype=np.float64) for values in (correct, score, pool_score))
     if y.ndim != 2 or y.shape != f.shape or pool.ndim != 2 or len(pool) != len(y) or not pool.size:
         raise UsageError(
             "expected correctness and scores of shape (model, row) and a pool of the same models, "

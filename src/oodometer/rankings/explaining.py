@@ -33,7 +33,7 @@ from .answered import Answered, RankOptions
 _FORM = "1"  # of what is kept: other versions of the package have other names anyway
 
 
-def name_of_answers(model: SentModel, asked: Dataset) -> str:
+def name_of_answers(model: SentModel, data: Dataset) -> str:
     """What tells the answers of a model to these inputs from any others.
 
     >>> model = SentModel("m", ["m", ["weights", 10, 99]])
@@ -42,7 +42,7 @@ def name_of_answers(model: SentModel, asked: Dataset) -> str:
     >>> name_of_answers(model, Dataset("", ("a", "b"))) == name_of_answers(model, Dataset("", ("a\\nb",)))
     False
     """
-    return checksum("answers", *_model(model), asked.modality, *_content(asked.inputs))
+    return checksum("answers", *_model(model), data.modality, *_content(data.inputs))
 
 
 def name_of_attributions(model: SentModel, method: Attribution, texts: Sequence[Words], tasks: bool) -> str:
@@ -50,9 +50,9 @@ def name_of_attributions(model: SentModel, method: Attribution, texts: Sequence[
 
     ``tasks``: whether they are made in tasks of one thread, whose sums are rounded alike everywhere.
     """
-    said = json.dumps([method.name, method.options(), tasks], default=repr)
-    features = [repr(one.feature) for one in texts]
-    return checksum("attributions", *_model(model), said, *features, *_content([one.text for one in texts]))
+    about = json.dumps([method.name, method.options(), tasks], default=repr)
+    features = [repr(text.feature) for text in texts]
+    return checksum("attributions", *_model(model), about, *features, *_content([text.text for text in texts]))
 
 
 def _model(model: SentModel) -> Iterator[str]:
@@ -71,8 +71,8 @@ def _content(inputs: Any) -> Iterator[str | bytes]:
             yield from _content(values)
     elif isinstance(inputs, (list, tuple)):
         yield f"{len(inputs)} of a list"
-        for one in inputs:
-            yield from _content(one)
+        for part in inputs:
+            yield from _content(part)
     else:
         yield type(inputs).__name__
         yield inputs if isinstance(inputs, (str, bytes)) else repr(inputs)
@@ -80,9 +80,9 @@ def _content(inputs: Any) -> Iterator[str | bytes]:
 
 def _bytes(values: Array) -> bytes:
     if values.dtype.kind == "O":
-        return repr([("nan" if isinstance(one, float) and math.isnan(one) else one) for one in values.ravel()]).encode(
-            "utf-8", "surrogatepass"
-        )
+        return repr(
+            [("nan" if isinstance(value, float) and math.isnan(value) else value) for value in values.ravel()]
+        ).encode("utf-8", "surrogatepass")
     return np.ascontiguousarray(values).tobytes()
 
 
@@ -108,11 +108,11 @@ def ask_all(
     and not asked again. ``progress`` is called with (rows answered, rows of all models). Raises `InputError` for
     answers that are no probabilities.
     """
-    keys = [] if folder is None or sent is None else [name_of_answers(one, part) for one in sent for part in parts]
+    keys = [name_of_answers(model, part) for model in sent or () for part in parts] if folder is not None else []
     there = folder.expect(keys) if folder is not None else []
     sizes = [len(part) for part in parts]
     total = len(models) * sum(sizes)
-    done = sum(rows for rows, kept in zip(sizes * len(models), there, strict=False) if kept)
+    done = sum(rows for rows, stored in zip(sizes * len(models), there, strict=False) if stored)
 
     def tell(rows: int = 0, some: int = 0, whole: int = 1) -> None:
         if progress is not None:
@@ -123,24 +123,24 @@ def ask_all(
     records, truncated = [], {}
     for number, (name, model) in enumerate(zip(names, models, strict=True)):
         probabilities, logits, cut = list[Array](), list[Array | None](), 0
-        for place, part in enumerate(parts, number * len(parts)):
-            was_there = place < len(there) and there[place]
-            kept = folder.get(keys[place]) if folder is not None and was_there else None
-            if kept is None:
+        for index, part in enumerate(parts, number * len(parts)):
+            was_there = index < len(there) and there[index]
+            stored = folder.get(keys[index]) if folder is not None and was_there else None
+            if stored is None:
                 rows = 0 if was_there else len(part)
                 given = model.ask(part, progress=partial(tell, rows))
-                kept = {"classes": tuple(given.classes), "truncated": model.truncated}
+                stored = {"classes": tuple(given.classes), "truncated": model.truncated}
                 for kind, values in (("logits", given.logits), ("probabilities", given.probabilities)):
-                    kept[kind] = None if values is None else np.asarray(values)
+                    stored[kind] = None if values is None else np.asarray(values)
                 if folder is not None and keys:
-                    folder.keep(keys[place], kept)
+                    folder.keep(keys[index], stored)
                 done += rows
-            found = Answers(kept["classes"], logits=kept["logits"], probabilities=kept["probabilities"])
-            own = [str(one) for one in found.classes]
-            order = [own.index(str(one)) for one in classes]
-            probabilities.append(np.asarray(found.distribution)[:, order])
-            logits.append(None if found.logits is None else np.asarray(found.logits)[:, order])
-            cut += kept["truncated"]
+            answers = Answers(stored["classes"], logits=stored["logits"], probabilities=stored["probabilities"])
+            own = [str(model_sent) for model_sent in answers.classes]
+            order = [own.index(str(model_sent)) for model_sent in classes]
+            probabilities.append(np.asarray(answers.distribution)[:, order])
+            logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
+            cut += stored["truncated"]
         records.append(_record(probabilities, logits, classes, name))
         if cut:
             truncated[name] = cut
@@ -151,8 +151,8 @@ def _record(
     probabilities: Sequence[Array], logits: Sequence[Array | None], classes: Sequence[int | str], name: str
 ) -> Predictions:
     fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
-    if all(one is not None for one in logits):
-        fields = {"logits": np.concatenate([one for one in logits if one is not None])}
+    if all(logit is not None for logit in logits):
+        fields = {"logits": np.concatenate([logit for logit in logits if logit is not None])}
     try:
         return Predictions.from_arrays(classes=list(classes), source=name, **fields)
     except InputError as error:
@@ -208,53 +208,53 @@ def attributions_of(
     if folder is not None and means.sent is not None:
         tasks = means.engine is not None
         whose = [means.sent[number] for number, _ in groups]
-        keys = [name_of_attributions(one, method, own, tasks) for one, own in zip(whose, words, strict=True)]
-    found: dict[int, list[WordAttributions]] = {}
-    for place, there in enumerate(folder.expect(keys) if folder is not None else ()):
-        kept = folder.get(keys[place]) if folder is not None and there else None
-        if kept is not None:
-            parts = np.split(kept["values"], np.cumsum([len(one.words) for one in words[place]])[:-1])
-            rows = zip(words[place], parts, kept["targets"].tolist(), kept["numbers"].tolist(), strict=True)
-            found[place] = [
+        keys = [name_of_attributions(model, method, own, tasks) for model, own in zip(whose, words, strict=True)]
+    results: dict[int, list[WordAttributions]] = {}
+    for index, there in enumerate(folder.expect(keys) if folder is not None else ()):
+        stored = folder.get(keys[index]) if folder is not None and there else None
+        if stored is not None:
+            parts = np.split(stored["values"], np.cumsum([len(text.words) for text in words[index]])[:-1])
+            rows = zip(words[index], parts, stored["targets"].tolist(), stored["numbers"].tolist(), strict=True)
+            results[index] = [
                 WordAttributions(own, values, separator, target, probability, base, fit)
                 for own, values, target, (separator, probability, base, fit) in rows
             ]
-    total, done = len(models) * len(texts), sum(map(len, found.values()))
-    rest = [place for place in range(len(groups)) if place not in found]
+    total, done = len(models) * len(texts), sum(map(len, results.values()))
+    rest = [index for index in range(len(groups)) if index not in results]
 
     def tell(rows: int, more: int, all_: int) -> None:
         if progress is not None:
             progress(done + rows * more // max(all_, 1), total)
 
-    def finished(place: int, new: list[WordAttributions]) -> None:
+    def finished(index: int, new: list[WordAttributions]) -> None:
         nonlocal done
         if folder is not None and keys:
-            numbers = [[one.separator, one.probability, one.base, one.fit] for one in new]
+            numbers = [[own.separator, own.probability, own.base, own.fit] for own in new]
             piece = {
-                "values": np.concatenate([one.values for one in new]),
-                "targets": np.array([one.target for one in new], dtype=np.int64),
+                "values": np.concatenate([attributions.values for attributions in new]),
+                "targets": np.array([attributions.target for attributions in new], dtype=np.int64),
                 "numbers": np.array(numbers, dtype=np.float64),
             }
-            folder.keep(keys[place], piece)
-        found[place] = new
+            folder.keep(keys[index], piece)
+        results[index] = new
         done += len(new)
         tell(0, 0, 1)
 
     if done:
         tell(0, 0, 1)
     if means.engine is None or means.sent is None:
-        for place in rest:
-            own = words[place]
-            finished(place, method.explain(models[groups[place][0]], own, progress=partial(tell, len(own))))
+        for index in rest:
+            own = words[index]
+            finished(index, method.explain(models[groups[index][0]], own, progress=partial(tell, len(own))))
     else:
-        items = [(means.sent[groups[place][0]], words[place]) for place in rest]
+        items = [(means.sent[groups[index][0]], words[index]) for index in rest]
         order, task = iter(rest), _Task(method, any(model.gpu for model, _ in items))
         with forgetting():
             run_tasks(means.engine, task, items, on_result=lambda _, new: finished(next(order), new))
     by_text: list[dict[int, WordAttributions]] = [{} for _ in models]
-    for place, (number, group) in enumerate(groups):
-        by_text[number].update(zip(group, found[place], strict=True))
-    return [[one[at] for at in range(len(texts))] for one in by_text]
+    for index, (number, group) in enumerate(groups):
+        by_text[number].update(zip(group, results[index], strict=True))
+    return [[model_sent[at] for at in range(len(texts))] for model_sent in by_text]
 
 
 _NUDGE = 1e-6  # of the largest attribution: small enough that the largest word stays the largest
@@ -280,26 +280,26 @@ class Explained:
         out = []
         for at, row in enumerate(self.rows):
             text, words = suite.inputs[row], self.found[0][at].words
-            places = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
+            spans = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
             models = {}
             for number, name in enumerate(suite.names):
-                one = self.found[number][at]
-                known = dict(zip(self.factors, self.values[number, :, at].tolist(), strict=True))
+                attributions = self.found[number][at]
+                values = dict(zip(self.factors, self.values[number, :, at].tolist(), strict=True))
                 models[name] = {
-                    "target": suite.classes[one.target],
-                    "probability": one.probability,
-                    "values": one.values.tolist(),
-                    "separator": one.separator,
-                    "base": one.base,
-                    "fit": one.fit,
+                    "target": suite.classes[attributions.target],
+                    "probability": attributions.probability,
+                    "values": attributions.values.tolist(),
+                    "separator": attributions.separator,
+                    "base": attributions.base,
+                    "fit": attributions.fit,
                     "factors": {
-                        factor: {"value": value, "words": words_of(create("factor", factor), one)}
-                        for factor, value in known.items()
+                        factor: {"value": value, "words": words_of(create("factor", factor), attributions)}
+                        for factor, value in values.items()
                         if not math.isnan(value)
                     },
                 }
             parts, label = (text,) if isinstance(text, str) else tuple(text), suite.classes[suite.labels[row]]
-            out.append(ExplainedExample(suite.ids[row], label, parts, words.words, places, models))
+            out.append(ExplainedExample(suite.ids[row], label, parts, words.words, spans, models))
         return tuple(out)
 
 
@@ -327,26 +327,26 @@ def explain_suite(
         rng = np.random.default_rng([options.seed, suite.labelled])
         rows = tuple(sorted(rng.choice(suite.labelled, size=options.explain, replace=False).tolist()))
     texts: list[Words] = [Words(suite.inputs[row]) for row in rows]
-    bare = len(rows) - sum(bool(one.words) for one in texts)
-    rows = tuple(row for row, one in zip(rows, texts, strict=True) if one.words)
-    texts = [one for one in texts if one.words]
+    bare = len(rows) - sum(bool(option.words) for option in texts)
+    rows = tuple(row for row, option in zip(rows, texts, strict=True) if option.words)
+    texts = [option for option in texts if option.words]
     if not rows:
         return None, "none of the examples has a word to explain"
     takes = inspect.signature(find("attribution", options.method)).parameters
     more: dict[str, Any] = {"seed": options.seed} if "seed" in takes else {}
     if options.samples is not None:
-        name = next((one for one in ("samples", "steps") if one in takes), None)
+        name = next((option for option in ("samples", "steps") if option in takes), None)
         if name is None:
             raise UsageError(f"the attribution {options.method} takes no number of samples; leave --samples out")
         more[name] = options.samples
     method = create("attribution", options.method, **more)
     each = attributions_of(suite.classifiers, method, texts, means, progress)
-    found = [tuple(normalized(one, options.normalize) for one in explained) for explained in each]
-    values = np.full((len(found), len(chosen), len(rows)), np.nan)
-    for number, one in enumerate(found):
+    attributed = [tuple(normalized(option, options.normalize) for option in explained) for explained in each]
+    values = np.full((len(attributed), len(chosen), len(rows)), np.nan)
+    for number, option in enumerate(attributed):
         if chosen:
-            values[number] = factor_values(one, chosen)
-    told = {
+            values[number] = factor_values(option, chosen)
+    method_said = {
         "method": options.method,
         "about": find("attribution", options.method).about,
         "citation": find("attribution", options.method).citation,
@@ -357,7 +357,7 @@ def explain_suite(
         "without_words": bare,
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
-    return Explained(rows, tuple(found), chosen, values, told), ""
+    return Explained(rows, tuple(attributed), chosen, values, method_said), ""
 
 
 def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
@@ -376,7 +376,7 @@ def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
     return options.factors
 
 
-def words_of(factor: Factor, found: WordAttributions) -> list[int]:
+def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:
     """Places of the words that a factor looks at: those whose attribution moves it, found by moving each a little.
 
     >>> from oodometer.registry import create
@@ -384,16 +384,16 @@ def words_of(factor: Factor, found: WordAttributions) -> list[int]:
     >>> words_of(create("factor", "max-diff"), one)
     [0, 2]
     """
-    value = factor.value(found)
+    value = factor.value(attributions)
     if value is None:
         return []
-    step = _NUDGE * (float(np.abs(found.values).max()) or 1.0)
-    least = step / (100 * max(1, len(found.values)))  # a mean of n words moves by a share of 1 / n
+    step = _NUDGE * (float(np.abs(attributions.values).max()) or 1.0)
+    least = step / (100 * max(1, len(attributions.values)))  # a mean of n words moves by a share of 1 / n
     out = []
-    for place in range(len(found.values)):
-        moved = found.values.copy()
-        moved[place] += step
-        other = factor.value(replace(found, values=moved))
+    for index in range(len(attributions.values)):
+        moved = attributions.values.copy()
+        moved[index] += step
+        other = factor.value(replace(attributions, values=moved))
         if other is None or abs(other - value) > least:
-            out.append(place)
+            out.append(index)
     return out

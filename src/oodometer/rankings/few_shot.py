@@ -71,11 +71,11 @@ def scored(methods: Mapping[str, Method], drawn: Array) -> Array:
     """
     if not methods:
         raise UsageError("expected at least one method, got none; give name -> values or rule")
-    found = {name: drawn_scores(method, drawn) for name, method in methods.items()}
-    counts = {name: scores.shape[1] for name, scores in found.items()}
+    scores_of = {name: drawn_scores(method, drawn) for name, method in methods.items()}
+    counts = {name: scores.shape[1] for name, scores in scores_of.items()}
     if len(set(counts.values())) > 1:
         raise UsageError(f"expected methods that score the same models, got {counts} models")
-    return np.stack(list(found.values()))
+    return np.stack(list(scores_of.values()))
 
 
 @final
@@ -137,11 +137,11 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
     # Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
     # all, and must name the same. The order is that of the first record with probabilities, else of the first.
-    named = {name: tuple(str(one) for one in record.classes or ()) for name, record in records.items()}
+    named = {name: tuple(str(class_name) for class_name in record.classes or ()) for name, record in records.items()}
     full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
-    classes = tuple(dict.fromkeys(one for some in (*full.values(), *named.values()) for one in some))
-    for name, known in full.items():
-        lacking = [one for one in classes if one not in known]
+    classes = tuple(dict.fromkeys(class_name for some in (*full.values(), *named.values()) for class_name in some))
+    for name, own in full.items():
+        lacking = [class_name for class_name in classes if class_name not in own]
         if lacking:
             got, remedy = f"{name} without {', '.join(lacking[:5])}", "rank models that tell the same classes apart"
             raise InputError("the same classes of all models", got=got, remedy=remedy)
@@ -150,7 +150,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
-        order = np.array([classes.index(str(one)) for one in record.classes or ()], dtype=np.int64)
+        order = np.array([classes.index(str(class_name)) for class_name in record.classes or ()], dtype=np.int64)
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
             there = np.empty(record.probabilities.shape)
@@ -267,8 +267,8 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
         mean = float(gap.mean())
         if spread <= ROUNDING * largest:  # all suites differ by the same amount, up to rounding
             mean = 0.0 if abs(mean) <= ROUNDING * largest else mean
-            one = 0.5 if mean == 0 else float(mean < 0)
-            return PairedTest(mean, one, float(mean == 0), "suites", "paired t", len(gap))
+            one_sided = 0.5 if mean == 0 else float(mean < 0)
+            return PairedTest(mean, one_sided, float(mean == 0), "suites", "paired t", len(gap))
         above = float(stdtr(len(gap) - 1, -mean / spread))
         return PairedTest(mean, above, 2 * min(above, 1 - above), "suites", "paired t", len(gap))
     if test != "sign-flip":
@@ -425,14 +425,15 @@ def few_shot_evaluation(
     >>> bool(abs(found.few_shot[0] - (0.75 + 0.25 / 2)) < 0.02)  # a tie where both rows are among the first two
     True
     """
-    known = np.asarray(truth, dtype=np.float64)
-    if known.ndim != 1 or len(known) < 2:
-        raise UsageError(f"expected the accuracies of at least two models, got shape {known.shape}")
-    if not np.isfinite(known).all():
-        raise InputError("an accuracy of each model", got=str(known.tolist()), remedy="measure it on labelled rows")
-    names = tuple(f"m{i + 1}" for i in range(len(known))) if models is None else tuple(models)
-    if len(names) != len(known):
-        raise UsageError(f"expected {len(known)} names of models, got {len(names)}")
+    accuracies = np.asarray(truth, dtype=np.float64)
+    if accuracies.ndim != 1 or len(accuracies) < 2:
+        raise UsageError(f"expected the accuracies of at least two models, got shape {accuracies.shape}")
+    if not np.isfinite(accuracies).all():
+        got = str(accuracies.tolist())
+        raise InputError("an accuracy of each model", got=got, remedy="measure it on labelled rows")
+    names = tuple(f"m{i + 1}" for i in range(len(accuracies))) if models is None else tuple(models)
+    if len(names) != len(accuracies):
+        raise UsageError(f"expected {len(accuracies)} names of models, got {len(names)}")
     # Rows of the population, which all values share
     shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
     odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
@@ -447,11 +448,11 @@ def few_shot_evaluation(
         raise UsageError(f"expected values of the same rows, got {counts} rows")
     population = int(next(iter(counts.values())))
     scores = scored(methods, draw_rows(population, draws=draws, size=size, seed=seed))
-    if scores.shape[2] != len(known):
-        raise UsageError(f"expected scores of {len(known)} models, got {scores.shape[2]}")
-    order = np.argsort(-known, kind="stable")
+    if scores.shape[2] != len(accuracies):
+        raise UsageError(f"expected scores of {len(accuracies)} models, got {scores.shape[2]}")
+    order = np.argsort(-accuracies, kind="stable")
     every = [(int(a), int(b)) for i, a in enumerate(order) for b in order[i + 1 :]]
-    pairs = tuple((a, b) for a, b in every if known[a] > known[b])
+    pairs = tuple((a, b) for a, b in every if accuracies[a] > accuracies[b])
     if not pairs:
         raise InputError("two models that differ in accuracy", got="equal ones", remedy="rank other models")
     better, worse = (scores[:, :, list(side)] for side in zip(*pairs, strict=True))
@@ -460,7 +461,7 @@ def few_shot_evaluation(
     slack = ROUNDING * np.where(np.isfinite(largest), largest, 0.0)
     # a score that is not there compares as neither larger nor smaller: a tie
     outcomes = np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5)).transpose(0, 2, 1)
-    return FewShot(tuple(methods), names, known, pairs, outcomes, len(every) - len(pairs), population, size, seed)
+    return FewShot(tuple(methods), names, accuracies, pairs, outcomes, len(every) - len(pairs), population, size, seed)
 
 
 def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:
@@ -511,8 +512,8 @@ def true_class_values(suite: Suite) -> Array:
     has 90 to 93 % for it and its Table 2 20 to 39 %, as if the latter were turned round: print both directions.
     """
     truth = suite.truth
-    found = np.take_along_axis(_probabilities(suite), np.maximum(truth, 0)[None, :, None], axis=2)[:, :, 0]
-    return np.where(truth < 0, np.nan, found)
+    own = np.take_along_axis(_probabilities(suite), np.maximum(truth, 0)[None, :, None], axis=2)[:, :, 0]
+    return np.where(truth < 0, np.nan, own)
 
 
 def random_order(models: int, *, seed: int = 0) -> Rule:
@@ -556,8 +557,8 @@ def guess_accuracy(truths: Sequence[Any]) -> Array:
         raise UsageError(f"expected sets of the same models, got {sorted(counts)} models; give each set's accuracies")
     models = counts.pop()
     guesses: dict[str, Method] = {str(best): guess(models, best) for best in range(models)}
-    found = [few_shot_evaluation(guesses, truth, rows=1, draws=1, size=1).few_shot for truth in truths]
-    return np.asarray(np.mean(found, axis=0))
+    accuracies = [few_shot_evaluation(guesses, truth, rows=1, draws=1, size=1).few_shot for truth in truths]
+    return np.asarray(np.mean(accuracies, axis=0))
 
 
 def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:

@@ -72,11 +72,11 @@ def gather(suite: Answered, explained: Explained | None, options: RankOptions) -
     if suite.pool:
         pools = {name: r.slice(suite.labelled, len(r)) for name, r in zip(suite.names, suite.records, strict=True)}
         references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
-        found = pool_evidence(pools, references, level=options.level)
+        pool = pool_evidence(pools, references, level=options.level)
         few = len(suite.names) == 2  # both agree with each other equally often
-        skipped += [Skipped(name, why) for name, why in found.why_not.items() if name != "confidence"]
-        skipped += [Skipped(name, "needs three models or more") for name in _AGREEMENT if few and name in found.scores]
-        for name, values in found.scores.items():
+        skipped += [Skipped(name, why) for name, why in pool.why_not.items() if name != "confidence"]
+        skipped += [Skipped(name, "needs three models or more") for name in _AGREEMENT if few and name in pool.scores]
+        for name, values in pool.scores.items():
             if name == "confidence" or (few and name in _AGREEMENT):  # confidence is the estimator `ac`
                 continue
             if name in _AGREEMENT:
@@ -86,7 +86,7 @@ def gather(suite: Answered, explained: Explained | None, options: RankOptions) -
                 add(name, "proxy", about, values, citation=find("ranker", name).citation)
             else:
                 cls, clustered = find("estimator", name), suite.clusters is not None
-                ends = () if clustered else found.intervals.get(name, ())
+                ends = () if clustered else pool.intervals.get(name, ())
                 more = {"intervals": dict(zip(suite.names, ends, strict=False)), "citation": cls.citation}
                 note = "no interval, as rows depend on each other" if clustered else ""
                 add(name, "estimate", f"accuracy without labels, if {cls.assumes}", values, note=note, **more)
@@ -97,13 +97,13 @@ def gather(suite: Answered, explained: Explained | None, options: RankOptions) -
     for number, name in enumerate(() if explained is None else explained.factors):
         assert explained is not None
         values = explained.values[:, number]
-        kept, examples = ~np.isnan(values), counted(values.shape[1], "example")
-        if not kept.any():
+        there, examples = ~np.isnan(values), counted(values.shape[1], "example")
+        if not there.any():
             skipped.append(Skipped(name, f"none of the {examples} has the words that it looks at"))
             continue
-        means = np.where(kept, values, 0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
-        means = np.where(kept.any(axis=1), means, np.nan)
-        absent, cls = int((~kept).all(axis=0).sum()), find("factor", name)
+        means = np.where(there, values, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        means = np.where(there.any(axis=1), means, np.nan)
+        absent, cls = int((~there).all(axis=0).sum()), find("factor", name)
         note = (
             f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at" if absent else ""
         )
@@ -111,11 +111,11 @@ def gather(suite: Answered, explained: Explained | None, options: RankOptions) -
         add(name, "factor", about, means, higher=False, note=note, citation=cls.citation)
     # Labels first; what they leave open is decided by the other evidence, each group of it with one voice
     groups: dict[str, dict[str, Method]] = {}
-    for one in evidence:
-        if one.group != "labels":
-            sign = 1 if one.higher_is_better else -1
-            scores = [math.nan if value is None else sign * value for value in one.values.values()]
-            groups.setdefault(one.group, {})[one.name] = fixed(scores)
+    for piece in evidence:
+        if piece.group != "labels":
+            sign = 1 if piece.higher_is_better else -1
+            scores = [math.nan if value is None else sign * value for value in piece.values.values()]
+            groups.setdefault(piece.group, {})[piece.name] = fixed(scores)
     if groups and len(rows):
         rule = labels_first(suite.correct[:, rows], {name: mean_evidence(pieces) for name, pieces in groups.items()})
         about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
@@ -151,16 +151,16 @@ def outcome_of(
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
     first = suite.labelled
     rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    found = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
-    found = replace(found, models=suite.names)
-    known = suite.chosen is None and not suite.pool
-    found = found if known else posterior_by_pattern(found, *rows, seed=options.seed)
+    order_known = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
+    order_known = replace(order_known, models=suite.names)
+    plain = suite.chosen is None and not suite.pool
+    order_known = order_known if plain else posterior_by_pattern(order_known, *rows, seed=options.seed)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     by, notes = _decided_by(suite, evidence, options)
-    order = list(found.order)
+    order = list(order_known.order)
     if by == "combined":  # ties as the posterior has them
-        scores = next(one for one in evidence if one.name == "combined").values
+        scores = next(piece for piece in evidence if piece.name == "combined").values
         order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
     right = suite.correct[:, suite.random].sum(axis=1)
     accuracy = accuracies(suite, options.level)
@@ -171,25 +171,25 @@ def outcome_of(
             RankedModel(
                 model=suite.names[at],
                 source=suite.sources[at],
-                rank=place,
-                p_best=float(found.p_best[at]),
+                rank=index,
+                p_best=float(order_known.p_best[at]),
                 right=int(right[at]),
                 accuracy=accuracy.get(suite.names[at]),
                 truncated=suite.truncated.get(suite.names[at], 0),
             )
-            for place, at in enumerate(order, 1)
+            for index, at in enumerate(order, 1)
         ),
         pairs=tuple(
             ModelPair(
                 suite.names[a],
                 suite.names[b],
-                float(found.p_better[a, b]),
-                float(found.disagreement[a, b]),
-                int(found.wins[a, b]),
-                int(found.wins[b, a]),
+                float(order_known.p_better[a, b]),
+                float(order_known.disagreement[a, b]),
+                int(order_known.wins[a, b]),
+                int(order_known.wins[b, a]),
             )
-            for place, a in enumerate(order)
-            for b in order[place + 1 :]
+            for index, a in enumerate(order)
+            for b in order[index + 1 :]
         ),
         evidence=tuple(evidence),
         labelled=suite.labelled,
@@ -198,7 +198,7 @@ def outcome_of(
         modality=suite.modality,
         classes=suite.classes,
         decided_by=by,
-        settling=_settling(suite, found, options),
+        settling=_settling(suite, order_known, options),
         level=options.level,
         seed=options.seed,
         data=data,
@@ -206,13 +206,13 @@ def outcome_of(
         id_column=suite.id_column,
         numbered=suite.numbered,
         label_column=suite.label_column,
-        suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
+        suggested=_suggested(suite, order_known.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
         notes=(*notes, *([f"{counted(bare, 'example')} without a word: not explained"] if bare else [])),
-        warnings=_warnings(suite, found),
+        warnings=_warnings(suite, order_known),
         argv=argv,
     )
 
@@ -223,44 +223,44 @@ def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOpti
         return "labels", ()
     if suite.chosen is not None:
         why = "rows that were chosen to be labelled have no place in it"
-    elif all(one.name != "combined" for one in evidence):
+    elif all(piece.name != "combined" for piece in evidence):
         why = "there is no evidence beside the labels"
     else:
         return "combined", ()
     return "labels", (f"the combined order was asked for and is not used, as {why}: labels and pool decide",)
 
 
-def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
+def _settling(suite: Answered, result: Posterior, options: RankOptions) -> Settling:
     if suite.chosen is None and suite.clusters is None:
-        return labels_to_settle(found, options.level, seed=options.seed)
-    a, b = found.leaders
-    p = float(found.p_better[a, b])
+        return labels_to_settle(result, options.level, seed=options.seed)
+    a, b = result.leaders
+    p = float(result.p_better[a, b])
     settled = p >= options.level
     why = "" if settled else "how many more labels would settle it is worked out for random, independent rows alone"
     return Settling(suite.names[a], suite.names[b], p, options.level, 0 if settled else None, why=why)
 
 
-def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
+def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
     out = []
     if suite.labelled < _FEW:
-        told = counted(suite.labelled, "labelled row")
+        text = counted(suite.labelled, "labelled row")
         out.append(
-            f"{told} {'says' if suite.labelled == 1 else 'say'} next to nothing; label ten or more, drawn at random"
+            f"{text} {'says' if suite.labelled == 1 else 'say'} next to nothing; label ten or more, drawn at random"
         )
     if suite.clusters is not None:
-        asked = suite.cluster_column != (suite.id_column or "id")
+        named = suite.cluster_column != (suite.id_column or "id")
         sums = Clusters.of(suite.clusters, np.zeros(suite.labelled))
-        out.append(f"{clusters_said(sums, suite.cluster_column, asked)}; probabilities, too")
+        out.append(f"{clusters_said(sums, suite.cluster_column, named)}; probabilities, too")
     chosen = suite.labelled - len(suite.random)
     if chosen:
-        told = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {_were(chosen)} chosen by disagreement"
-        told += f" (column {CHOSEN})"
-        out.append(f"{told}: they count in the probabilities for rows like them; no accuracy is computed from them")
+        text = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {_were(chosen)} chosen by disagreement"
+        text += f" (column {CHOSEN})"
+        out.append(f"{text}: they count in the probabilities for rows like them; no accuracy is computed from them")
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
-    for one, other in itertools.combinations(range(len(suite.names)), 2):
-        if found.disagreement[one, other] == 0:
-            names = f"{suite.names[one]} and {suite.names[other]}"
+    for first, other in itertools.combinations(range(len(suite.names)), 2):
+        if result.disagreement[first, other] == 0:
+            names = f"{suite.names[first]} and {suite.names[other]}"
             out.append(f"models that say the same on every row cannot be ordered here: {names}")
     absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
     if absent:
@@ -285,5 +285,5 @@ def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tup
         return ()
     if not suite.pool:
         raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
-    places = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
-    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in places.tolist())
+    rows = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
+    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in rows.tolist())

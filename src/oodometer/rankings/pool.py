@@ -67,16 +67,16 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     >>> plurality.tolist(), pairwise.tolist()
     ([[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]], [[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]])
     """
-    asked = checked_classes(predicted, "predictions")
+    classes = checked_classes(predicted, "predictions")
     # models are compared with each other, not with every class: there may be a thousand of these
-    votes = np.stack([(asked == said).sum(axis=0) for said in asked])  # for what a model says, with its own
-    plurality = np.empty(asked.shape)
-    for i, said in enumerate(asked):
-        others = np.delete(votes - (asked == said), i, axis=0)
+    votes = np.stack([(classes == own).sum(axis=0) for own in classes])  # for what a model says, with its own
+    plurality = np.empty(classes.shape)
+    for i, own in enumerate(classes):
+        others = np.delete(votes - (classes == own), i, axis=0)
         most = others.max(axis=0)
         leading = (others == most).sum(axis=0) / most  # classes of most votes: each is named by as many models
         plurality[i] = (votes[i] - 1 == most) / leading
-    return plurality, (votes - 1) / (len(asked) - 1)
+    return plurality, (votes - 1) / (len(classes) - 1)
 
 
 def pool_evidence(
@@ -130,12 +130,12 @@ def pool_evidence(
             scores[name] = _proxy(create("ranker", name), pools, references or {})
         except NotApplicable as error:
             why_not[name] = str(error)
-    beside, known = _with_members(pools), None if references is None else _with_members(references)
+    beside, labelled = _with_members(pools), None if references is None else _with_members(references)
     intervals: dict[str, tuple[Interval, ...]] = {}
     for name in estimators:
         try:
-            intervals[name] = _estimates(create("estimator", name, level=level), beside, known)
-            scores[name] = np.array([one.value for one in intervals[name]])
+            intervals[name] = _estimates(create("estimator", name, level=level), beside, labelled)
+            scores[name] = np.array([interval.value for interval in intervals[name]])
         except NotApplicable as error:
             why_not[name] = str(error)
     return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1], intervals)
@@ -146,18 +146,18 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
     suite = suite_of(records)
     named: dict[str, int | str] = {}  # a class as its record has it, a number or a text
     for record in records.values():
-        named.update({str(one): one for one in record.classes or () if str(one) not in named})
+        named.update({str(cls): cls for cls in record.classes or () if str(cls) not in named})
     out = {}
     for i, (name, record) in enumerate(records.items()):
         if record.members is None:
             others = np.delete(suite.predicted, i, axis=0)
-            said = [suite.classes[at] for at in np.unique(others)]
+            theirs = [suite.classes[at] for at in np.unique(others)]
             own = list(map(str, record.classes or ()))
-            own += [one for one in said if one not in own]  # which a record of classes alone may lack
-            classes = (*(record.classes or ()), *(named[one] for one in own[len(record.classes or ()) :]))
-            place = np.zeros(len(suite.classes), dtype=np.int32)
-            place[[suite.classes.index(one) for one in own]] = np.arange(len(own))
-            record = replace(record, classes=classes, prediction=record.predicted, members=place[others], _cache={})
+            own += [cls for cls in theirs if cls not in own]  # which a record of classes alone may lack
+            classes = (*(record.classes or ()), *(named[cls] for cls in own[len(record.classes or ()) :]))
+            code = np.zeros(len(suite.classes), dtype=np.int32)
+            code[[suite.classes.index(cls) for cls in own]] = np.arange(len(own))
+            record = replace(record, classes=classes, prediction=record.predicted, members=code[others], _cache={})
         out[name] = record
     return out
 

@@ -52,18 +52,18 @@ def patterns_of(predicted: Array) -> Patterns:
 
 def disagreements(predicted: Array) -> Array:
     """Rows on which each two models predict another class: int64, shape (model, model); predicted (model, row)."""
-    return np.stack([(predicted != one).sum(axis=1) for one in predicted])
+    return np.stack([(predicted != own).sum(axis=1) for own in predicted])
 
 
 def checked_classes(predicted: object, name: str, models: int | None = None) -> Array:
     """Predicted classes as int64, shape (model, row); `UsageError` for another shape, `InputError` for no classes."""
-    found = np.asarray(predicted)
-    if found.ndim != 2 or (models is not None and len(found) != models) or (models is None and len(found) < 2):
+    classes = np.asarray(predicted)
+    if classes.ndim != 2 or (models is not None and len(classes) != models) or (models is None and len(classes) < 2):
         wanted = "at least two models" if models is None else f"{models} models"
-        raise UsageError(f"expected {name} of {wanted}, shape (model, row), got shape {found.shape}")
-    if found.size and (found.dtype.kind not in "iu" or found.min() < 0):
-        raise InputError(f"positions of classes as {name}", got=str(found.dtype), remedy="code the classes from 0 on")
-    return found.astype(np.int64)
+        raise UsageError(f"expected {name} of {wanted}, shape (model, row), got shape {classes.shape}")
+    if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0):
+        raise InputError(f"positions of classes as {name}", got=str(classes.dtype), remedy="code the classes from 0 on")
+    return classes.astype(np.int64)
 
 
 PRIOR = 6.0  # imaginary rows for each pair of models; 2 are a uniform prior, too bold (benchmarks/rank_suites.py)
@@ -176,13 +176,13 @@ def posterior(
         raise UsageError(f"expected a finite prior above 0, got {prior!r}")
     if not is_whole(draws, 1):
         raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
-    asked = checked_classes(predicted, "predictions")
-    known = checked_truth(truth, asked.shape[1])
-    rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
-    everything = np.concatenate([asked, rest], axis=1)
+    classes = checked_classes(predicted, "predictions")
+    known_truth = checked_truth(truth, classes.shape[1])
+    rest = classes[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(classes))
+    everything = np.concatenate([classes, rest], axis=1)
     if not everything.size:
         raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
-    labelled, true = asked[:, known >= 0], known[known >= 0]
+    labelled, true = classes[:, known_truth >= 0], known_truth[known_truth >= 0]
     patterns = patterns_of(everything)
     right, weight = _cells(patterns, labelled, true, prior)
     hit = labelled == true
@@ -190,7 +190,7 @@ def posterior(
     before = (right * weight[0]) @ ~right.T
     worth = np.ones(wins.shape)
     if clusters is not None:
-        keys = clusters[known >= 0]
+        keys = clusters[known_truth >= 0]
         for a, b in zip(*np.nonzero(wins + wins.T), strict=True):
             worth[a, b] = 1 / Clusters.of(keys, (1.0 + hit[a] - hit[b]) / 2).effect(level)
     apart = wins + wins.T > 0
@@ -229,8 +229,8 @@ def posterior(
     hits = hit.sum(axis=1)
     mean_better = p_better.sum(axis=1)
     return Posterior(
-        models=tuple(f"m{i + 1}" for i in range(len(asked))),
-        order=tuple(sorted(range(len(asked)), key=lambda i: (-hits[i], -mean_better[i], i))),
+        models=tuple(f"m{i + 1}" for i in range(len(classes))),
+        order=tuple(sorted(range(len(classes)), key=lambda i: (-hits[i], -mean_better[i], i))),
         p_best=p_best,
         p_better=p_better,
         wins=wins,
@@ -246,10 +246,10 @@ def posterior(
 
 def checked_truth(truth: object, rows: int) -> Array:
     """True classes, shape (row,); `UsageError` for another shape or for no positions of classes."""
-    known = np.asarray(truth)
-    if known.shape != (rows,) or (known.size and known.dtype.kind not in "iu"):
-        raise UsageError(f"expected the true class of each of {rows} rows, got {known.dtype} of shape {known.shape}")
-    return known
+    labels = np.asarray(truth)
+    if labels.shape != (rows,) or (labels.size and labels.dtype.kind not in "iu"):
+        raise UsageError(f"expected the true class of each of {rows} rows, got {labels.dtype} of shape {labels.shape}")
+    return labels
 
 
 def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
@@ -266,11 +266,11 @@ def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tu
             least = np.where(of[:, a] != of[:, b], np.minimum(least, patterns.pairs[a, b]), least)
     weight = np.zeros((2, len(pattern)))
     weight[0] = (prior * patterns.counts / least / 2)[pattern]
-    place = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
+    cell_of = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
     for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
-        found = place.get((row.tobytes(), int(c)))
-        if found is not None:  # a label that no model predicts is right for none and tells nothing
-            weight[1, found] += 1
+        cell = cell_of.get((row.tobytes(), int(c)))
+        if cell is not None:  # a label that no model predicts is right for none and tells nothing
+            weight[1, cell] += 1
     return (of[pattern] == label[:, None]).T, weight
 
 
@@ -279,7 +279,7 @@ _MOST = 2000  # further rows that only one of the two gets right, which are look
 
 
 def labels_to_settle(
-    found: Posterior, level: float = 0.95, *, pair: tuple[int, int] | None = None, seed: int = 0
+    result: Posterior, level: float = 0.95, *, pair: tuple[int, int] | None = None, seed: int = 0
 ) -> Settling:
     """How many more labels would make P(a beats b), or P(b beats a), exceed a level.
 
@@ -292,7 +292,7 @@ def labels_to_settle(
 
     Parameters
     ----------
-    found :
+    result :
         The posterior.
     level :
         Between 0.5 and 1.
@@ -312,19 +312,19 @@ def labels_to_settle(
     if check_level(level) <= 0.5:
         raise UsageError(f"expected a level above 0.5 such as 0.95, got {level}")
     seed = check_seed(seed)
-    a, b = found.leaders if pair is None else pair
-    if a == b or not {a, b} <= set(range(len(found.models))):
-        raise UsageError(f"expected the positions of two of {len(found.models)} models, got {a} and {b}")
-    rate, p = float(found.disagreement[a, b]), float(found.p_better[a, b])
-    names = (found.models[a], found.models[b])
+    a, b = result.leaders if pair is None else pair
+    if a == b or not {a, b} <= set(range(len(result.models))):
+        raise UsageError(f"expected the positions of two of {len(result.models)} models, got {a} and {b}")
+    rate, p = float(result.disagreement[a, b]), float(result.p_better[a, b])
+    names = (result.models[a], result.models[b])
     if rate == 0:
         why = "the two models never differ on these rows: no label of them would tell"
         return Settling(*names, p, level, None, why=why)
-    wins, losses = int(found.wins[a, b]), int(found.wins[b, a])
+    wins, losses = int(result.wins[a, b]), int(result.wins[b, a])
     if max(p, 1 - p) >= level:
         return Settling(*names, p, level, 0, 0, 0, 0)
     rng = np.random.default_rng([seed, 0x5E7])
-    side = float(found.prior[a, b])
+    side = float(result.prior[a, b])
     from scipy.special import betainc, btdtria, btdtrib
 
     for_a, for_b = side + wins, side + losses
@@ -346,8 +346,8 @@ def labels_to_settle(
         if not len(alive):
             break
     decides = np.ones(_PATHS)
-    if found.classes > 2:
-        decides = rng.beta(1 + wins + losses, 1 + int(found.neither[a, b]), _PATHS)
+    if result.classes > 2:
+        decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
     chosen, rows = _until(needed, decides, rng), _until(needed, rate * decides, rng)
     low, middle, high = (_whole(np.quantile(rows, q, method="higher")) for q in (0.1, 0.5, 0.9))
     ahead = int(_MOST / (rate * np.median(decides)))
@@ -384,11 +384,11 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     if weight.ndim != 1 or not np.isfinite(weight).all():
         raise UsageError("expected P(best) of each model, finite numbers of shape (model,)")
     seed = check_seed(seed)
-    asked = checked_classes(pool, "predictions on the pool", len(weight))
-    value = np.zeros(asked.shape[1])
-    for a in range(len(asked)):
+    classes = checked_classes(pool, "predictions on the pool", len(weight))
+    value = np.zeros(classes.shape[1])
+    for a in range(len(classes)):
         for b in range(a):
-            value += weight[a] * weight[b] * (asked[a] != asked[b])
+            value += weight[a] * weight[b] * (classes[a] != classes[b])
     chance = np.random.default_rng([seed, 0x1AB]).random(len(value))
     order = np.lexsort((chance, -np.round(value, 12)))
     return np.asarray(order[value[order] > 0][:count])
@@ -440,7 +440,7 @@ _PATTERN_IN_ALL = 20_000_000  # beyond which there are fewer draws, though not f
 _PATTERN_LEAST = 400
 
 
-def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any = None, *, seed: int = 0) -> Posterior:
+def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any = None, *, seed: int = 0) -> Posterior:
     """The posterior of three models or more, random rows or chosen ones; the order is by the mean of P(better).
 
     A pattern k says which models say the same of a row, whatever they say: it splits the models into groups g. Then
@@ -472,7 +472,7 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
     than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
-    Two models differ in one pattern alone, in which all their disagreements are alike: ``found`` is returned as it is,
+    Two models differ in one pattern alone, in which all their disagreements are alike: ``plain`` is returned as it is,
     and also without a label.
 
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
@@ -480,7 +480,7 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
 
     Parameters
     ----------
-    found :
+    plain :
         What `posterior` gave for the same rows; its counts and intervals are kept.
     predicted, truth, pool :
         As there; all rows together are a random sample, as the pool that rows were chosen from is one.
@@ -500,18 +500,18 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     True
     """
     seed = check_seed(seed)
-    asked = checked_classes(predicted, "predictions", len(found.models))
-    known = checked_truth(truth, asked.shape[1])
-    rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
-    everything = np.concatenate([asked[:, known >= 0], asked[:, known < 0], rest], axis=1)
-    same = found.disagreement == 0
+    classes = checked_classes(predicted, "predictions", len(plain.models))
+    known_truth = checked_truth(truth, classes.shape[1])
+    rest = classes[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(classes))
+    everything = np.concatenate([classes[:, known_truth >= 0], classes[:, known_truth < 0], rest], axis=1)
+    same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < 3 or not (known >= 0).any():
-        return found
-    predicted, true = everything[alone], known[known >= 0]
+    if len(alone) < 3 or not (known_truth >= 0).any():
+        return plain
+    predicted, true = everything[alone], known_truth[known_truth >= 0]
     # a group is known by the first model in it
-    groups = np.stack([(predicted == said).argmax(axis=0) for said in predicted])
+    groups = np.stack([(predicted == own).argmax(axis=0) for own in predicted])
     patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
     hit = predicted[:, : len(true)] == true
     none = len(predicted)
@@ -525,12 +525,12 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
     right = (patterns[of] == group[:, None]).astype(np.float64)
     cells = _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
     # in clusters rows are worth less than independent ones
-    cells = cells._replace(seen=cells.seen * found.worth, counts=cells.counts * found.worth)
+    cells = cells._replace(seen=cells.seen * plain.worth, counts=cells.counts * plain.worth)
     rng = np.random.default_rng([seed, 0xC405])
-    apart = found.disagreement[np.ix_(alone, alone)].sum(axis=1)
+    apart = plain.disagreement[np.ix_(alone, alone)].sum(axis=1)
     own = (apart - apart.sum() / (2 * (len(alone) - 1))) / (len(alone) - 2)  # apart_ab = own_a + own_b
     agree = -np.log(np.maximum(own, _LEAST_OWN * apart.mean() / (len(alone) - 1)))
-    few = np.array([2 / max(found.classes, 2), 1 - 2 / max(found.classes, 2)])
+    few = np.array([2 / max(plain.classes, 2), 1 - 2 / max(plain.classes, 2)])
     strengths = _strengths(cells, agree - agree.mean(), few, rng)
     draws = min(_PATTERN_DRAWS, max(_PATTERN_LEAST, _PATTERN_IN_ALL // len(cells.of)))
     strengths = strengths[np.arange(draws) % len(strengths)]
@@ -544,17 +544,17 @@ def posterior_by_pattern(found: Posterior, predicted: Any, truth: Any, pool: Any
         share /= np.maximum(np.add.reduceat(drawn, cells.begins, axis=1), 1e-300)
         out.append((drawn * share[:, cells.of]) @ cells.right)
     scores = np.concatenate(out)
-    ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])
-    place = np.searchsorted(alone, first)
-    p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(place, place)]
+    ahead = np.stack([(scores_of[:, None] > scores).mean(axis=0) for scores_of in scores.T])
+    position = np.searchsorted(alone, first)
+    p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(position, position)]
     best = np.bincount(scores.argmax(axis=1), minlength=len(alone)) / len(scores)
-    labels = found.labels * found.worth
+    labels = plain.labels * plain.worth
     best = np.maximum(best, 0.5 / len(scores)) ** (1 - few @ _BOLD[0] / (labels + _BOLD[1]))
     best /= best.sum()
-    p_best = best[place] / same.sum(axis=1)
+    p_best = best[position] / same.sum(axis=1)
     mean = p_better.sum(axis=1)
-    order = tuple(sorted(range(len(asked)), key=lambda i: (-mean[i], -p_best[i], i)))
-    return replace(found, order=order, p_best=p_best, p_better=p_better)
+    order = tuple(sorted(range(len(classes)), key=lambda i: (-mean[i], -p_best[i], i)))
+    return replace(plain, order=order, p_best=p_best, p_better=p_better)
 
 
 class _Cells(NamedTuple):
@@ -581,8 +581,9 @@ def _strengths(cells: _Cells, agree: Array, few: Array, rng: np.random.Generator
     with_labels = np.flatnonzero(np.add.reduceat(cells.seen, cells.begins) > 0)
     some = np.isin(cells.of, with_labels)
     of = np.searchsorted(with_labels, cells.of[some])
-    told = _Cells(cells.right[some], np.flatnonzero(np.diff(of, prepend=-1)), of, cells.seen[some], cells.counts)
-    labelled = told.seen > 0
+    begins = np.flatnonzero(np.diff(of, prepend=-1))
+    labelled_cells = _Cells(cells.right[some], begins, of, cells.seen[some], cells.counts)
+    labelled = labelled_cells.seen > 0
     models = cells.right.shape[1]
 
     def logs(state: Array) -> Array:
@@ -594,8 +595,8 @@ def _strengths(cells: _Cells, agree: Array, few: Array, rng: np.random.Generator
         return np.concatenate([each, _NONE * none], axis=1)
 
     def log_likelihood(state: Array) -> Array:
-        side = _TIED * np.maximum(_expected(told, logs(state))[:, labelled], 1e-300)
-        return np.asarray((gammaln(side + told.seen[labelled]) - gammaln(side)).sum(axis=1))
+        side = _TIED * np.maximum(_expected(labelled_cells, logs(state))[:, labelled], 1e-300)
+        return np.asarray((gammaln(side + labelled_cells.seen[labelled]) - gammaln(side)).sum(axis=1))
 
     state = rng.standard_normal((_CHAINS, models + 4))
     for heat in np.r_[np.linspace(1 / _WARM, 1, _WARM), np.ones(_MORE)]:

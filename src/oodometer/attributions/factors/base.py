@@ -36,15 +36,15 @@ class Factor(ABC):
         """The factor of one example; None where the words that it looks at do not occur."""
 
 
-def pair_values(found: WordAttributions) -> tuple[Array, Array] | None:
+def pair_values(attributions: WordAttributions) -> tuple[Array, Array] | None:
     """Attributions of the words of both parts, shapes (word of a,) and (word of b,); None where a part has no word.
 
     A single text has no second part.
     """
-    first = found.words.parts == 0
+    first = attributions.words.parts == 0
     if first.all() or not first.any():
         return None
-    return found.values[first], found.values[~first]
+    return attributions.values[first], attributions.values[~first]
 
 
 def factor_of(
@@ -82,8 +82,8 @@ def factor_of(
     if not callable(function):
         raise UsageError(f"expected a function of the attributions of an example, got {type(function).__name__}")
 
-    def value(self: Factor, found: WordAttributions) -> float | None:
-        return function(found)
+    def value(self: Factor, attributions: WordAttributions) -> float | None:
+        return function(attributions)
 
     traits = {"about": about, "needs": needs, "heuristic": heuristic, "citation": citation}
     return type(name, (Factor,), {"name": name, **traits, "value": value, "__doc__": function.__doc__ or about})
@@ -124,13 +124,13 @@ class FactorTable:
 
 
 def factor_table(
-    found: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
+    examples: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
 ) -> FactorTable:
     """The factors of examples.
 
     Parameters
     ----------
-    found :
+    examples :
         Attributions, one for each example.
     factors :
         Registered names, or factors; all that are registered by default.
@@ -146,11 +146,11 @@ def factor_table(
     chosen = names("factor") if factors is None else list(factors)
     if not chosen:
         raise UsageError("expected at least one factor, got none; `oodometer methods` lists them")
-    made = [_made(one) for one in chosen]
-    values = np.full((len(made), len(found)), np.nan)
+    made = [_made(example) for example in chosen]
+    values = np.full((len(made), len(examples)), np.nan)
     for i, factor in enumerate(made):
-        for j, one in enumerate(found):
-            value = factor.value(one)
+        for j, example in enumerate(examples):
+            value = factor.value(example)
             if value is None:
                 continue
             if not np.isfinite(value):
@@ -162,7 +162,7 @@ def factor_table(
 
 
 def factor_values(
-    found: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
+    examples: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
 ) -> Array:
     """The values of `factor_table` alone: float64, shape (factor, example), nan where a factor's words do not occur.
 
@@ -171,11 +171,11 @@ def factor_values(
     >>> factor_values([one, one], ["sum-diff"]).tolist()
     [[-0.5, -0.5]]
     """
-    return factor_table(found, factors).values
+    return factor_table(examples, factors).values
 
 
-def _made(one: str | Factor | type[Factor]) -> Factor:
-    if isinstance(one, str):
-        made: Factor = create("factor", one)
+def _made(factor: str | Factor | type[Factor]) -> Factor:
+    if isinstance(factor, str):
+        made: Factor = create("factor", factor)
         return made
-    return one() if isinstance(one, type) else one
+    return factor() if isinstance(factor, type) else factor

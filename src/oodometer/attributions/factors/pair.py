@@ -45,12 +45,12 @@ def aligned(words: Words) -> Alignment:
 
 @lru_cache(maxsize=1 << 13)  # every model and every method of attribution asks for the same examples
 def _aligned(words: tuple[str, ...], split: int) -> Alignment:
-    places = [place for place, word in enumerate(words) if any(sign.isalnum() for sign in word)]
-    a = [place for place in places if place < split]
-    b = [place for place in places if place >= split]
+    positions = [position for position, word in enumerate(words) if any(sign.isalnum() for sign in word)]
+    a = [position for position in positions if position < split]
+    b = [position for position in positions if position >= split]
     lower = [word.lower() for word in words]
     # pairs of positions of a longest common subsequence, the earliest in a
-    first, second = [lower[place] for place in a], [lower[place] for place in b]
+    first, second = [lower[position] for position in a], [lower[position] for position in b]
     longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]  # of what is left of a and b; cells of an array are slow
     for i in range(len(a) - 1, -1, -1):
         word, row, below = first[i], longest[i], longest[i + 1]
@@ -75,17 +75,17 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
     count = {word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()}
     return Alignment(
         tuple(shared),
-        tuple(sorted(place for word, k in count.items() for place in left_a[word][:k])),
-        tuple(sorted(place for word, k in count.items() for place in left_b[word][:k])),
+        tuple(sorted(position for word, k in count.items() for position in left_a[word][:k])),
+        tuple(sorted(position for word, k in count.items() for position in left_b[word][:k])),
     )
 
 
-def _by_word(places: list[int], taken: set[int], lower: list[str]) -> dict[str, list[int]]:
+def _by_word(positions: list[int], taken: set[int], lower: list[str]) -> dict[str, list[int]]:
     """Positions of each word that are not taken, in order."""
     out: dict[str, list[int]] = defaultdict(list)
-    for place in places:
-        if place not in taken:
-            out[lower[place]].append(place)
+    for position in positions:
+        if position not in taken:
+            out[lower[position]].append(position)
     return out
 
 
@@ -107,9 +107,9 @@ class MaxDiff(Factor):
     needs = ("pair",)
     heuristic = "one word of the first part decides, whatever the second part says"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The difference of the largest attributions."""
-        parts = pair_values(found)
+        parts = pair_values(attributions)
         return None if parts is None else float(parts[0].max() - parts[1].max())
 
 
@@ -131,9 +131,9 @@ class SumDiff(Factor):
     needs = ("pair",)
     heuristic = "the first part decides alone"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The difference of the sums."""
-        parts = pair_values(found)
+        parts = pair_values(attributions)
         return None if parts is None else float(parts[0].sum() - parts[1].sum())
 
 
@@ -157,13 +157,13 @@ class IndexDiff(Factor):
     needs = ("pair",)
     heuristic = "a second part whose words stand in the first is taken to follow from it"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The sum over shared words."""
-        shared = aligned(found.words).shared
+        shared = aligned(attributions.words).shared
         if not shared:
             return None
         a, b = np.array(shared).T
-        return float(found.values[a].sum() - found.values[b].sum())
+        return float(attributions.values[a].sum() - attributions.values[b].sum())
 
 
 @final
@@ -184,9 +184,9 @@ class FirstTok(Factor):
     needs = ("pair",)
     heuristic = "the answer hangs on the form of the input, not on its words"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The separator's attribution."""
-        separator = float(found.separator)
+        separator = float(attributions.separator)
         return None if math.isnan(separator) else separator
 
 
@@ -217,9 +217,9 @@ def control_word(words: Words) -> int | None:
     if words.feature is not None:
         return words.feature
     first = tuple(word.lower() for word, part in zip(words.words, words.parts, strict=True) if part == 0)
-    for place, word in enumerate(first):
-        if word in _WORDS or any(first[place : place + len(phrase)] == phrase for phrase in _PHRASES):
-            return place
+    for index, word in enumerate(first):
+        if word in _WORDS or any(first[index : index + len(phrase)] == phrase for phrase in _PHRASES):
+            return index
     return None
 
 
@@ -242,10 +242,10 @@ class Const(Factor):
     needs = ("pair",)
     heuristic = "each clause of the first part is taken to be claimed, whatever governs it"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The control word's attribution."""
-        place = control_word(found.words) if found.words.is_pair else None
-        return None if place is None else float(found.values[place])
+        position = control_word(attributions.words) if attributions.words.is_pair else None
+        return None if position is None else float(attributions.values[position])
 
 
 @final
@@ -267,10 +267,10 @@ class SwapAvg(Factor):
     needs = ("pair",)
     heuristic = "the same words are taken to mean the same, whatever their order"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The mean over the swapped words."""
-        _, a, b = aligned(found.words)
-        return float(np.mean(found.values[[*a, *b]])) if a else None
+        _, a, b = aligned(attributions.words)
+        return float(np.mean(attributions.values[[*a, *b]])) if a else None
 
 
 @final
@@ -292,8 +292,8 @@ class SwapMaxDiff(Factor):
     needs = ("pair",)
     heuristic = "the order of the first part decides, and that of the second is not read"
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The difference of the largest magnitudes."""
-        _, a, b = aligned(found.words)
-        size = np.abs(found.values)
+        _, a, b = aligned(attributions.words)
+        size = np.abs(attributions.values)
         return float(size[list(a)].max() - size[list(b)].max()) if a else None

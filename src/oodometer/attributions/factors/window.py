@@ -26,15 +26,15 @@ class WindowFactor(Factor):
     def feature(self, words: Words) -> int | None:
         """Position of the word that should decide; None where there is none."""
 
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """Minus the attribution in the window; None where no word should decide."""
-        words = found.words
+        words = attributions.words
         middle = words.feature if words.feature is not None else self.feature(words)
         if middle is None:
             return None
         start, stop = max(middle - self.reach, 0), middle + self.reach + 1
         inside = words.parts[start:stop] == words.parts[middle]
-        return -float(found.values[start:stop][inside].sum())
+        return -float(attributions.values[start:stop][inside].sum())
 
 
 # Past forms that differ from the base form. "Read" and "put" do not, so that a text does not show them.
@@ -78,13 +78,13 @@ class Irreg(WindowFactor):
     def feature(self, words: Words) -> int | None:
         """The first irregular past form that is no participle."""
         lower = [word.lower() for word in words.words]
-        for place, word in enumerate(lower):
-            if word in PAST and word not in _HELPERS and lower[place + 1 : place + 2] not in (["'"], ["\u2019"]):
-                before = place - 1
+        for index, word in enumerate(lower):
+            if word in PAST and word not in _HELPERS and lower[index + 1 : index + 2] not in (["'"], ["\u2019"]):
+                before = index - 1
                 while before >= 0 and lower[before] in _BETWEEN:
                     before -= 1
                 if before < 0 or lower[before] not in _BEFORE_PARTICIPLES:
-                    return place
+                    return index
         return None
 
 
@@ -117,10 +117,10 @@ class Verb(WindowFactor):
 
     def feature(self, words: Words) -> int | None:
         """The first word in -ing that may be a verb."""
-        for place, word in enumerate(words.words):
+        for index, word in enumerate(words.words):
             low = word.lower()
             if len(low) > 4 and low.endswith("ing") and low not in _OTHERS:
-                return place
+                return index
         return None
 
 

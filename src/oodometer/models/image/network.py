@@ -48,10 +48,10 @@ def check_images(images: Any) -> Any:
         if images.shape[-1] != 3:
             raise no_images(f"{images.shape[-1]} channels")
         return images
-    found = [check_images(np.asarray(one)[None])[0] for one in images]
-    if not found:
+    checked = [check_images(np.asarray(image)[None])[0] for image in images]
+    if not checked:
         raise no_images("none")
-    return np.stack(found) if len({one.shape for one in found}) == 1 else found
+    return np.stack(checked) if len({image.shape for image in checked}) == 1 else checked
 
 
 def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
@@ -66,8 +66,8 @@ def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
     except ImportError as error:
         raise MissingExtraError("resizing images", "pillow", extra="image") from error
     out = np.empty((len(images), *sides, 3), dtype=np.uint8)
-    for row, one in enumerate(images):
-        whole = Image.fromarray(np.ascontiguousarray(one))
+    for row, image in enumerate(images):
+        whole = Image.fromarray(np.ascontiguousarray(image))
         out[row] = np.asarray(whole.resize(sides[::-1], Image.Resampling.BILINEAR))
     return out
 
@@ -80,8 +80,8 @@ def augmented(images: Any, seed: Sequence[int]) -> Any:
     """
     whole, view, first = seed
     if isinstance(images, LateImages):
-        return images.changed(lambda one, row: _mirrored(one, np.random.default_rng((whole, view, first + row))))
-    out = [_mirrored(one, np.random.default_rng((whole, view, row))) for row, one in enumerate(images, first)]
+        return images.changed(lambda image, row: _mirrored(image, np.random.default_rng((whole, view, first + row))))
+    out = [_mirrored(image, np.random.default_rng((whole, view, row))) for row, image in enumerate(images, first)]
     return np.stack(out) if isinstance(images, np.ndarray) else out
 
 
@@ -121,7 +121,7 @@ class Images:
         """The images at some positions."""
         if isinstance(self.pixels, np.ndarray):
             return self.pixels[batch]
-        return [self.pixels[place] for place in batch]
+        return [self.pixels[row] for row in batch]
 
 
 class ImageClassifier(TorchClassifier):
@@ -148,8 +148,8 @@ class ImageClassifier(TorchClassifier):
         late = isinstance(encoded.pixels, LateImages)
         if choose_device(self.device) != "cpu" and not late:
             return super()._asking_batches(encoded)
-        bytes_of_one = max(encoded.pixels.sizes) if late else encoded.at(np.zeros(1, dtype=np.int64))[0].nbytes
-        return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, 3 * _PIXELS // bytes_of_one)))
+        image_bytes = max(encoded.pixels.sizes) if late else encoded.at(np.zeros(1, dtype=np.int64))[0].nbytes
+        return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, 3 * _PIXELS // image_bytes)))
 
     def _tensors(self, encoded: Images, batch: Array, device: str) -> tuple[Any]:
         return (self._tensor(encoded.at(batch), device),)
@@ -206,8 +206,8 @@ def equalize(images: Array, _: Array) -> Array:
     of the highest level, divided by 255; a channel with step 0 stays as it is.
     """
     samples, _, _, channels = images.shape
-    place = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
-    counts = np.bincount((place + images).ravel(), minlength=samples * channels * 256).reshape(samples, channels, 256)
+    start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
+    counts = np.bincount((start + images).ravel(), minlength=samples * channels * 256).reshape(samples, channels, 256)
     highest = 255 - (counts[..., ::-1] > 0).argmax(-1)
     last = np.take_along_axis(counts, highest[..., None], -1)
     step = (counts.sum(-1, keepdims=True) - last) // 255
@@ -219,9 +219,9 @@ def equalize(images: Array, _: Array) -> Array:
 def _looked_up(images: Array, tables: Array) -> Array:
     """Every value replaced by that of a table, shape (sample, channel or 1, 256)."""
     samples, channels, _ = tables.shape
-    place = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
-    found: Array = tables.astype(np.uint8).ravel()[place + images]
-    return found
+    start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
+    values: Array = tables.astype(np.uint8).ravel()[start + images]
+    return values
 
 
 def color(images: Array, factor: Array) -> Array:
@@ -251,9 +251,9 @@ def _grey(images: Array) -> Array:
 
 def _blended(other: Any, own: Any, factor: Array) -> Array:
     """Other + factor (own - other), kept in [0, 255] and cut to whole numbers; in float32, as in pillow."""
-    start, end = (np.asarray(one).astype(np.float32) for one in (other, own))
-    found: Array = np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
-    return found
+    start, end = (np.asarray(image).astype(np.float32) for image in (other, own))
+    blended: Array = np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
+    return blended
 
 
 def rotate(images: Array, degrees: Array) -> Array:
@@ -287,7 +287,7 @@ def translate_y(images: Array, share: Array) -> Array:
 def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Array:
     """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5."""
     samples, height, width = images.shape[:3]
-    a, b, c, d, e, f = (np.reshape(one, (-1, 1, 1)) for one in (a, b, c, d, e, f))
+    a, b, c, d, e, f = (np.reshape(number, (-1, 1, 1)) for number in (a, b, c, d, e, f))
     x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
     across = np.floor(a * x + b * y + c).astype(np.int64)
     down = np.floor(d * x + e * y + f).astype(np.int64)
@@ -367,7 +367,7 @@ def randaugment(
     whole, view, first = seed
     if isinstance(images, LateImages):
         how = operations, magnitude, spread
-        return images.changed(lambda one, row: randaugment(one[None], (whole, view, first + row), *how)[0])
+        return images.changed(lambda image, row: randaugment(image[None], (whole, view, first + row), *how)[0])
     # Which operation, a normal number and a uniform one, with the axes (3, operation, sample).
     drawn = np.empty((3, operations, len(images)))
     for row in range(len(images)):
@@ -380,11 +380,11 @@ def randaugment(
     if isinstance(images, np.ndarray):
         return _changed(images, kinds, share, side)
     out: list[Array] = list(images)
-    for shape in {one.shape for one in images}:
-        rows = [row for row, one in enumerate(images) if one.shape == shape]
-        found = _changed(np.stack([images[row] for row in rows]), kinds[:, rows], share[:, rows], side[:, rows])
-        for row, one in zip(rows, found, strict=True):
-            out[row] = one
+    for shape in {image.shape for image in images}:
+        rows = [row for row, image in enumerate(images) if image.shape == shape]
+        changed = _changed(np.stack([images[row] for row in rows]), kinds[:, rows], share[:, rows], side[:, rows])
+        for row, image in zip(rows, changed, strict=True):
+            out[row] = image
     return out
 
 
@@ -392,8 +392,8 @@ def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
     """One operation after the other on images of one size; the others have the axes (operation, sample)."""
     out = images.copy()
     for kind, shares, sides in zip(kinds, share, side, strict=True):
-        for place, (operation, strength) in enumerate(OPERATIONS.values()):
-            rows = np.flatnonzero(kind == place)
+        for index, (operation, strength) in enumerate(OPERATIONS.values()):
+            rows = np.flatnonzero(kind == index)
             for start in range(0, len(rows), _TURN):
                 some = rows[start : start + _TURN]
                 out[some] = operation(out[some], strength(shares[some], sides[some]))
@@ -455,8 +455,8 @@ class ImageEncoder(ImageClassifier):
 
     def _tensor(self, images: Any, device: str) -> Any:
         with _quiet():
-            found = self.processor(list(images), return_tensors="np", input_data_format="channels_last")
-        values: Array = np.ascontiguousarray(found["pixel_values"], dtype=np.float32)
+            pixels = self.processor(list(images), return_tensors="np", input_data_format="channels_last")
+        values: Array = np.ascontiguousarray(pixels["pixel_values"], dtype=np.float32)
         return load_torch().from_numpy(values).to(device)
 
     def _scores(self, net: Any, tensor: Any) -> Any:
@@ -535,8 +535,8 @@ class ResNet(ImageClassifier):
             raise UsageError(f"expected at least 1 stage and a stem_stride of 1 or 2, got {stages} and {stem_stride}")
         step = 2 * stages
         if depth <= 2 or depth % step != 2 % step:
-            known = ", ".join(str(step * blocks + 2) for blocks in (1, 2, 3))
-            raise UsageError(f"expected a depth of {step} n + 2 ({known}, ...) with {stages} stages, got {depth}")
+            depths = ", ".join(str(step * blocks + 2) for blocks in (1, 2, 3))
+            raise UsageError(f"expected a depth of {step} n + 2 ({depths}, ...) with {stages} stages, got {depth}")
         height, width_of_image = (image_size, image_size) if isinstance(image_size, int) else image_size
         # torch 2.13's convolutions damage memory with 4 channels on one CPU thread.
         if width < 8 or width % 8 or min(height, width_of_image) < 8 or not 0 <= dropout < 1:
@@ -566,8 +566,8 @@ class ResNet(ImageClassifier):
         """Arguments of the constructor."""
         names = ("depth", "width", "image_size", "augment", "dropout")
         later = {"stages": 3, "stem_stride": 1}  # left out as usual: a training that was kept before is still this one
-        told = {name: getattr(self, name) for name in names}
-        return told | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
+        own = {name: getattr(self, name) for name in names}
+        return own | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
 
     def _learn(self, inputs: Any) -> None:
         flat = in_one_size(inputs, self._sides).reshape(len(inputs), -1)
@@ -578,7 +578,7 @@ class ResNet(ImageClassifier):
             part *= part
             squares += part.sum(0, dtype=np.uint32)
         count = len(inputs) * math.prod(self._sides)
-        mean, square = (one.reshape(-1, 3).sum(0) / count for one in (sums, squares))
+        mean, square = (sums_of.reshape(-1, 3).sum(0) / count for sums_of in (sums, squares))
         self._mean = (mean / 255).astype(np.float32)
         self._spread = (np.sqrt(np.maximum(square - mean**2, 1.0)) / 255).astype(np.float32)
 
@@ -591,20 +591,20 @@ class ResNet(ImageClassifier):
 
     def _tensor(self, images: Any, device: str) -> Any:
         torch = load_torch()
-        mean, spread = (torch.from_numpy(one).to(device) for one in (self._mean, self._spread))
-        found = torch.from_numpy(images).to(device).float().div_(255).sub_(mean).div_(spread)
-        found = found.permute(0, 3, 1, 2)  # the memory stays as it is: channels last
+        mean, spread = (torch.from_numpy(values).to(device) for values in (self._mean, self._spread))
+        pixels = torch.from_numpy(images).to(device).float().div_(255).sub_(mean).div_(spread)
+        pixels = pixels.permute(0, 3, 1, 2)  # the memory stays as it is: channels last
         if not (self.augment and self.net.training):
-            return found
+            return pixels
         # Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step.
         (height, width), (down, right) = self._sides, (side // 8 for side in self._sides)
-        count, place = len(found), found.device
-        flip = torch.rand(count, device=place) < 0.5
-        found = torch.where(flip[:, None, None, None], found.flip(3), found)
-        padded = torch.nn.functional.pad(found, (right, right, down, down))
-        rows = torch.arange(height, device=place) + torch.randint(2 * down + 1, (count, 1), device=place)
-        columns = torch.arange(width, device=place) + torch.randint(2 * right + 1, (count, 1), device=place)
-        which = torch.arange(count, device=place)[:, None, None]
+        count, device_of = len(pixels), pixels.device
+        flip = torch.rand(count, device=device_of) < 0.5
+        pixels = torch.where(flip[:, None, None, None], pixels.flip(3), pixels)
+        padded = torch.nn.functional.pad(pixels, (right, right, down, down))
+        rows = torch.arange(height, device=device_of) + torch.randint(2 * down + 1, (count, 1), device=device_of)
+        columns = torch.arange(width, device=device_of) + torch.randint(2 * right + 1, (count, 1), device=device_of)
+        which = torch.arange(count, device=device_of)[:, None, None]
         # Indexed with the channels last, so that they stay so in memory.
         moved = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]]
         return moved.permute(0, 3, 1, 2)
@@ -660,7 +660,7 @@ def _network(width: int, number: int, blocks: int, stride: int, classes: int, dr
         *head,
         nn.Linear(before, classes),
     )
-    for one in net.modules():
-        if isinstance(one, nn.Conv2d):
-            nn.init.kaiming_normal_(one.weight, mode="fan_out", nonlinearity="relu")
+    for module in net.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
     return net

@@ -41,14 +41,14 @@ class StandIns:
             expected = "stand-ins that all differ from one another and from what they stand for, none empty"
             raise InputError(expected, got=repr(self.mapping), column="stand_ins", remedy="give each its own")
         self._other = {**self.mapping, **{value: key for key, value in self.mapping.items()}}
-        longest_first = sorted(self._other, key=lambda one: (-len(one), one))
+        longest_first = sorted(self._other, key=lambda string: (-len(string), string))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if both else None
 
     def encode(self, text: str) -> str:
         """The text as the tokenizer can spell it."""
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda found: self._other[found[0]], text)
+        return self._pattern.sub(lambda match: self._other[match[0]], text)
 
     def decode(self, text: str) -> str:
         """The text as it was."""
@@ -65,8 +65,8 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     """
     given = list(texts)
     letters = sorted({letter for text in given for letter in set(text)})
-    lost = [one for one in letters if not one.isspace()]
-    lost = [one for one, kept in zip(lost, _survive(tokenizer, lost), strict=True) if not kept]
+    lost = [letter for letter in letters if not letter.isspace()]
+    lost = [letter for letter, survives in zip(lost, _survive(tokenizer, lost), strict=True) if not survives]
     if not lost:
         return {}
     everything = "\n".join(given)
@@ -75,18 +75,19 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     # no space, no sign that is not printed, and no combining mark, which would melt into its neighbour
     printed = (p for p in free if p and not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in p))
     candidates = sorted((piece for piece in printed if piece not in everything), key=lambda piece: (len(piece), piece))
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
         some = candidates[start : start + 256]
-        for piece, kept in zip(some, _survive(tokenizer, some), strict=True):
-            if kept and len(found) < len(lost) and not any(piece in one or one in piece for one in found.values()):
-                found[lost[len(found)]] = piece
-        if len(found) == len(lost):
-            return found
+        for piece, survives in zip(some, _survive(tokenizer, some), strict=True):
+            apart = not any(piece in other or other in piece for other in result.values())
+            if survives and apart and len(result) < len(lost):
+                result[lost[len(result)]] = piece
+        if len(result) == len(lost):
+            return result
     more = "" if len(lost) <= 10 else f" and {len(lost) - 10} more"
     raise InputError(
         f"{len(lost)} unused tokens to stand in for what the tokenizer cannot spell ({' '.join(lost[:10])}{more})",
-        got=str(len(found)),
+        got=str(len(result)),
         column="output",
         remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
     )
@@ -106,7 +107,7 @@ def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
         return []
     ids = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
     back = tokenizer.batch_decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-    return [" ".join(one.split()) for one in back]
+    return [" ".join(text.split()) for text in back]
 
 
 def check_spelling(
@@ -125,8 +126,8 @@ def check_spelling(
     for start in range(0, len(distinct), 4096):
         some = distinct[start : start + 4096]
         back = spelled(tokenizer, [swap.encode(text) for text in some])
-        for text, found in zip(some, back, strict=True):
-            back_again = swap.decode(found)
+        for text, spelling in zip(some, back, strict=True):
+            back_again = swap.decode(spelling)
             if back_again != text:  # where the two part, with a little before it
                 pairs = enumerate(zip(text, back_again, strict=False))
                 at = next((i for i, (a, b) in pairs if a != b), min(len(text), len(back_again)))
@@ -190,12 +191,12 @@ class Codec:
             short = self.tokenizer(plain, truncation=True, max_length=self.max_length, **_QUIET)["input_ids"]
             for i, row in zip(long, short, strict=True):
                 rows[i] = row
-        found = ragged(rows)
+        ids = ragged(rows)
         unknown = self.tokenizer.unk_token_id
         self.truncated = len(long)
-        self.unknown = 0 if unknown is None else int((found.values == unknown).sum())
+        self.unknown = 0 if unknown is None else int((ids.values == unknown).sum())
         self._warn("inputs", len(long), len(texts), self.max_length, "lose their end", "max_length")
-        return found
+        return ids
 
     def learnt(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs to be learnt; of one that is too long, the beginning, without an end token."""
@@ -218,16 +219,16 @@ class Codec:
 
     def texts(self, ids: Ragged, special: Any) -> list[str]:
         """Texts of generated ids without the tokens of start, end and padding; an unknown token shows as it is."""
-        kept = ~np.isin(ids.values, special)
-        ends = np.concatenate([[0], np.cumsum(kept)])[ids.offsets]
-        values = ids.values[kept]
-        found: list[str] = []
+        counts = ~np.isin(ids.values, special)
+        ends = np.concatenate([[0], np.cumsum(counts)])[ids.offsets]
+        values = ids.values[counts]
+        result: list[str] = []
         for start in range(0, len(ends) - 1, CHUNK):
             some = ends[start : start + CHUNK + 1]
             rows = [values[a:b].tolist() for a, b in pairwise(some)]
             plain = self.tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            found += [self.stand_ins.decode(text).strip() for text in plain]
-        return found
+            result += [self.stand_ins.decode(text).strip() for text in plain]
+        return result
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
         rows: list[list[int]] = []
@@ -259,11 +260,11 @@ def check_strings(values: Sequence[Any], column: str, *, some: bool = True, fill
     Traceback (most recent call last):
     oodometer.errors.InputError: row 2: column output: expected a string, got None; drop the row or fill the cell
     """
-    found = [] if isinstance(values, str) else list(values)
-    if some and not found:
+    strings = [] if isinstance(values, str) else list(values)
+    if some and not strings:
         raise InputError("a list of strings", got="none", remedy="give at least one", column=column)
-    for row, one in enumerate(found, 1):
-        if not isinstance(one, str) or (filled and not one.strip()):
+    for row, value in enumerate(strings, 1):
+        if not isinstance(value, str) or (filled and not value.strip()):
             expected = "a string that is not empty" if filled else "a string"
-            raise InputError(expected, got=repr(one), remedy="drop the row or fill the cell", row=row, column=column)
-    return found
+            raise InputError(expected, got=repr(value), remedy="drop the row or fill the cell", row=row, column=column)
+    return strings

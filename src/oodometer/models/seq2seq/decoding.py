@@ -66,8 +66,8 @@ def token_scores(net: Any, labels: Any, **encoder: Any) -> Any:
     read = {"labels": labels} if shifted is None else {"decoder_input_ids": shifted(labels=labels)}
     logits = net(**read, **encoder).logits
     at = labels.clamp(min=0)
-    found = torch.gather(logits, -1, at[..., None])[..., 0].float() - torch.logsumexp(logits.float(), -1)
-    return found.clamp(max=0).masked_fill(labels == IGNORED, 0.0)  # rounding may leave more than 0
+    scores = torch.gather(logits, -1, at[..., None])[..., 0].float() - torch.logsumexp(logits.float(), -1)
+    return scores.clamp(max=0).masked_fill(labels == IGNORED, 0.0)  # rounding may leave more than 0
 
 
 def score(
@@ -103,7 +103,7 @@ def score(
         for batch in asking:
             ids, real = padded(inputs, batch, padding)
             labels, own = padded(outputs, batch, IGNORED)
-            found = token_scores(
+            scores = token_scores(
                 net,
                 torch.from_numpy(labels).to(device),
                 input_ids=torch.from_numpy(ids).to(device),
@@ -111,7 +111,7 @@ def score(
             )
             lengths_here = outputs.lengths[batch]  # where the values of these rows are, row after row
             before = np.repeat(outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here)
-            values[before + np.arange(int(lengths_here.sum()))] = found.cpu().numpy()[own]
+            values[before + np.arange(int(lengths_here.sum()))] = scores.cpu().numpy()[own]
     return Ragged(values, outputs.offsets)
 
 
@@ -160,17 +160,17 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     all_ids = torch.full((rows, beams, cap), int(end[0]), dtype=torch.long, device=device)
     all_values = torch.zeros((rows, beams, cap), device=device)
     all_totals = torch.full((rows, beams), -torch.inf, device=device)
-    place = torch.arange(rows, device=device)
+    sample = torch.arange(rows, device=device)
 
-    def take(place: Any, totals: Any, ids: Any, values: Any) -> None:
-        all_totals[place], width = totals, ids.shape[-1]
-        all_ids[place, :, :width], all_values[place, :, :width] = ids, values
+    def take(sample: Any, totals: Any, ids: Any, values: Any) -> None:
+        all_totals[sample], width = totals, ids.shape[-1]
+        all_ids[sample, :, :width], all_values[sample, :, :width] = ids, values
 
     totals = torch.zeros((rows, 1), device=device)
     ids = torch.empty((rows, 1, 0), dtype=torch.long, device=device)
     values = torch.empty((rows, 1, 0), device=device)
     none = torch.full((rows, beams), -torch.inf, device=device)
-    kept = (none, ids.expand(-1, beams, -1), values.expand(-1, beams, -1))
+    best_answers = (none, ids.expand(-1, beams, -1), values.expand(-1, beams, -1))
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     # transformers calls the cache of a decoder ``cache`` since version 5.24, ``past_key_values`` before.
@@ -186,20 +186,21 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
         )
         ends = torch.isin(token, end) | (step == cap - 1)
         answers = torch.where(ends & ~done[:, None], best, -torch.inf)[:, :beams]
-        kept = _best(torch, kept, (answers, grown[0][:, :beams], grown[1][:, :beams]), beams, int(end[0]))
+        new = (answers, grown[0][:, :beams], grown[1][:, :beams])
+        best_answers = _best(torch, best_answers, new, beams, int(end[0]))
         totals, order = torch.where(ends, -torch.inf, best).topk(beams)
         ids, values, parent = _rows(grown[0], order), _rows(grown[1], order), parent.gather(1, order)
-        done |= totals[:, 0] <= kept[0][:, -1]
+        done |= totals[:, 0] <= best_answers[0][:, -1]
         live = int(len(done) - done.sum())
         if live == 0 or step == cap - 1:
             break
         width = last.shape[0] // len(done)
         stay = torch.arange(len(done), device=device)
         if live <= (1 - least_gain) * len(done):
-            take(place[done], *(one[done] for one in kept))
+            take(sample[done], *(part[done] for part in best_answers))
             stay = stay[~done]
-            place, totals, ids, values, parent = (one[stay] for one in (place, totals, ids, values, parent))
-            kept, done = (kept[0][stay], kept[1][stay], kept[2][stay]), done[stay]
+            sample, totals, ids, values, parent = (part[stay] for part in (sample, totals, ids, values, parent))
+            best_answers, done = (best_answers[0][stay], best_answers[1][stay], best_answers[2][stay]), done[stay]
         if beams > 1 or len(stay) < len(last):
             cache.self_attention_cache.reorder_cache((stay[:, None] * width + parent).flatten())
         if width < beams or len(stay) * beams < len(last):
@@ -207,7 +208,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
             cache.cross_attention_cache.reorder_cache(same)
             hidden, mask = hidden[same], mask[same]
         last = ids[..., -1].reshape(-1, 1)
-    take(place, *kept)
+    take(sample, *best_answers)
     ends = torch.isin(all_ids, end)  # positions behind the end token do not count
     real = ((ends.cumsum(-1) - ends.long()) == 0) & (all_totals > -torch.inf)[..., None]
     closed = (ends & real).any(-1) | (all_totals == -torch.inf)
@@ -221,12 +222,14 @@ def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any
     value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(max=0)  # rounding may leave more than 0
     joint = (totals[..., None] + value.reshape(rows, width, -1)).reshape(rows, -1)
     best, at = joint.topk(min(most, joint.shape[1]))
-    found = (best, at // top.shape[1], token.reshape(rows, -1).gather(1, at), value.reshape(rows, -1).gather(1, at))
+    tokens, logprobs = (each.reshape(rows, -1).gather(1, at) for each in (token, value))
+    continuations = (best, at // top.shape[1], tokens, logprobs)
     short = most - best.shape[1]
     if short == 0:
-        return found
+        return continuations
     fills = (-torch.inf, 0, 0, -torch.inf)  # a vocabulary with fewer tokens than continuations asked for
-    return tuple(torch.nn.functional.pad(one, (0, short), value=fill) for one, fill in zip(found, fills, strict=True))
+    pad = torch.nn.functional.pad
+    return tuple(pad(part, (0, short), value=fill) for part, fill in zip(continuations, fills, strict=True))
 
 
 def _rows(values: Any, index: Any) -> Any:
@@ -234,13 +237,13 @@ def _rows(values: Any, index: Any) -> Any:
     return values.gather(1, index[..., None].expand(-1, -1, values.shape[-1]))
 
 
-def _best(torch: Any, kept: Any, new: Any, beams: int, fill: int) -> tuple[Any, Any, Any]:
+def _best(torch: Any, before: Any, new: Any, beams: int, fill: int) -> tuple[Any, Any, Any]:
     """The best of the answers that were there and the new ones, which are longer by a token."""
-    if not bool((new[0] > kept[0][:, -1:]).any()):
-        new = tuple(one[:, :0] for one in new)
-    wider = new[1].shape[-1] - kept[1].shape[-1]
+    if not bool((new[0] > before[0][:, -1:]).any()):
+        new = tuple(values[:, :0] for values in new)
+    wider = new[1].shape[-1] - before[1].shape[-1]
     pad = torch.nn.functional.pad
-    old = (kept[0], pad(kept[1], (0, wider), value=fill), pad(kept[2], (0, wider)))
+    old = (before[0], pad(before[1], (0, wider), value=fill), pad(before[2], (0, wider)))
     totals, order = torch.cat([old[0], new[0]], 1).topk(beams)
     return totals, _rows(torch.cat([old[1], new[1]], 1), order), _rows(torch.cat([old[2], new[2]], 1), order)
 

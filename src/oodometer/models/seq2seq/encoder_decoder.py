@@ -39,25 +39,25 @@ from .decoding import IGNORED, Beams, decode, score
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of a folder or a hub name; `InputError` where there is none."""
-    home = _saved_here(source)
-    return _read("AutoTokenizer", source if home is None else str(home / "tokenizer"))
+    folder = _saved_here(source)
+    return _read("AutoTokenizer", source if folder is None else str(folder / "tokenizer"))
 
 
 def load_config(source: str) -> Any:
     """transformers' configuration of a folder or a hub name; `InputError` where it is of no encoder-decoder."""
-    found = _read("AutoConfig", source)
-    if not getattr(found, "is_encoder_decoder", False):
-        got = f"a model of the type {found.model_type!r}"
+    config = _read("AutoConfig", source)
+    if not getattr(config, "is_encoder_decoder", False):
+        got = f"a model of the type {config.model_type!r}"
         raise InputError("an encoder-decoder such as T5 or BART", got=got, remedy="name another model", file=source)
-    return found
+    return config
 
 
 def load_weights_of(source: str) -> Any:
     """The torch module with its trained weights, float32; of a folder that `EncoderDecoder.save` wrote, too."""
-    config, home = load_config(source), _saved_here(source)
-    if home is not None:
+    config, folder = load_config(source), _saved_here(source)
+    if folder is not None:
         net = build(config)
-        load_weights(net, read_tensors(home / WEIGHTS)[0])
+        load_weights(net, read_tensors(folder / WEIGHTS)[0])
         return net
     return _plain(_read("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
 
@@ -76,32 +76,32 @@ def _plain(net: Any) -> Any:
     """
     library = load_transformers()
     own, config = net.generation_config, net.config
-    found: dict[str, Any] = {}
+    ids: dict[str, Any] = {}
     for name in ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"):
         value = getattr(own, name, None)
-        found[name] = getattr(config, name, None) if value is None else value
-    if found["decoder_start_token_id"] is None:
-        found["decoder_start_token_id"] = found["bos_token_id"]
+        ids[name] = getattr(config, name, None) if value is None else value
+    if ids["decoder_start_token_id"] is None:
+        ids["decoder_start_token_id"] = ids["bos_token_id"]
     for name in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
-        if found[name] is None:
+        if ids[name] is None:
             remedy = "set it in its config.json"
             raise InputError(f"a model that names its {name}", got="none", remedy=remedy, column="source")
-    net.generation_config = library.GenerationConfig(**found)
-    for name, value in found.items():  # a saved model is built from its configuration alone
+    net.generation_config = library.GenerationConfig(**ids)
+    for name, value in ids.items():  # a saved model is built from its configuration alone
         setattr(config, name, value)
     return net
 
 
 def stand_ins_of(source: str) -> dict[str, str] | None:
     """The stand-ins of a folder that `EncoderDecoder.save` wrote; None for any other source."""
-    home = _saved_here(source)
-    return None if home is None else dict(read_description(home)["stand_ins"])
+    folder = _saved_here(source)
+    return None if folder is None else dict(read_description(folder)["stand_ins"])
 
 
 def _saved_here(source: str) -> Path | None:
     """The folder that a source is, if `EncoderDecoder.save` wrote it."""
-    home = Path(source).expanduser()
-    return home if (home / DESCRIPTION).is_file() else None
+    folder = Path(source).expanduser()
+    return folder if (folder / DESCRIPTION).is_file() else None
 
 
 def _read(loader: str, source: str, **options: Any) -> Any:
@@ -125,9 +125,9 @@ def pretrained_tokens(
 
     "auto" of a model that was saved here are those that it learnt with.
     """
-    tokenizer, known = load_tokenizer(source), stand_ins_of(source)
-    if isinstance(stand_ins, str) and known is not None:
-        return tokenizer, StandIns(known)
+    tokenizer, learnt = load_tokenizer(source), stand_ins_of(source)
+    if isinstance(stand_ins, str) and learnt is not None:
+        return tokenizer, StandIns(learnt)
     if isinstance(stand_ins, str):
         return tokenizer, StandIns(find_stand_ins(tokenizer, sorted({*outputs, *inputs})))
     return tokenizer, StandIns(stand_ins)
@@ -183,13 +183,13 @@ def close_brackets(text: str) -> str:
     >>> close_brackets("hope ( ccomp = burn ( theme = [ box"), close_brackets("a ) (")
     ('hope ( ccomp = burn ( theme = [ box ] ) )', 'a ) ( )')
     """
-    open_ones: list[str] = []
+    opened: list[str] = []
     for letter in text:
         if letter in _CLOSING:
-            open_ones.append(_CLOSING[letter])
-        elif open_ones and letter == open_ones[-1]:
-            open_ones.pop()
-    return " ".join([text, *reversed(open_ones)]) if open_ones else text
+            opened.append(_CLOSING[letter])
+        elif opened and letter == opened[-1]:
+            opened.pop()
+    return " ".join([text, *reversed(opened)]) if opened else text
 
 
 def composed(*cleaners: Clean) -> Clean:
@@ -200,8 +200,8 @@ def composed(*cleaners: Clean) -> Clean:
     """
 
     def clean(text: str) -> str:
-        for one in cleaners:
-            text = one(text)
+        for cleaner in cleaners:
+            text = cleaner(text)
         return text
 
     return clean
@@ -229,12 +229,12 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
         expected = f"{len(outputs)} gold outputs, one an output"
         raise InputError(expected, got=str(len(golds)), column="gold", remedy="align them by sample")
     for column, values in (("output", outputs), ("gold", golds)):
-        for row, one in enumerate(values, 1):
-            if not isinstance(one, str):
-                got = repr(one)
+        for row, cell in enumerate(values, 1):
+            if not isinstance(cell, str):
+                got = repr(cell)
                 raise InputError("a string", got=got, remedy="drop the row or give its output", row=row, column=column)
     made = clean or (lambda text: " ".join(text.split()))
-    return np.array([made(one) == made(gold) for one, gold in zip(outputs, golds, strict=True)], dtype=bool)
+    return np.array([made(cell) == made(gold) for cell, gold in zip(outputs, golds, strict=True)], dtype=bool)
 
 
 _NAME = re.compile(r"step-(\d+)")
@@ -247,12 +247,12 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder: expected a folder of snapshots, got no such folder; ...
     """
-    home = Path(path)
-    if not home.is_dir():
+    folder = Path(path)
+    if not folder.is_dir():
         remedy = "name the one that fit(snapshots=...) wrote"
-        raise InputError("a folder of snapshots", got="no such folder", file=str(home), remedy=remedy)
-    found = {int(match[1]): one for one in home.iterdir() if one.is_dir() and (match := _NAME.fullmatch(one.name))}
-    return [found[step] for step in sorted(found)]
+        raise InputError("a folder of snapshots", got="no such folder", file=str(folder), remedy=remedy)
+    steps = {int(match[1]): below for below in folder.iterdir() if (match := _NAME.fullmatch(below.name))}
+    return [steps[step] for step in sorted(steps) if steps[step].is_dir()]
 
 
 @final
@@ -262,12 +262,12 @@ class Snapshots:
     Snapshots of another training in the same folder are an error.
     """
 
-    def __init__(self, model: EncoderDecoder, home: Path, every: int, most: int | None, name: str) -> None:
+    def __init__(self, model: EncoderDecoder, folder_of_all: Path, every: int, most: int | None, name: str) -> None:
         if every < 1 or (most is not None and most < 1):
             raise UsageError(f"expected every and most of at least 1, got {every} and {most}")
-        self.model, self.home, self.every, self.most = model, home, every, most
+        self.model, self.home, self.every, self.most = model, folder_of_all, every, most
         self.training = model.training.fingerprint(name)
-        for folder in snapshot_folders(home) if home.is_dir() else []:
+        for folder in snapshot_folders(folder_of_all) if folder_of_all.is_dir() else []:
             if read_description(folder).get("training") != self.training:
                 got = "one of another model, other data or another config"
                 remedy = "give an empty folder or remove them"
@@ -284,7 +284,7 @@ class Snapshots:
     def complete(self, step: int) -> bool:
         """Whether all that come before this step are there, so that the training may go on from it."""
         last = (step - 1) // self.every if self.most is None else min((step - 1) // self.every, self.most)
-        return all(self.folder(one * self.every).is_dir() for one in range(1, last + 1))
+        return all(self.folder(number * self.every).is_dir() for number in range(1, last + 1))
 
     def keep(self, step: int) -> None:
         """Write the snapshot of this step if it is wanted and not there; it appears whole or not at all."""
@@ -316,20 +316,20 @@ def record_of(
     >>> record.correct.tolist(), record.confidence.round(2).tolist()
     ([1, -1], [0.61, 0.37])
     """
-    kept = {name: _objects(values) for name, values in (columns or {}).items()}
+    further = {name: _objects(values) for name, values in (columns or {}).items()}
     fields: dict[str, Any] = {"input": _objects(inputs), "output": _objects(beams.best)}
     fields |= {"confidence": beams.confidence, "token_logprobs": beams.token_logprobs}
     if ids is not None:
-        kept["id"] = _objects([str(one) for one in ids])
+        further["id"] = _objects([str(output) for output in ids])
     if gold is not None:
         check_gold(inputs, gold)
-        pairs = [(one, true) for one, true in zip(beams.best, gold, strict=True) if true is not None]
+        pairs = [(output, true) for output, true in zip(beams.best, gold, strict=True) if true is not None]
         correct = np.full(len(inputs), None, dtype=object)
-        known = np.fromiter((one is not None for one in gold), dtype=bool, count=len(gold))
-        correct[known] = exact_match([one for one, _ in pairs], [true for _, true in pairs], clean=clean)
+        has_gold = np.fromiter((output is not None for output in gold), dtype=bool, count=len(gold))
+        correct[has_gold] = exact_match([output for output, _ in pairs], [true for _, true in pairs], clean=clean)
         fields["correct"] = correct
-        kept["gold"] = _objects(gold)
-    return Predictions.from_arrays(columns=kept, **fields)
+        further["gold"] = _objects(gold)
+    return Predictions.from_arrays(columns=further, **fields)
 
 
 def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
@@ -337,16 +337,16 @@ def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
     if len(gold) != len(inputs):
         remedy = "align them by sample"
         raise InputError(f"{len(inputs)} gold outputs, one an input", got=str(len(gold)), remedy=remedy, column="gold")
-    for row, one in enumerate(gold, 1):
-        if one is not None and not isinstance(one, str):
+    for row, cell in enumerate(gold, 1):
+        if cell is not None and not isinstance(cell, str):
             expected = "a string, or None where the gold output is unknown"
-            raise InputError(expected, got=repr(one), remedy="drop the row or fill the cell", row=row, column="gold")
+            raise InputError(expected, got=repr(cell), remedy="drop the row or fill the cell", row=row, column="gold")
 
 
 def _objects(values: Sequence[Any]) -> Any:
-    found = np.empty(len(values), dtype=object)
-    found[:] = list(values)
-    return found
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = list(values)
+    return cells
 
 
 @final
@@ -407,8 +407,8 @@ def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
 def must_be_numbers(logprobs: Array) -> None:
     """`WorkError` where log-probabilities are none."""
     if not np.isfinite(logprobs).all():
-        said = "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
-        raise WorkError(said)
+        message = "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
+        raise WorkError(message)
 
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more
@@ -535,11 +535,11 @@ class EncoderDecoder(Artifact):
         Raises `InputError` for an output that the tokenizer cannot spell, before anything is trained.
         """
         inputs, outputs = pairs_of(data, outputs)
-        held = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
-        kept = {"snapshots": None, "every": None, "most": None, **snapshots}
-        if len(kept) > 3:
-            raise TypeError(f"fit() got an unexpected keyword argument {[*kept][3]!r}")
-        if (kept["snapshots"] is None) != (kept["every"] is None):
+        held_out = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
+        options = {"snapshots": None, "every": None, "most": None, **snapshots}
+        if len(options) > 3:
+            raise TypeError(f"fit() got an unexpected keyword argument {[*options][3]!r}")
+        if (options["snapshots"] is None) != (options["every"] is None):
             raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
@@ -555,20 +555,20 @@ class EncoderDecoder(Artifact):
         codec = self._codec = self._new_codec(tokenizer, stand_ins)
         pairs = EncodedPairs(codec, inputs, outputs)
         self._usual = int(pairs.written.lengths.max()) + 8
-        begun = {} if self.source is None or not (checkpoint or kept["snapshots"]) else weights(self.net)
-        start = [one.detach().cpu().numpy() for one in begun.values()]
+        begun = {} if self.source is None or not (checkpoint or options["snapshots"]) else weights(self.net)
+        start = [weight.detach().cpu().numpy() for weight in begun.values()]
         name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *pairs.arrays, *start)
         keeper = None
-        if kept["snapshots"] is not None:
-            keeper = Snapshots(self, Path(kept["snapshots"]), kept["every"], kept["most"], name)
+        if options["snapshots"] is not None:
+            keeper = Snapshots(self, Path(options["snapshots"]), options["every"], options["most"], name)
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
-        if held is not None:
-            asked = EncodedPairs(codec, *held)
-            name = fingerprint({"name": name, "dev": True}, asked.read.values, asked.written.values)
+        if held_out is not None:
+            held_pairs = EncodedPairs(codec, *held_out)
+            name = fingerprint({"name": name, "dev": True}, held_pairs.read.values, held_pairs.written.values)
 
             def mean_loss() -> float:
-                return -float(self._scored(asked.read, asked.written, None).values.mean(dtype=np.float64))
+                return -float(self._scored(held_pairs.read, held_pairs.written, None).values.mean(dtype=np.float64))
 
             best = Best(lambda: self.net, mean_loss, name=name, folder=folder)
             progress = best.watching(progress)
@@ -641,12 +641,12 @@ class EncoderDecoder(Artifact):
         same_length(inputs, outputs)
         codec, _ = self.ready()
         read, written = codec.read(inputs), codec.written(outputs)
-        found = self._scored(read, written, progress)
-        must_be_numbers(found.values)
+        scores = self._scored(read, written, progress)
+        must_be_numbers(scores.values)
         unknown = codec.tokenizer.unk_token_id
         if unknown is not None:
-            found.values[written.values == unknown] = -np.inf
-        return found
+            scores.values[written.values == unknown] = -np.inf
+        return scores
 
     def predict(
         self,
@@ -682,14 +682,14 @@ class EncoderDecoder(Artifact):
         inputs = check_strings(inputs, "input")
         if gold is not None:
             check_gold(inputs, gold)  # before the work, not after it
-        found = self.decode(inputs, beams=beams, progress=progress)
-        return record_of(inputs, found, gold=gold, clean=clean, ids=ids, columns=columns)
+        answers = self.decode(inputs, beams=beams, progress=progress)
+        return record_of(inputs, answers, gold=gold, clean=clean, ids=ids, columns=columns)
 
     @property
     def parameters(self) -> int:
         """Number of parameters, tied ones once."""
         self.ready()
-        return sum(int(one.numel()) for one in self.net.parameters())
+        return sum(int(parameter.numel()) for parameter in self.net.parameters())
 
     def _fitted(self) -> bool:
         return self.net is not None or self.source is not None

@@ -46,14 +46,14 @@ def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any)
         read(given).view(heads).transpose(1, 2)
         for read, given in ((own.query, first), (own.key, hidden), (own.value, hidden))
     )
-    found = attention(
+    attended_values = attention(
         query,
         key,
         value,
         attn_mask=None if mask is None else mask[..., :1, :],
         dropout_p=own.dropout.p if own.training else 0.0,
     )
-    attended = layer.attention.output(found.transpose(1, 2).reshape(first.shape), first)
+    attended = layer.attention.output(attended_values.transpose(1, 2).reshape(first.shape), first)
     return layer.feed_forward_chunk(attended)
 
 
@@ -98,8 +98,8 @@ class TransformerClassifier(TextClassifier):
             self.tokenizer = learn_wordpiece(inputs, self.vocab_size, self.max_length)
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
-        found, self.truncated = counted_ids(self.tokenizer, texts, self.max_length, end=self._ends_cut)
-        return found
+        result, self.truncated = counted_ids(self.tokenizer, texts, self.max_length, end=self._ends_cut)
+        return result
 
     def _outputs(self) -> int:
         """Outputs of the head."""
@@ -224,7 +224,7 @@ def positions(config: Any, tokenizer: Any) -> int:
     own = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if own is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
         own -= 2  # its positions count from 2
-    stated = [int(one) for one in (own, tokenizer.model_max_length) if one is not None and 0 < one < 10**9]
+    stated = [int(limit) for limit in (own, tokenizer.model_max_length) if limit is not None and 0 < limit < 10**9]
     return min(stated, default=512)
 
 
@@ -286,11 +286,11 @@ class TokenEncoder(TransformerClassifier):
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.ids.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)
-        known = own & (faults >= 0)
+        labelled = own & (faults >= 0)
         each = torch.nn.functional.binary_cross_entropy_with_logits(
             odds, (faults == 0).to(odds.dtype), reduction="none"
         )
-        return whole + _TOKEN_WEIGHT * (each * known).sum() / known.sum().clamp(min=1)
+        return whole + _TOKEN_WEIGHT * (each * labelled).sum() / labelled.sum().clamp(min=1)
 
     def _prepare(self, encoded: Tokens, truth: Array) -> None:
         if truth.ndim == 2:  # shares of right and wrong say nothing of single tokens
@@ -342,12 +342,12 @@ def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
         if key in truth:
             start, stop = int(sequences.offsets[row]), int(sequences.offsets[row + 1])
             out[start : start + first] = 0
-            gold, found = truth[key], sequences.values[start + first : stop].tolist()
-            short = min(len(gold), len(found))  # both end with the same separator
-            head = next((i for i in range(short) if gold[i] != found[i]), short)
-            tail = next((i for i in range(short - head) if gold[-1 - i] != found[-1 - i]), short - head)
-            a, b = gold[head : len(gold) - tail], found[head : len(found) - tail]
-            differs, last = np.zeros(len(found), dtype=np.int64), len(found) - 1
+            gold, output = truth[key], sequences.values[start + first : stop].tolist()
+            short = min(len(gold), len(output))  # both end with the same separator
+            head = next((i for i in range(short) if gold[i] != output[i]), short)
+            tail = next((i for i in range(short - head) if gold[-1 - i] != output[-1 - i]), short - head)
+            a, b = gold[head : len(gold) - tail], output[head : len(output) - tail]
+            differs, last = np.zeros(len(output), dtype=np.int64), len(output) - 1
             for what, _, _, begin, end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
                 if what != "equal":
                     differs[min(head + begin, last) : max(head + end, min(head + begin, last) + 1)] = 1

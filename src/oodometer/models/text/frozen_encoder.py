@@ -71,13 +71,13 @@ class FrozenEncoder(Classifier):
             raise InputError("rows of at least two classes", got="one", remedy="give rows of more", column="label")
         states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
-        found = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, truth)
-        weights, bias = found.coef_, found.intercept_
+        fitted = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, truth)
+        weights, bias = fitted.coef_, fitted.intercept_
         if len(weights) == 1:  # two classes: one column, which is the difference of the two logits
             weights, bias = np.vstack([0 * weights, weights]), np.array([0.0, bias[0]])
         full = np.zeros((len(self.classes), weights.shape[1]))
         shift = np.full(len(self.classes), -30.0)  # a class that no row had is all but impossible
-        full[found.classes_], shift[found.classes_] = weights, bias
+        full[fitted.classes_], shift[fitted.classes_] = weights, bias
         self.weights = (full / spread).astype(np.float32)
         self.bias = (shift - (full / spread) @ centre).astype(np.float32)
 
@@ -89,14 +89,14 @@ class FrozenEncoder(Classifier):
         self.net.to(device)
         sequences = piece_ids(self.tokenizer, check_texts(texts), self.max_length)
         batches = sorted_batches(sequences.lengths, self.batch_size)
-        home = None
+        folder = None
         if checkpoint is not None:  # one file a batch, in a folder named after settings and texts
             settings = {**self.options(), "files": content_of(self.source)}
-            home = Path(checkpoint) / fingerprint(settings, sequences.values)
-            home.mkdir(parents=True, exist_ok=True)
+            folder = Path(checkpoint) / fingerprint(settings, sequences.values)
+            folder.mkdir(parents=True, exist_ok=True)
         with Asking(batches, len(texts), progress) as asking:
-            for place, batch in enumerate(asking, 1):
-                path = None if home is None else home / f"{place:06d}.safetensors"
+            for index, batch in enumerate(asking, 1):
+                path = None if folder is None else folder / f"{index:06d}.safetensors"
                 part = None
                 if path is not None and path.is_file():  # states that were computed before
                     try:
@@ -106,8 +106,8 @@ class FrozenEncoder(Classifier):
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
-                    held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
-                    summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
+                    outputs = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
+                    summed = (outputs.last_hidden_state * mask[:, :, None]).sum(1)
                     part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
                     if path is not None:
                         write_tensors(path, {"states": torch.from_numpy(part)}, {})
@@ -141,7 +141,7 @@ class FrozenEncoder(Classifier):
         """Number of parameters of the encoder and the layer."""
         self._must_be_fitted()
         self._open()
-        return sum(int(one.numel()) for one in self.net.parameters()) + self.weights.size + self.bias.size
+        return sum(int(parameter.numel()) for parameter in self.net.parameters()) + self.weights.size + self.bias.size
 
     def _fitted(self) -> bool:
         return len(self.bias) > 0

@@ -52,18 +52,19 @@ class AttentionImportance:
             return np.zeros(0)
         # How many of the oldest words a text loses that is longer than the model's limit.
         whole: Any = self._tokenizer(words, is_split_into_words=True, verbose=False)
-        owners = [place for place in whole.word_ids(0) if place is not None]
+        owners = [owner for owner in whole.word_ids(0) if owner is not None]
         pieces = np.bincount(owners, minlength=len(words))
         room = self._limit - (len(whole["input_ids"]) - len(owners))
         first = int((np.cumsum(pieces[::-1])[::-1] > room).sum())
         given: Any = self._tokenizer(words[first:], is_split_into_words=True, return_tensors="pt", verbose=False)
         with load_torch().inference_mode():
-            held = self._net(**{name: value.to(self._device) for name, value in given.items()}, output_attentions=True)
-        from_first = held.attentions[-1][0, :, 0].double().mean(0).cpu().numpy()
+            tensors = {name: value.to(self._device) for name, value in given.items()}
+            states = self._net(**tensors, output_attentions=True)
+        from_first = states.attentions[-1][0, :, 0].double().mean(0).cpu().numpy()
         out = np.zeros(len(words))
-        for place, weight in zip(given.word_ids(0), from_first, strict=True):
-            if place is not None:
-                out[first + place] += weight
+        for owner, weight in zip(given.word_ids(0), from_first, strict=True):
+            if owner is not None:
+                out[first + owner] += weight
         self._kept[key] = out
         return out
 
@@ -115,8 +116,8 @@ class Tokens:
     @property
     def lengths(self) -> Array:
         """Tokens of each text."""
-        found: Array = np.diff(self.ids.offsets)
-        return found
+        result: Array = np.diff(self.ids.offsets)
+        return result
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -175,17 +176,17 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
         first = [text if isinstance(text, str) else text[0] for text in texts]
         second = ["" if isinstance(text, str) else text[1] for text in texts]
         rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
-        cut = [place for place, row in enumerate(rows) if len(row) > max_length]
+        cut = [row_number for row_number, row in enumerate(rows) if len(row) > max_length]
         if cut:
             short = tokenizer(
-                [first[place] for place in cut],
-                [second[place] for place in cut],
+                [first[row_number] for row_number in cut],
+                [second[row_number] for row_number in cut],
                 truncation="longest_first",
                 max_length=max_length,
                 return_attention_mask=False,
             )["input_ids"]
-            for place, row in zip(cut, short, strict=True):
-                rows[place] = row
+            for row_number, row in zip(cut, short, strict=True):
+                rows[row_number] = row
         return ragged(rows), len(cut)
     room = max_length - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
@@ -194,8 +195,8 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
     windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
     start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
     before, after = whole[:start], whole[start + len(body) :]
-    kept = (row[:room] if end else ends(row, room) for row in plain)
-    return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
+    shortened = (row[:room] if end else ends(row, room) for row in plain)
+    return ragged([[*before, *row, *after] for row in shortened]), sum(len(row) > room for row in plain)
 
 
 def room_of_each(first: Array, second: Array, room: int) -> tuple[Array, Array]:
@@ -222,14 +223,14 @@ def cut_longer_side(
     sides = [list(inputs), list(outputs)]
     stops = []  # where each token of each text ends, counted in letters
     for side in sides:
-        found = tokenizer(
+        encoded = tokenizer(
             side, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
         )
-        stops.append([[end for _, end in row] for row in found["offset_mapping"]])
+        stops.append([[end for _, end in row] for row in encoded["offset_mapping"]])
     lengths = [np.array([len(row) for row in rows], dtype=np.int64) for rows in stops]
-    kept = room_of_each(lengths[0], lengths[1], room)
+    rooms = room_of_each(lengths[0], lengths[1], room)
     long = np.flatnonzero(lengths[0] + lengths[1] > room)
-    for side, stop, most in zip(sides, stops, kept, strict=True):
+    for side, stop, most in zip(sides, stops, rooms, strict=True):
         for row in long:
             if most[row] < len(stop[row]):
                 side[row] = side[row][: stop[row][most[row] - 1]] if most[row] else ""

@@ -25,7 +25,7 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
     """
     lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    flat = np.fromiter((one for row in rows for one in row), dtype=np.int32, count=int(offsets[-1]))
+    flat = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(offsets[-1]))
     return Ragged(flat, offsets)
 
 
@@ -152,18 +152,18 @@ class Asking:
             own = value if isinstance(value, np.ndarray) or not value.is_floating_point() else value.float()
             plain.append(own if isinstance(own, np.ndarray) else own.cpu().numpy())
         if not self.found:
-            self.found = tuple(np.empty((self._rows, *one.shape[1:]), dtype=one.dtype) for one in plain)
-        for whole, one in zip(self.found, plain, strict=True):
-            whole[self._batch] = one
+            self.found = tuple(np.empty((self._rows, *part.shape[1:]), dtype=part.dtype) for part in plain)
+        for whole, part in zip(self.found, plain, strict=True):
+            whole[self._batch] = part
 
 
 def last_linear(net: Any) -> Any:
     """The last linear layer of a network; `UsageError` where it has none."""
     torch = load_torch()
-    found = [one for one in net.modules() if isinstance(one, torch.nn.Linear)]
-    if not found:
+    layers = [module for module in net.modules() if isinstance(module, torch.nn.Linear)]
+    if not layers:
         raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
-    return found[-1]
+    return layers[-1]
 
 
 @contextmanager
@@ -179,11 +179,11 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
     hook = last_linear(net).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
 
     def had() -> tuple[Any]:
-        found = seen.pop()
+        read = seen.pop()
         seen.clear()
-        if found.ndim != 2:
+        if read.ndim != 2:
             raise UsageError("the last linear layer of this model reads several vectors a sample; leave features out")
-        return (found,)
+        return (read,)
 
     try:
         yield had
@@ -202,20 +202,20 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
     """
     torch = load_torch()
     kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)
-    layers = [one for one in net.modules() if isinstance(one, kinds) and one.p > 0]
+    layers = [module for module in net.modules() if isinstance(module, kinds) and module.p > 0]
     if not layers:
         raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")
     net.eval()
     attention = []
-    for one in net.modules():  # an attention may read the rate of a dropout layer, or a number, and drop by itself
-        rate = getattr(one, "dropout", None)
+    for module in net.modules():  # an attention may read the rate of a dropout layer, or a number, and drop by itself
+        rate = getattr(module, "dropout", None)
         rate = rate.p if isinstance(rate, kinds) else rate
-        if "Attention" in type(one).__name__ and isinstance(rate, float) and rate > 0:
-            attention.append(one)
-    for one in layers:
-        one.train()
-    for one in attention:
-        one.training = True
+        if "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0:
+            attention.append(module)
+    for module in layers:
+        module.train()
+    for module in attention:
+        module.training = True
     try:
         with torch.random.fork_rng():
             seed_draws(seed)

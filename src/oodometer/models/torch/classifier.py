@@ -98,13 +98,13 @@ class TorchClassifier(Classifier):
         """How many rows the network is asked about: one a sample, or a ranker's one a candidate."""
         return len(encoded.lengths)
 
-    def _gathered(self, encoded: Any, found: tuple[Array, ...]) -> tuple[Array, ...]:
+    def _gathered(self, encoded: Any, answers: tuple[Array, ...]) -> tuple[Array, ...]:
         """What the network said of its rows, as logits (sample, class) and features (sample, feature)."""
-        return found
+        return answers
 
-    def _answers(self, encoded: Any, found: dict[str, Any]) -> Answers:
+    def _answers(self, encoded: Any, fields: dict[str, Any]) -> Answers:
         """The fields of the answers as answers."""
-        return Answers(self.classes, **found)
+        return Answers(self.classes, **fields)
 
     def _asking_batches(self, encoded: Any) -> list[Array]:
         """Batches twice as large as those of training, which must hold gradients too; the longest first."""
@@ -118,13 +118,13 @@ class TorchClassifier(Classifier):
         device = choose_device(self.device)
         inputs = self._inputs(data)
         self._learn(inputs)
-        held = None if dev is None else (self._encode(self._inputs(dev[0])), dev[1])
+        held_out = None if dev is None else (self._encode(self._inputs(dev[0])), dev[1])
         encoded = self._encode(inputs)
         torch.manual_seed(self.training.seed)
         self.net = self._build().to(device)
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
         name = fingerprint(about, *encoded.arrays, truth)
-        self._optimize(encoded, truth, held, name, None if checkpoint is None else Path(checkpoint), progress)
+        self._optimize(encoded, truth, held_out, name, None if checkpoint is None else Path(checkpoint), progress)
 
     def fit_further(
         self,
@@ -153,7 +153,7 @@ class TorchClassifier(Classifier):
         encoded = self._encode(self._inputs(given))
         self.net = self.net.to(choose_device(self.device))
         # A checkpoint of a training that began elsewhere is not taken for this one's.
-        start = [one.detach().float().cpu().numpy() for one in weights(self.net).values()]
+        start = [weight.detach().float().cpu().numpy() for weight in weights(self.net).values()]
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "further": True}
         name = fingerprint(about, *start, *encoded.arrays, truth)
         self._optimize(encoded, truth, None, name, None if checkpoint is None else Path(checkpoint), progress)
@@ -163,7 +163,7 @@ class TorchClassifier(Classifier):
         self,
         encoded: Any,
         truth: Array,
-        held: tuple[Any, Array] | None,
+        held_out: tuple[Any, Array] | None,
         name: str,
         folder: Path | None,
         progress: Progress | None,
@@ -173,9 +173,9 @@ class TorchClassifier(Classifier):
         answers = load_torch().from_numpy(truth).to(device)
         self._prepare(encoded, truth)
         best = None
-        if held is not None:
-            name = fingerprint({"name": name, "dev": True}, *held[0].arrays, held[1])
-            best = Best(lambda: self.net, lambda: self._mean_loss(*held, device), name=name, folder=folder)
+        if held_out is not None:
+            name = fingerprint({"name": name, "dev": True}, *held_out[0].arrays, held_out[1])
+            best = Best(lambda: self.net, lambda: self._mean_loss(*held_out, device), name=name, folder=folder)
             progress = best.watching(progress)
         train(
             self.net,
@@ -257,8 +257,8 @@ class TorchClassifier(Classifier):
     def parameters(self) -> int:
         """Number of parameters, buffers such as fixed word vectors included."""
         self._must_be_fitted()
-        held = {id(one): one for one in [*self.net.parameters(), *self.net.buffers()]}
-        return sum(int(one.numel()) for one in held.values() if one.is_floating_point())
+        tensors = {id(tensor): tensor for tensor in [*self.net.parameters(), *self.net.buffers()]}
+        return sum(int(tensor.numel()) for tensor in tensors.values() if tensor.is_floating_point())
 
     def _write(self, folder: Path) -> dict[str, Any]:
         write_tensors(folder / WEIGHTS, weights(self.net), {})

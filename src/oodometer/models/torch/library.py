@@ -164,7 +164,7 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     if loader.startswith("AutoModel"):
         options["use_safetensors"] = True
         if is_here and not any(local.glob("*.safetensors")):
-            names = [one.name for one in sorted(local.iterdir()) if one.suffix in _PICKLED]
+            names = [entry.name for entry in sorted(local.iterdir()) if entry.suffix in _PICKLED]
             raise _no_safetensors(expected, loader, str(local), ", ".join(names[:3]) or "a folder without weights")
     make = getattr(transformers(), loader).from_pretrained
     log = logging.getLogger("huggingface_hub")
@@ -172,10 +172,10 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     log.setLevel(logging.ERROR)  # each retry would be a line; afterwards the log is as it was
     os.environ[_NO_CONVERSION] = "1"
     try:
-        found = make(str(local) if is_here else name, **options)
-        for told in ("local_files_only", "is_local"):  # saved again, a tokenizer would write where it was read from
-            getattr(found, "init_kwargs", {}).pop(told, None)
-        return found
+        loaded = make(str(local) if is_here else name, **options)
+        for option in ("local_files_only", "is_local"):  # saved again, a tokenizer would write where it was read from
+            getattr(loaded, "init_kwargs", {}).pop(option, None)
+        return loaded
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         if "trust_remote_code" in str(error):
             raise InputError(
@@ -198,7 +198,7 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
 
 def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputError:
     beside = "AutoImageProcessor" if "Image" in loader else "AutoTokenizer"
-    write = "; ".join(f"t.{one}.from_pretrained({source!r}).save_pretrained('converted')" for one in (loader, beside))
+    write = "; ".join(f"t.{n}.from_pretrained({source!r}).save_pretrained('converted')" for n in (loader, beside))
     return InputError(
         f"{expected} with its weights as safetensors",
         got=got,
@@ -227,14 +227,14 @@ def class_names(config: Any, source: str) -> tuple[int | str, ...]:
     Raises `InputError` where it gives no distribution over at least two classes.
     """
     problem = getattr(config, "problem_type", None)
-    labels = {int(place): str(name) for place, name in (config.id2label or {}).items()}
+    labels = {int(number): str(name) for number, name in (config.id2label or {}).items()}
     if len(labels) < 2 or problem not in (None, "single_label_classification"):
         got = f"one with {len(labels)} output" if len(labels) < 2 else f"one of the type {problem}"
         expected = "a classifier that gives one distribution over its classes"
         remedy = "regression and several labels at once are not judged by accuracy"
         raise InputError(expected, got=got, remedy=remedy, file=source)
-    names = [labels[place] for place in sorted(labels)]
-    if all((found := _NUMBERED.fullmatch(name)) and int(found[1]) == i for i, name in enumerate(names)):
+    names = [labels[number] for number in sorted(labels)]
+    if all((match := _NUMBERED.fullmatch(name)) and int(match[1]) == i for i, name in enumerate(names)):
         return tuple(range(len(names)))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

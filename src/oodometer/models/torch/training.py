@@ -44,16 +44,16 @@ def restore_checkpoint(
 
     ``fits`` is asked with the steps done before anything is loaded: False leaves the state alone.
     """
-    kept = kept_tensors(folder / CHECKPOINT, fingerprint)
-    if kept is None or (fits is not None and not fits(int(kept[1]["step"]))):
+    checkpoint = kept_tensors(folder / CHECKPOINT, fingerprint)
+    if checkpoint is None or (fits is not None and not fits(int(checkpoint[1]["step"]))):
         return 0
-    tensors, about = kept
+    tensors, about = checkpoint
     load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         if key.startswith("adam."):
-            _, place, name = key.split(".", 2)
-            state.setdefault(int(place), {})[name] = value
+            _, number, name = key.split(".", 2)
+            state.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     return int(about["step"])
 
@@ -72,14 +72,14 @@ def kept_tensors(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str
 
 def weights(net: Any) -> dict[str, Any]:
     """Parameters and buffers by name; one that goes by several names, such as a tied embedding, is there once."""
-    found: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     seen: set[tuple[Any, ...]] = set()
     for name, value in net.state_dict().items():
         same = (value.data_ptr(), tuple(value.shape), tuple(value.stride()), value.dtype)
         if value.numel() == 0 or same not in seen:
-            found[name] = value
+            tensors[name] = value
         seen.add(same)
-    return found
+    return tensors
 
 
 def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
@@ -168,9 +168,9 @@ class Best:
         self.weights: dict[str, Any] = {}
         if self.path is not None and self.path.is_file():
             with suppress(InputError):  # an unreadable file is none
-                kept, about = read_tensors(self.path)
+                tensors, about = read_tensors(self.path)
                 if about.get("fingerprint") == self.name:
-                    self.weights, self.value, self.step = kept, float.fromhex(about["loss"]), int(about["step"])
+                    self.weights, self.value, self.step = tensors, float.fromhex(about["loss"]), int(about["step"])
 
     def watching(self, progress: Progress | None) -> Progress:
         """The function of progress to give to a training: it looks first, then tells ``progress``."""
@@ -279,16 +279,16 @@ class TrainingConfig:
             )
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise UsageError(f"expected at least 1 token a batch, got {self.batch_tokens}")
-        for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise UsageError(f"expected {name} among {', '.join(known)}, got {getattr(self, name)!r}")
+        for name, choices in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
+            if getattr(self, name) not in choices:
+                raise UsageError(f"expected {name} among {', '.join(choices)}, got {getattr(self, name)!r}")
 
     def fingerprint(self, name: str) -> str:
         """Name of a training with this config, for the data and settings called ``name``."""
         own = {**asdict(self), "checkpoint_seconds": 0}
-        for one in fields(self):  # added later, left out at their defaults: older states are still this training's
-            if one.name in ADDED and own[one.name] == one.default:
-                del own[one.name]
+        for option in fields(self):  # added later, left out at their defaults: older states are still this training's
+            if option.name in ADDED and own[option.name] == option.default:
+                del own[option.name]
         return fingerprint({"name": name, **own})
 
     def rate(self, step: int, total: int) -> float:
@@ -404,7 +404,7 @@ def train(
         What is called on the way.
     """
     torch, hooks = load_torch(), hooks or Hooks()
-    trained = [one for one in net.parameters() if one.requires_grad]
+    trained = [parameter for parameter in net.parameters() if parameter.requires_grad]
     optimizer = config.optimizer_of(trained)
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])

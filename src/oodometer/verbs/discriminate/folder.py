@@ -25,61 +25,61 @@ _CUT = r"\d+ of \d+ pairs .* are longer"
 _INTERVAL = {"value", "lower", "upper", "level", "kind"}
 
 
-def training_home(home: Path) -> Path:
-    """The folder beside ``home`` in which an unfinished training keeps its state.
+def training_home(path: Path) -> Path:
+    """The folder beside ``path`` in which an unfinished training keeps its state.
 
     >>> training_home(Path("models/judges")).name
     'judges.training'
     """
-    return home.with_name(f"{home.name}.training")
+    return path.with_name(f"{path.name}.training")
 
 
-def finished(home: Path, training: str) -> dict[str, Any] | None:
+def finished(path: Path, training: str) -> dict[str, Any] | None:
     """What ``judges.json`` says of this very training; None where there is no such folder, or an empty one.
 
     Raises `UsageError` where the place is taken by something else: judges that took long to train are not written over.
     """
-    if not home.exists() or (home.is_dir() and not any(home.iterdir())):
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return None
-    if not home.is_dir():
-        raise UsageError(f"expected a folder, {home} is a file; name another with --out")
-    about = _about(home)
+    if not path.is_dir():
+        raise UsageError(f"expected a folder, {path} is a file; name another with --out")
+    about = _about(path)
     if about.get("training") == training:
         return about
     what = "judges of another training" if about else "something else"
-    raise UsageError(f"{home} holds {what}, which is not written over; name another folder with --out, or remove it")
+    raise UsageError(f"{path} holds {what}, which is not written over; name another folder with --out, or remove it")
 
 
-def finish(home: Path, panel: Panel, about: Mapping[str, Any], write_more: Callable[[Path], Any]) -> None:
-    """Write the judges, ``about`` and whatever ``write_more(folder)`` writes; ``home`` appears whole or not at all."""
-    with whole_folder(home) as part:
+def finish(path: Path, panel: Panel, about: Mapping[str, Any], write_more: Callable[[Path], Any]) -> None:
+    """Write the judges, ``about`` and whatever ``write_more(folder)`` writes; ``path`` appears whole or not at all."""
+    with whole_folder(path) as part:
         panel.save(part)
         write_more(part)
         sealed = {**about, "checksum": _checksum(about)}
         write_atomic(part / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        if home.is_dir():
-            home.rmdir()  # only an empty one
+        if path.is_dir():
+            path.rmdir()  # only an empty one
 
 
 @contextmanager
 def noting_cuts(folder: Path | None) -> Iterator[list[str]]:
     """Collect what discriminators say of pairs that are too long; a training that goes on still knows it."""
-    said: list[str] = []
+    messages: list[str] = []
     if folder is not None:
         with suppress(OSError, ValueError):
-            said += [str(one) for one in json.loads((folder / CUTS).read_text(encoding="utf-8"))]
+            messages += [str(warning) for warning in json.loads((folder / CUTS).read_text(encoding="utf-8"))]
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message=_CUT)
         try:
-            yield said
+            yield messages
         finally:
-            cuts = [str(one.message) for one in caught if "their longer side was cut" in str(one.message)]
-            others = [one for one in caught if str(one.message) not in cuts]
-            said += [one for one in dict.fromkeys(cuts) if one not in said]
-            if said and folder is not None and folder.is_dir():
-                write_atomic(folder / CUTS, json.dumps(said) + "\n")
-    for one in others:
-        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            cuts = [str(warning.message) for warning in caught if "their longer side was cut" in str(warning.message)]
+            others = [warning for warning in caught if str(warning.message) not in cuts]
+            messages += [warning for warning in dict.fromkeys(cuts) if warning not in messages]
+            if messages and folder is not None and folder.is_dir():
+                write_atomic(folder / CUTS, json.dumps(messages) + "\n")
+    for warning in others:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def holds_judges(folder: str | os.PathLike[str]) -> bool:
@@ -88,8 +88,8 @@ def holds_judges(folder: str | os.PathLike[str]) -> bool:
     >>> holds_judges("no-such-folder")
     False
     """
-    home = Path(folder)
-    return home.is_dir() and ((home / _PANEL).is_file() or described(home) is not None)
+    path = Path(folder)
+    return path.is_dir() and ((path / _PANEL).is_file() or described(path) is not None)
 
 
 def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
@@ -98,29 +98,29 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
     Takes what `train_judges` or `Panel.save` wrote, or a single saved discriminator. Raises `InputError` for another
     folder, and for a training that was not finished.
     """
-    home = Path(folder)
-    if (home / _PANEL).is_file():
-        panel = Panel.load(home)
-    elif described(home) is not None:
-        panel = Panel([load_discriminator(home)])
+    path = Path(folder)
+    if (path / _PANEL).is_file():
+        panel = Panel.load(path)
+    elif described(path) is not None:
+        panel = Panel([load_discriminator(path)])
     else:
-        got = "a folder of something else" if home.is_dir() else "no such folder"
+        got = "a folder of something else" if path.is_dir() else "no such folder"
         remedy = "name the folder that `oodometer discriminate train --out` wrote"
-        if training_home(home).is_dir():
+        if training_home(path).is_dir():
             got, remedy = "a training that was not finished", "run the same training again, it goes on"
-        raise InputError("a folder of judges", got=got, remedy=remedy, file=str(home))
-    metrics = {isinstance(one, RegressionDiscriminator) for one in panel.members}
+        raise InputError("a folder of judges", got=got, remedy=remedy, file=str(path))
+    metrics = {isinstance(member, RegressionDiscriminator) for member in panel.members}
     if len(metrics) > 1:
         expected, remedy = "judges that all judge right and wrong, or all a metric", "put them into two folders"
-        raise InputError(expected, got="both", file=str(home), remedy=remedy)
+        raise InputError(expected, got="both", file=str(path), remedy=remedy)
     usual = "metric" if metrics == {True} else "exact"
-    return panel, {"metric": usual, **_about(home)}
+    return panel, {"metric": usual, **_about(path)}
 
 
-def _about(home: Path) -> dict[str, Any]:
+def _about(path: Path) -> dict[str, Any]:
     """What ``judges.json`` says, empty where there is none; `InputError` where it is damaged."""
     try:
-        about = json.loads((home / ABOUT).read_text(encoding="utf-8"))
+        about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
     except OSError:
         return {}
     except ValueError:
@@ -128,7 +128,7 @@ def _about(home: Path) -> dict[str, Any]:
     if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
         return about
     expected, remedy = "what is known of the judges, as it was written", "remove the folder and train again"
-    where: dict[str, Any] = {"file": str(home / ABOUT), "remedy": f"{remedy}, or name another with --out"}
+    where: dict[str, Any] = {"file": str(path / ABOUT), "remedy": f"{remedy}, or name another with --out"}
     raise InputError(expected, got="a damaged file", **where)
 
 
@@ -145,7 +145,7 @@ def revived(value: Any) -> Any:
     if isinstance(value, Mapping):
         if set(value) == _INTERVAL and None not in value.values():
             return Interval(**value)
-        return {name: revived(one) for name, one in value.items()}
+        return {name: revived(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [revived(one) for one in value]
+        return [revived(part) for part in value]
     return value

@@ -101,7 +101,7 @@ def pseudo_labels(
         remedy = "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
         got = ", ".join(source.columns)
         raise InputError(f"columns {', '.join(missing)}", got=got, remedy=remedy, file=source.path)
-    kept: list[Predictions] = []
+    parts: list[Predictions] = []
     tables: list[Array] = []
     needed = judges = start = 0
     for batch in source.batches(_READ):
@@ -119,9 +119,9 @@ def pseudo_labels(
         columns = {"row": np.arange(start, start + len(batch)), **batch.columns}
         columns = {name: columns[name] for name in ("row", "id") if name in columns}
         bare = Predictions(rows=len(batch), input=batch.input, output=batch.output, columns=columns)
-        kept.append(bare.take(np.flatnonzero(counts >= needed)))
+        parts.append(bare.take(np.flatnonzero(counts >= needed)))
         start += len(batch)
-    record = Predictions.concat([part for part in kept if len(part)] or kept[:1])
+    record = Predictions.concat([part for part in parts if len(part)] or parts[:1])
     if out is not None:
         if not len(record):
             expected, got = f"at least one row that {needed} of {judges} judges accept", "none"
@@ -193,16 +193,16 @@ class JudgedOutputs(Shown, Record):
     def frames(self) -> dict[str, Maker]:
         """``numbers``: what all judges say together, then each of them."""
         named = [(name, getattr(self, name)) for name in ("estimate", "lower", "upper", "mean")]
-        named += [(f"judge {name}", one) for name, one in zip(self.judges, self.by_judge, strict=True)]
-        rows = [{"number": name, "metric": self.metric, "rows": self.rows, **ends(one)} for name, one in named]
+        named += [(f"judge {name}", interval) for name, interval in zip(self.judges, self.by_judge, strict=True)]
+        rows = [{"number": name, "metric": self.metric, "rows": self.rows, **ends(own)} for name, own in named]
         return {"numbers": lambda: Table(("number", "metric", *INTERVAL, "rows"), rows)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         exported = None
         if self.pseudo_labels is not None:
-            told = self.pseudo_labels.to_dict()
-            exported = {name: told[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
+            labels = self.pseudo_labels.to_dict()
+            exported = {name: labels[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
             exported["file"] = self.pseudo_out
         return {
             "command": "discriminate predict",
@@ -243,7 +243,7 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
     }
 
 
-def metric_numbers(said: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:
+def metric_numbers(predicted: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:
     """The same of predictions of a metric, axes (judge, sample); ``true`` is the metric where known, else NaN.
 
     A row's predictions are sorted: the j-th largest is what at least j judges say it reaches, so that verdicts of 0 and
@@ -254,9 +254,9 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
     >>> found["lower"].value, found["upper"].value, found["mean"].value, found["single"].value
     (0.25, 0.5, 0.375, 0.5)
     """
-    judges = len(said)
+    judges = len(predicted)
     agree = check_agree(agree, judges)
-    falling = np.sort(said.astype(np.float64), axis=0)[::-1]
+    falling = np.sort(predicted.astype(np.float64), axis=0)[::-1]
 
     def bound(k: int) -> dict[str, Any]:
         low, high = falling[k - 1], falling[judges - k]
@@ -264,16 +264,16 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
         return {"agree": k, **ends, "mean": spread((low + high) / 2, level), "width": spread(high - low, level)}
 
     widest = bound(agree)
-    each = tuple(spread(one, level) for one in said)
+    each = tuple(spread(values, level) for values in predicted)
     value = widest["mean"].value
     low, high = min(widest["lower"].lower, value), max(widest["upper"].upper, value)
     truth = None
     if true is not None and np.isfinite(true).any():
-        known = np.isfinite(true)
-        table = metric_table(true[known], said[:, known], level)
-        among = [float(falling[k - 1][known].mean()) for k in (agree, judges - agree + 1)]
+        is_known = np.isfinite(true)
+        table = metric_table(true[is_known], predicted[:, is_known], level)
+        among = [float(falling[k - 1][is_known].mean()) for k in (agree, judges - agree + 1)]
         inside = among[0] <= table["true"].value <= among[1]
-        truth = {"rows": int(known.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
+        truth = {"rows": int(is_known.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
     return {
         "agree": agree,
         "estimate": Interval(value, low, high, level, "empirical"),
@@ -287,72 +287,72 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
     }
 
 
-def judged_view(told: Mapping[str, Any]) -> View:
+def judged_view(result: Mapping[str, Any]) -> View:
     """What judges say of outputs, from the mapping that JSON holds: the bounds first, then the truth if known."""
-    if "files" in told:
-        views = [(one["name"], judged_view(one)) for one in told["files"]]
-        lines = tuple(f"{name}: {one.title} {one.number}" for name, one in views)
+    if "files" in result:
+        views = [(number["name"], judged_view(number)) for number in result["files"]]
+        lines = tuple(f"{name}: {number.title} {number.number}" for name, number in views)
         return View("Judged", counted(len(views), "file"), sentences=lines)
-    judges, exact, agree, file = told["judges"], told["metric"] == "exact", told["agree"], told["name"]
-    many, what = len(judges), "accuracy" if exact else f"mean {told['metric']}"
-    low, high = percent(told["lower"]["value"]), percent(told["upper"]["value"])
+    judges, exact, agree, file = result["judges"], result["metric"] == "exact", result["agree"], result["name"]
+    many, what = len(judges), "accuracy" if exact else f"mean {result['metric']}"
+    low, high = percent(result["lower"]["value"]), percent(result["upper"]["value"])
     names = [_accepting(agree, many), _accepting(many - agree + 1, many)]
-    first = f"Of {counted(told['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
+    first = f"Of {counted(result['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
     if not exact:
         names = [f"prediction number {k} of {many}, largest first" for k in (agree, many - agree + 1)]
-        first = f"{counted(told['rows'], 'output')} in {file}; of each row's predictions number {agree} of {many}, the "
-        first += f"largest first, is on average {low}, number {many - agree + 1} {high}"
+        first = f"{counted(result['rows'], 'output')} in {file}; of each row's predictions number {agree} of {many}, "
+        first += f"the largest first, is on average {low}, number {many - agree + 1} {high}"
     bounds: list[tuple[str, Any]] = [
-        (f"{e}: {name}", told[e]) for e, name in zip(("lower", "upper"), names, strict=True)
+        (f"{e}: {name}", result[e]) for e, name in zip(("lower", "upper"), names, strict=True)
     ]
-    bounds += [("mean of the two", told["mean"]), (f"single: {judges[0]}", told["single"])]
-    bounds += [(f"{end} at P >= 0.5", one) for end, one in (told["at_half"] or {}).items()]
-    ladder = [[f"at least {row['at_least']} of {many}", *cells_of(row["share"])] for row in told["ladder"]]
-    each = [[row["judge"], *cells_of(row)] for row in told["by_judge"]]
-    known = told["truth"]
+    bounds += [("mean of the two", result["mean"]), (f"single: {judges[0]}", result["single"])]
+    bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
+    ladder = [[f"at least {row['at_least']} of {many}", *cells_of(row["share"])] for row in result["ladder"]]
+    each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
+    truth = result["truth"]
     grids = [
         Grid(
             f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
-            f"{told['level']:g}",
+            f"{result['level']:g}",
             ["bound", "value", "lower", "upper", "kind"],
-            [[name, *cells_of(one), one["kind"]] for name, one in bounds],
+            [[name, *cells_of(number), number["kind"]] for name, number in bounds],
         ),
         Grid("Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder),
         Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
     ]
-    if known is not None and exact:
-        rows = [(_RULES[row["rule"]], row) for row in known["rules"]]
-        grids.append(_rules_grid(rows, f"On the rows whose truth is known, exact intervals at {told['level']:g}"))
-    elif known is not None:
-        grids.append(_metric_grid(known, told["metric"], "On the rows with gold"))
+    if truth is not None and exact:
+        rows = [(_RULES[row["rule"]], row) for row in truth["rules"]]
+        grids.append(_rules_grid(rows, f"On the rows whose truth is known, exact intervals at {result['level']:g}"))
+    elif truth is not None:
+        grids.append(_metric_grid(truth, result["metric"], "On the rows with gold"))
     return View(
         f"{what[:1].upper()}{what[1:]} by {counted(many, 'judge')}",
         f"{low} to {high}",
-        interval_of(told["estimate"]),
+        interval_of(result["estimate"]),
         "no guarantee",
         sentences=(
             first,
-            f"Middle of both bounds: {percent(told['estimate']['value'])}",
-            "" if known is None else _truth_sentence(known, agree, exact),
-            f"Assumes: {told['assumes']}",
-            thresholds_sentence(told["thresholds"], "The judges accept"),
+            f"Middle of both bounds: {percent(result['estimate']['value'])}",
+            "" if truth is None else _truth_sentence(truth, agree, exact),
+            f"Assumes: {result['assumes']}",
+            thresholds_sentence(result["thresholds"], "The judges accept"),
         ),
         grids=tuple(grids),
-        notes=_written(told, exact),
-        warnings=tuple(told["warnings"]),
-        seed=told["seed"],
+        notes=_written(result, exact),
+        warnings=tuple(result["warnings"]),
+        seed=result["seed"],
     )
 
 
-def _written(told: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
+def _written(result: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
     """Which files were written, and what to do next."""
-    one, out, lines = told["pseudo_labels"], told["out"], []
-    if one is not None and one["kept"]:
-        right = "" if one["precision"] is None else f", of which {with_ends(one['precision'])} are right"
-        share = with_ends(one["accepted"])
-        lines.append(f"Wrote {one['kept']:,} pseudo-labels to {one['file']}: {share} of the rows{right}")
+    labels, out, lines = result["pseudo_labels"], result["out"], []
+    if labels is not None and labels["kept"]:
+        right = "" if labels["precision"] is None else f", of which {with_ends(labels['precision'])} are right"
+        share = with_ends(labels["accepted"])
+        lines.append(f"Wrote {labels['kept']:,} pseudo-labels to {labels['file']}: {share} of the rows{right}")
     if out is not None:
-        lines.append(f"Wrote {counted(told['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}")
+        lines.append(f"Wrote {counted(result['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}")
     if exact:
         lines.append(
             "Next: a few labels make the bounds valid: oodometer audit --suggest 50 --out rows.csv REFERENCE "
@@ -361,42 +361,42 @@ def _written(told: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def trained_view(told: Mapping[str, Any]) -> View:
+def trained_view(result: Mapping[str, Any]) -> View:
     """What training left, from the mapping that JSON holds: what the judges are worth on held-out pairs first."""
-    held, dev, exact = told["held_out"], told["dev"], told["metric"] == "exact"
-    title = f"On the held-out pairs, with conditional intervals at the level {told['level']:g}"
-    worth, rows = "", [(_RULES[row["rule"]], row) for row in held.get("rules") or ()]
+    held_out, dev, exact = result["held_out"], result["dev"], result["metric"] == "exact"
+    title = f"On the held-out pairs, with conditional intervals at the level {result['level']:g}"
+    worth, rows = "", [(_RULES[row["rule"]], row) for row in held_out.get("rules") or ()]
     most = dict(rows).get("most accept")
     if most is not None:
         right, wrong = (with_ends(most[name]) for name in ("correct_recall", "incorrect_recall"))
         worth = (
             f"On held-out pairs most judges accept {right} of the right outputs and reject {wrong} of the wrong ones"
         )
-    rows += [(str(row["judge"]), row) for row in held.get("by_judge") or ()]
-    holds = held.get("holds") if told["judges"] > 1 else None
+    rows += [(str(row["judge"]), row) for row in held_out.get("by_judge") or ()]
+    holds = held_out.get("holds") if result["judges"] > 1 else None
     return View(
         "Trained",
-        counted(told["judges"], "judge"),
-        note=f"of {'right or wrong' if exact else told['metric']}",
+        counted(result["judges"], "judge"),
+        note=f"of {'right or wrong' if exact else result['metric']}",
         sentences=(
             worth,
-            *told["examples"]["words"].splitlines(),
-            f"Learnt from {counted(dev['learnt'], 'pair')}; held out: {counted(held['pairs'], 'pair')} of "
-            f"{counted(held['inputs'], 'input')} ({dev['from']})",
+            *result["examples"]["words"].splitlines(),
+            f"Learnt from {counted(dev['learnt'], 'pair')}; held out: {counted(held_out['pairs'], 'pair')} of "
+            f"{counted(held_out['inputs'], 'input')} ({dev['from']})",
             ""
             if holds is None
             else "If they err on new outputs as here, the bounds hold the truth for accuracies from "
             f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}",
-            f"Assumes: {held['assumes']}",
-            thresholds_sentence(told["thresholds"], "`predict` will accept"),
+            f"Assumes: {held_out['assumes']}",
+            thresholds_sentence(result["thresholds"], "`predict` will accept"),
         ),
-        grids=(_rules_grid(rows, title) if exact else _metric_grid(held, told["metric"], title),),
+        grids=(_rules_grid(rows, title) if exact else _metric_grid(held_out, result["metric"], title),),
         notes=(
-            f"{'Kept from before' if told['kept'] else 'Wrote'}: {told['folder']}",
-            f"Next: oodometer discriminate predict {told['folder']} OUTPUTS.jsonl --out JUDGED.jsonl",
+            f"{'Kept from before' if result['kept'] else 'Wrote'}: {result['folder']}",
+            f"Next: oodometer discriminate predict {result['folder']} OUTPUTS.jsonl --out JUDGED.jsonl",
         ),
-        warnings=tuple(told["warnings"]),
-        seed=told["seed"],
+        warnings=tuple(result["warnings"]),
+        seed=result["seed"],
     )
 
 
@@ -409,7 +409,7 @@ def thresholds_sentence(thresholds: Mapping[str, Any] | None, who: str) -> str:
     if thresholds is None:
         return ""
     at = [row["value"] for row in thresholds["by_judge"]]
-    cuts = [f"{one:.3g}" if one < 0.9 else f"1 - {1 - one:.2g}" if one < 1 else "above 1" for one in at]
+    cuts = [f"{cut:.3g}" if cut < 0.9 else f"1 - {1 - cut:.2g}" if cut < 1 else "above 1" for cut in at]
     text = f"{who} from P(Correct) {', '.join(cuts)} on"
     if thresholds["from"] is None:
         return text
@@ -423,14 +423,14 @@ def _accepting(count: int, judges: int) -> str:
     return f"all {judges} accept" if count == judges else f"at least {count} of {judges} accept"
 
 
-def _truth_sentence(known: Mapping[str, Any], agree: int, exact: bool) -> str:
+def _truth_sentence(truth_known: Mapping[str, Any], agree: int, exact: bool) -> str:
     """The truth of the rows where it is known, and whether the judges' bounds on these hold it."""
-    widest = next(row for row in known["bounds"] if row["agree"] == agree) if exact else known
+    widest = next(row for row in truth_known["bounds"] if row["agree"] == agree) if exact else truth_known
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
     inside = "lies" if widest["inside"] else "does not lie"
-    truth = with_ends(known["gold" if exact else "true"])
+    truth = with_ends(truth_known["gold" if exact else "true"])
     return (
-        f"Truth of {counted(known['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
+        f"Truth of {counted(truth_known['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
         f"{percent(low)} and {percent(high)}"
     )
 
@@ -440,9 +440,9 @@ def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Gr
     return Grid(title, ["judges", *(name.replace("_", " ") for name in MEASURES)], cells)
 
 
-def _metric_grid(told: Mapping[str, Any], metric: str, title: str) -> Grid:
+def _metric_grid(table: Mapping[str, Any], metric: str, title: str) -> Grid:
     names = {"true": f"true {metric}", "predicted": "predicted", "error": "error of the mean"}
     names["distance"] = "mean error of a row"
-    rows = [[name, *cells_of(told[key], share=False), told[key]["kind"]] for key, name in names.items()]
-    notes = () if told["correlation"] is None else (f"correlation over the rows: {told['correlation']:.3f}",)
+    rows = [[name, *cells_of(table[key], share=False), table[key]["kind"]] for key, name in names.items()]
+    notes = () if table["correlation"] is None else (f"correlation over the rows: {table['correlation']:.3f}",)
     return Grid(title, ["mean", "value", "lower", "upper", "kind"], rows, notes=notes)

@@ -88,12 +88,12 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
     if options.with_confidence and options.calibrate is None:
         raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
-    for path in (one for one in (options.out, options.pseudo_labels) if one is not None):
-        place = Path(os.path.abspath(path))
-        if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
-            why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
+    for path in (rows_given for rows_given in (options.out, options.pseudo_labels) if rows_given is not None):
+        target = Path(os.path.abspath(path))
+        if not target.parent.is_dir() or target.is_dir() or not os.access(target.parent, os.W_OK):
+            why = "it is a folder" if target.is_dir() else f"{target.parent} is no folder that may be written"
             raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
-        if place.suffix.lower() not in _ENDINGS:
+        if target.suffix.lower() not in _ENDINGS:
             raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
     judges, outputs, out, pseudo_labels = options.judges, options.outputs, options.out, options.pseudo_labels
     calibrate, level, seed = options.calibrate, options.level, options.seed
@@ -104,33 +104,33 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     if calibrate is not None:
         labels = read_texts(calibrate, opener, options.mapping, everything=True, needs=("input", "output", "gold"))
     opener.check()
-    for one in (rows, labels):
-        if one is not None and one.outputs is None:
-            raise one.lacks("a column output", "output")
+    for rows_given in (rows, labels):
+        if rows_given is not None and rows_given.outputs is None:
+            raise rows_given.lacks("a column output", "output")
     if labels is not None:
         check_labelled(labels)  # before judges are asked, which takes long
     jury = _jury_of(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
     check_agree(options.agree, len(jury.names) + further)
-    home = None
+    folder = None
     if out is not None:  # the answers of single judges are kept there until the result is written
-        home = Path(os.path.abspath(out)).with_name(f".{Path(out).name}.judging")
+        folder = Path(os.path.abspath(out)).with_name(f".{Path(out).name}.judging")
     about = {"verb": "discriminate predict", **places_said(judges=judges, outputs=outputs, out=out)}
-    with running(Kept(home, about), passing=True) as answers:
+    with running(Kept(folder, about), passing=True) as answers:
         both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
-        texts = [text for one in both for text in one.inputs]
-        asked = _Asked(jury.members, texts, [text or "" for one in both for text in one.outputs or ()])
-        asked.ask(answers, options.progress)
-        said = jury.said
-        if said is None:
-            said = shortest(asked.said) if jury.metric == "exact" else asked.said
+        texts = [text for part in both for text in part.inputs]
+        answers_of = _Asked(jury.members, texts, [text or "" for part in both for text in part.outputs or ()])
+        answers_of.ask(answers, options.progress)
+        p = jury.said
+        if p is None:
+            p = shortest(answers_of.said) if jury.metric == "exact" else answers_of.said
         elif labels is not None:
-            said = np.hstack([said, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
+            p = np.hstack([p, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
         if jury.confidence:
-            said = np.vstack([said, _own_confidence(both)])
-        accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
-        said = said[:, : len(rows.inputs)]
-        empty = sum(not (one or "").strip() for one in rows.outputs or ())
+            p = np.vstack([p, _own_confidence(both)])
+        accept = jury.accept if labels is None else calibrated(p[:, len(rows.inputs) :], labels, level)
+        p = p[:, : len(rows.inputs)]
+        empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
             warnings.append(
                 f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking"
@@ -138,7 +138,7 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         correct = labelled(rows)
         if (correct >= 0).any():  # where gold tells it and the file does not
             record = replace(record, correct=correct, _cache={})
-        record, numbers, more = _judged(record, rows, said, replace(jury, accept=accept), options)
+        record, numbers, more = _judged(record, rows, p, replace(jury, accept=accept), options)
         warnings += more
         names = record.names["judge"] if jury.metric == "exact" else jury.names
         if out is not None:
@@ -146,10 +146,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         accepted = None
         if pseudo_labels is not None:
             accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
-            kept = accepted.record
-            if len(accepted) and kept.output is not None:  # as (input, gold), with their number and id
-                columns = {"gold": kept.output, **kept.columns}
-                write_predictions(replace(kept, output=None, columns=columns, _cache={}), pseudo_labels)
+            accepted_rows = accepted.record
+            if len(accepted) and accepted_rows.output is not None:  # as (input, gold), with their number and id
+                columns = {"gold": accepted_rows.output, **accepted_rows.columns}
+                write_predictions(replace(accepted_rows, output=None, columns=columns, _cache={}), pseudo_labels)
             else:
                 warnings.append(
                     f"no row is accepted by {accepted.agree} of {accepted.judges} judges: nothing was written to "
@@ -162,8 +162,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             judges=tuple(names),
             **numbers,
             empty=empty,
-            cut=asked.cut,
-            warnings=(*warnings, *asked.cuts),
+            cut=answers_of.cut,
+            warnings=(*warnings, *answers_of.cuts),
             level=level,
             seed=seed,
             record=record,
@@ -175,16 +175,16 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
 
 def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
     """The answers of the same judges that labelled rows hold."""
-    known, said = probability_columns(labels)
-    if set(known) != set(names):
+    own_names, p = probability_columns(labels)
+    if set(own_names) != set(names):
         expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
         remedy = "judge both files by the same judges: oodometer discriminate predict FOLDER FILE FILE --out FOLDER"
-        raise InputError(expected, got=", ".join(known) or "none", remedy=remedy, file=labels.name)
-    return said[[known.index(name) for name in names]]
+        raise InputError(expected, got=", ".join(own_names) or "none", remedy=remedy, file=labels.name)
+    return p[[own_names.index(name) for name in names]]
 
 
 def _judged(
-    record: Predictions, rows: TextRows, said: Array, jury: Jury, options: JudgeOptions
+    record: Predictions, rows: TextRows, p: Array, jury: Jury, options: JudgeOptions
 ) -> tuple[Predictions, dict[str, Any], list[str]]:
     """The record with what the judges said, the numbers that it amounts to, and warnings."""
     if jury.metric != "exact":
@@ -195,20 +195,20 @@ def _judged(
             true, at = np.full(len(rows.inputs), np.nan), [row for row, _ in pairs]
             outputs = rows.outputs or []
             true[at] = measure([outputs[row] or "" for row in at], [gold for _, gold in pairs])
-        found: dict[str, Any] = {f"{column}_{name}": one for name, one in zip(jury.names, said, strict=True)}
-        found[f"{column}_predicted"] = said.mean(axis=0)
+        columns: dict[str, Any] = {f"{column}_{name}": values for name, values in zip(jury.names, p, strict=True)}
+        columns[f"{column}_predicted"] = p.mean(axis=0)
         if true is not None:
-            found[column] = np.array([None if np.isnan(one) else float(one) for one in true], dtype=object)
-        record = replace(record, columns={**record.columns, **found}, _cache={})
-        return record, metric_numbers(said, options.agree, options.level, true), []
+            columns[column] = np.array([None if np.isnan(values) else float(values) for values in true], dtype=object)
+        record = replace(record, columns={**record.columns, **columns}, _cache={})
+        return record, metric_numbers(p, options.agree, options.level, true), []
     bare, accept = record, jury.accept
-    record = with_probabilities(_voted(bare, accept.votes(said), jury.names), said, jury.names)
+    record = with_probabilities(_voted(bare, accept.votes(p), jury.names), p, jury.names)
     numbers = vote_numbers(record, options.agree, options.level)
     numbers["truth"] = None
     if record.correct is not None and (record.correct >= 0).any():
         study = vote_study(record, draws=1, level=options.level, seed=options.seed)
-        told = study.to_dict()
-        numbers["truth"] = {name: told[name] for name in _STUDY} | {"gold": study.gold}
+        study_said = study.to_dict()
+        numbers["truth"] = {name: study_said[name] for name in _STUDY} | {"gold": study.gold}
     warnings = list(numbers.pop("warnings"))
     if accept.is_usual:
         if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
@@ -218,8 +218,8 @@ def _judged(
     def other(votes: Array) -> dict[str, Any]:
         return vote_numbers(_voted(bare, votes, jury.names), options.agree, options.level)
 
-    strict, lenient = (other(accept.votes(said, end))["estimate"] for end in ("strict", "lenient"))
-    usual = other((said >= HALF).astype(np.int8))
+    strict, lenient = (other(accept.votes(p, end))["estimate"] for end in ("strict", "lenient"))
+    usual = other((p >= HALF).astype(np.int8))
     numbers |= {
         "estimate": replace(
             numbers["estimate"],  # what so few labelled rows leave open of the thresholds
@@ -238,15 +238,15 @@ def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[st
     if record.votes is None:
         return record, 0, []
     names = jury.names
-    known = record.names.get("judge") or tuple(f"judge_{place}" for place in range(len(record.votes)))
-    keep = [place for place, name in enumerate(known) if name not in names]
+    voters = record.names.get("judge") or tuple(f"judge_{index}" for index in range(len(record.votes)))
+    keep = [index for index, name in enumerate(voters) if name not in names]
     warnings = []
-    if len(keep) < len(known) and jury.said is None:
-        gone = ", ".join(name for name in known if name in names)
+    if len(keep) < len(voters) and jury.said is None:
+        gone = ", ".join(name for name in voters if name in names)
         warnings.append(f"the rows held votes of {gone}: these judges were asked anew")
     if not keep:
         return replace(record, votes=None, _cache={}), 0, warnings
-    axes = {**record.names, "judge": tuple(known[place] for place in keep)}
+    axes = {**record.names, "judge": tuple(voters[index] for index in keep)}
     return replace(record, votes=record.votes[keep], names=axes, _cache={}), len(keep), warnings
 
 
@@ -285,31 +285,31 @@ class _Asked:
         self.said = np.zeros((len(members), len(self._inputs)), dtype=np.float32)
         self.cut, self.cuts = 0, list[str]()
 
-    def ask(self, kept: Kept, progress: Progress | None) -> None:
-        """Ask one judge after the other, with no more threads than there are idle cores; answers are ``kept``."""
+    def ask(self, folder: Kept, progress: Progress | None) -> None:
+        """Ask one judge after the other, with no more threads than there are idle cores; answers go to ``folder``."""
         rows = [row for row, output in enumerate(self._outputs) if output.strip()]
-        asked = [self._inputs[row] for row in rows], [self._outputs[row] for row in rows]
+        texts = [self._inputs[row] for row in rows], [self._outputs[row] for row in rows]
         pairs = fingerprint({"pairs": [self._inputs, self._outputs]})
         rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in self.members)
 
-        def tell(place: int, done: int, total: int) -> None:
+        def tell(index: int, done: int, total: int) -> None:
             if progress is not None:
-                progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
+                progress(index * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
 
-        with nullcontext() if rules else idle_threads(), noting_cuts(kept.folder) as self.cuts:
-            for place, (judge, name) in enumerate(self.members):
+        with nullcontext() if rules else idle_threads(), noting_cuts(folder.folder) as self.cuts:
+            for index, (judge, name) in enumerate(self.members):
                 key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
-                answers = kept.get(key)
+                answers = folder.get(key)
                 new = answers is None or len(answers["probabilities"]) != len(self._inputs)
                 if new:
                     judge.truncated = 0
                     if rows:
-                        self.said[place, rows] = judge.probabilities(*asked, progress=partial(tell, place))
-                    answers = {"probabilities": self.said[place].tolist(), "cut": judge.truncated}
-                    kept.keep(key, answers)
-                self.said[place] = np.array(answers["probabilities"], dtype=np.float32)
-                tell(place, 1, 1)
-                kept.tell(place + 1, len(self.members), int(new))
+                        self.said[index, rows] = judge.probabilities(*texts, progress=partial(tell, index))
+                    answers = {"probabilities": self.said[index].tolist(), "cut": judge.truncated}
+                    folder.keep(key, answers)
+                self.said[index] = np.array(answers["probabilities"], dtype=np.float32)
+                tell(index, 1, 1)
+                folder.tell(index + 1, len(self.members), int(new))
                 self.cut = max(self.cut, int(answers["cut"]))
 
 
@@ -338,7 +338,7 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     """
     members: list[Member] = []
     metric, accept = "exact", Acceptance()
-    held: Mapping[str, Any] = {}
+    held_out: Mapping[str, Any] = {}
     if isinstance(judges, Panel):
         members += [(judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)]
     elif judges is not None:
@@ -354,7 +354,7 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             accepts.append(
                 Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()
             )
-            held = revived(about.get("held_out", {})) if len(folders) == 1 else {}
+            held_out = revived(about.get("held_out", {})) if len(folders) == 1 else {}
         if len(set(metrics.values())) > 1:
             got = ", ".join(f"{folder}: {name}" for folder, name in metrics.items())
             raise UsageError(f"judges of several folders must judge the same, got {got}; ask them one by one")
@@ -380,9 +380,9 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     for source, label in zip(options.existing, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
         judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
-        known = judge.labels
-        if label is None and len(known) > MOST:
-            remedy = f"name it with --judge-label; the classifier has {', '.join(known)}"
+        labels_known = judge.labels
+        if label is None and len(labels_known) > MOST:
+            remedy = f"name it with --judge-label; the classifier has {', '.join(labels_known)}"
             raise InputError("a label that means Correct", got="none", file=source, remedy=remedy)
         existing.append(judge)
     for judge in existing:
@@ -392,14 +392,14 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     elif existing and options.calibrate is None:
         accept = Acceptance()  # the folder keeps none for these
     if not members:
-        names, said = probability_columns(rows)
+        names, p = probability_columns(rows)
         if not names:
             raise UsageError(
                 f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
                 "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
             )
     else:
-        names, said = judge_names([judge for judge, _ in members]), None
+        names, p = judge_names([judge for judge, _ in members]), None
     if existing and metric != "exact":
         raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
     if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
@@ -409,18 +409,18 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     if metric != "exact" and options.pseudo_labels is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
     confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
-    return Jury(members, (*names, CONFIDENCE) if confidence else names, metric, held, accept, said, confidence)
+    return Jury(members, (*names, CONFIDENCE) if confidence else names, metric, held_out, accept, p, confidence)
 
 
 def _own_confidence(several: Sequence[TextRows]) -> Array:
     """The confidence of rows, one set behind the other, float64; `InputError` where a set has none."""
-    found = []
-    for one in several:
+    parts = []
+    for rows in several:
         try:
-            found.append(natural_confidence(one.record)(one.record))
+            parts.append(natural_confidence(rows.record)(rows.record))
         except NotApplicable as error:
             expected = "a confidence of the model (confidence, token_logprobs), which is to vote"
             remedy = "leave out --with-confidence or give the column"
-            raise InputError(expected, got="none", remedy=remedy, file=one.name) from error
-    out: Array = np.concatenate(found).astype(np.float64)
+            raise InputError(expected, got="none", remedy=remedy, file=rows.name) from error
+    out: Array = np.concatenate(parts).astype(np.float64)
     return out

@@ -70,11 +70,11 @@ class TextRows:
         if self.golds is None:
             return np.full(len(self.inputs), -1, dtype=np.int8)
         outputs: Sequence[str | None] = self.outputs or [None] * len(self.inputs)
-        found = [
+        verdicts = [
             -1 if gold is None else int(output is not None and squeezed(output) == squeezed(gold))
             for output, gold in zip(outputs, self.golds, strict=True)
         ]
-        return np.array(found, dtype=np.int8)
+        return np.array(verdicts, dtype=np.int8)
 
 
 def read_texts(
@@ -106,7 +106,7 @@ def read_texts(
         if not isinstance(source, RecordSource):
             layout = Layout.parse(source.columns, renamed)
             used = layout.kinds(layout.feeds.values(), extra=False)
-            source = opener.open(data, extra_columns=[one for one in source.columns if one not in used])
+            source = opener.open(data, extra_columns=[column for column in source.columns if column not in used])
         record = source.read(source.fields)
     else:
         record = source.read([f for f in ("input", "output", "correct") if f in source.fields])
@@ -150,9 +150,9 @@ def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str
 def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | None] | None:
     """The gold outputs, read as `output` is, as text: a date or 007 must not become a number on the way."""
     if isinstance(source, RecordSource):
-        held = source.record.columns.get("gold")
-        return None if held is None else held.tolist()
-    own = {renamed.get(one, one.strip()): one for one in reversed(source.columns)}  # our name of a column -> the file's
+        gold = source.record.columns.get("gold")
+        return None if gold is None else gold.tolist()
+    own = {renamed.get(name, name.strip()): name for name in reversed(source.columns)}  # our name -> the file's
     if "gold" not in own:
         return None
     away = {**renamed, own["gold"]: "output"}
@@ -160,8 +160,8 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
         away[own["output"]] = "output of the model"
     texts = as_source(data, mapping=away).read(("output",)).output
     assert texts is not None
-    found: list[str | None] = texts.tolist()
-    return found
+    gold_texts: list[str | None] = texts.tolist()
+    return gold_texts
 
 
 METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Array] | None] = {
@@ -299,7 +299,7 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     All pairs of one input lie on one side, so that nothing is asked that was learnt. Raises `InputError` for fewer than
     ten inputs, and where a side would lack right or wrong pairs.
     """
-    names, codes = np.unique([squeezed(one) for one in pairs.inputs], return_inverse=True)
+    names, codes = np.unique([squeezed(given) for given in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
         expected = f"at least {SHARE} different inputs, of which a tenth is held out"
         raise InputError(expected, got=str(len(names)), remedy="give more rows, or held-out ones with --dev FILE")
@@ -310,8 +310,8 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     for group in (np.flatnonzero(erring), np.flatnonzero(~erring)):
         count = max(round(len(group) / SHARE), int(len(group) > 1))
         away[rng.permutation(group)[:count]] = True
-    held = away[codes]
-    parts = pairs.take(np.flatnonzero(~held)), pairs.take(np.flatnonzero(held))
+    is_held_out = away[codes]
+    parts = pairs.take(np.flatnonzero(~is_held_out)), pairs.take(np.flatnonzero(is_held_out))
     for part, name in zip(parts, ("to train on", "held out"), strict=True):
         if part.correct.all() or not part.correct.any():
             got = f"{int(part.correct.sum())} of {len(part)} right"

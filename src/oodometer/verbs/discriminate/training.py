@@ -50,17 +50,17 @@ POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
 
 
-def stop_at_a_coin(judge: Discriminator, held: Pairs, judges: int) -> None:
+def stop_at_a_coin(judge: Discriminator, pairs: Pairs, judges: int) -> None:
     """Raise `WorkError` where the first of several judges is surely of no use; else do nothing.
 
     It is where the upper 95 % limit of its area under the ROC curve on the held-out pairs, by the variance of Mann and
     Whitney (1947) without effect, is below `POOR`; with few of them nothing is sure, and all judges are trained. What
     it says at 0.5 does not count: thresholds can be set later.
     """
-    some, others = int(held.correct.sum()), int((~held.correct).sum())
+    some, others = int(pairs.correct.sum()), int((~pairs.correct).sum())
     if not (some and others):
         return
-    area = roc_auc(held.correct, judge.probabilities(held.inputs, held.outputs))
+    area = roc_auc(pairs.correct, judge.probabilities(pairs.inputs, pairs.outputs))
     error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
     upper = min(area + NormalDist().inv_cdf(0.95) * error, 1.0)
     if upper < POOR:
@@ -157,7 +157,7 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     opener = Opener(options.mapping)
     how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
     given = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
-    files = [read_texts(one, opener, options.mapping, needs=_NEEDS) for one in given]
+    files = [read_texts(file, opener, options.mapping, needs=_NEEDS) for file in given]
     if not files:
         raise UsageError("give at least one file of pairs")
     away = None if options.dev is None else read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
@@ -169,10 +169,10 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         count = learnt.counts["contradictions"]
         warnings.append(f"{count} pairs are judged differently by two rows; the better verdict is taken")
     if away is None:
-        learnt, held = split(learnt, seed)
+        learnt, held_out = split(learnt, seed)
     else:
-        held, origin = pairs_of([away], **how), away.name
-        both = {squeezed(one) for one in learnt.inputs} & {squeezed(one) for one in held.inputs}
+        held_out, origin = pairs_of([away], **how), away.name
+        both = {squeezed(file) for file in learnt.inputs} & {squeezed(file) for file in held_out.inputs}
         if both:
             warnings.append(
                 f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
@@ -181,8 +181,8 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
     if options.pretraining:
         settings["pretraining"] = options.pretraining
-    home = Path(os.path.abspath(out))
-    data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
+    path = Path(os.path.abspath(out))
+    data = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
     training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": data})
     common: dict[str, Any] = {
         "folder": Path(out),
@@ -190,48 +190,48 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         "metric": metric,
         "settings": settings,
         "examples": examples,
-        "dev": {"from": origin, "learnt": len(learnt), **held.statistics()},
+        "dev": {"from": origin, "learnt": len(learnt), **held_out.statistics()},
         "level": level,
         "seed": seed,
     }
-    done = finished(home, training)
+    done = finished(path, training)
     if done is not None:
         common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
         return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
     load_torch()  # its absence is told before a folder is made
     run = {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}
-    with running(Kept(training_home(home), run), passing=True) as kept:
-        with _threads(options), noting_cuts(training_home(home)) as cuts:
-            panel = _panel(learnt, held, kept, options)
+    with running(Kept(training_home(path), run), passing=True) as kept:
+        with _threads(options), noting_cuts(training_home(path)) as cuts:
+            panel = _panel(learnt, held_out, kept, options)
         with _threads(options), noting_cuts(None):
             progress = _part(options.progress, 1 - _HELD, 1.0)
-            found, record = worth(panel, held, metric=metric, level=level, seed=seed, progress=progress)
-            warnings += [*cuts, *no_better_than_a_coin(found)]
+            measured, record = worth(panel, held_out, metric=metric, level=level, seed=seed, progress=progress)
+            warnings += [*cuts, *no_better_than_a_coin(measured)]
             thresholds = None
             try:
                 if away is not None and away.outputs is not None and metric == "exact":
                     given = [row for row, output in enumerate(away.outputs) if output is not None]
-                    said = np.zeros((len(panel), len(away.outputs)))
-                    asked = [away.inputs[row] for row in given], [away.outputs[row] or "" for row in given]
-                    said[:, given] = shortest(panel.probabilities(*asked))
+                    p = np.zeros((len(panel), len(away.outputs)))
+                    texts = [away.inputs[row] for row in given], [away.outputs[row] or "" for row in given]
+                    p[:, given] = shortest(panel.probabilities(*texts))
                     truth = np.full(len(away.outputs), -1, dtype=np.int8)
                     truth[given] = labelled(away)[given]
-                    thresholds = calibrated(said, replace(away, correct=truth, golds=None), level).to_dict(
+                    thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(
                         judge_names(panel.members)
                     )
             except InputError as error:
                 warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
-        result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings), thresholds=thresholds)
+        result = TrainedJudges(**common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds)
         about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
-        finish(home, panel, about, lambda folder: write_predictions(record, folder / HELD_OUT))
+        finish(path, panel, about, lambda folder: write_predictions(record, folder / HELD_OUT))
     return result
 
 
-def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Panel:
-    """The trained judges; the folder of ``kept`` holds an unfinished training."""
-    state = kept.home
-    asked = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
-    make: Callable[[int], Discriminator] = partial(_untrained, asked, None)
+def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) -> Panel:
+    """The trained judges; ``folder`` holds an unfinished training."""
+    state = folder.home
+    sent = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
+    make: Callable[[int], Discriminator] = partial(_untrained, sent, None)
     first = _PRETRAINED if options.pretraining else 0.0
     # One for both calls below: a cluster is started once.
     runner = task_engine(options.engine, options.workers, gpu=_in_tasks(options) and on_gpu(options.device))
@@ -252,12 +252,12 @@ def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Pan
             checkpoint=state / "pretraining",
             progress=_part(options.progress, 0.0, first),
         )
-        make = partial(_untrained, asked, str(start))
+        make = partial(_untrained, sent, str(start))
     seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
     counted, seen = 0, False  # judges that are trained, by all calls, and whether the next one is trained now
     learn, check = (
-        (one.inputs, one.outputs, (one.correct if options.metric == "exact" else one.targets).tolist())
-        for one in (learnt, held)
+        (pairs.inputs, pairs.outputs, (pairs.correct if options.metric == "exact" else pairs.targets).tolist())
+        for pairs in (learnt, held_out)
     )
 
     def trained(some: Sequence[int], stop: float) -> Panel:
@@ -268,7 +268,7 @@ def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Pan
             finished, rest = divmod(done * len(some), max(total, 1))
             seen |= rest > 0  # of a judge that was kept only the end is told
             if finished > counted:
-                kept.tell(finished, options.judges, int(seen))
+                folder.tell(finished, options.judges, int(seen))
                 counted, seen = finished, False
             if progress is not None:
                 progress(done, total)
@@ -278,7 +278,7 @@ def _panel(learnt: Pairs, held: Pairs, kept: Kept, options: TrainOptions) -> Pan
     if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
         (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
         with noting_cuts(None):  # of held-out pairs it is told when all judges are trained
-            stop_at_a_coin(judge, held, len(seeds))
+            stop_at_a_coin(judge, held_out, len(seeds))
     return trained(seeds, 1 - _HELD)  # the first one is kept
 
 

@@ -89,8 +89,8 @@ class VoteStudy(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        told = {"command": "vote_study", "version": __version__, **super().to_dict()}
-        return told | {name: plain(table) for name, table in self.tables.items()}
+        about = {"command": "vote_study", "version": __version__, **super().to_dict()}
+        return about | {name: plain(table) for name, table in self.tables.items()}
 
 
 def vote_study(
@@ -142,28 +142,29 @@ def vote_study(
         expected, got = "a column `votes` (or vote_<name>), one verdict of every judge", ", ".join(every.fields)
         raise InputError(expected, file=source.name, got=got, remedy="let judges vote: `oodometer discriminate`")
     why = Votes.missing(every)
-    known = every.take([]) if why is not None else every.known()
-    if not len(known):
+    labelled = every.take([]) if why is not None else every.known()
+    if not len(labelled):
         expected = "at least one row of known truth: `correct`, or `label` with a prediction"
         remedy = "a study is for labelled rows; without labels there is `oodometer estimate`"
         raise InputError(expected, got="none", file=source.name, remedy=remedy)
-    check_draws(sizes, draws, len(known))
-    counts = VoteCounts.of(known)
+    check_draws(sizes, draws, len(labelled))
+    counts = VoteCounts.of(labelled)
     tables = Votes(sizes=sizes, draws=draws, agree=agree).finish(counts, level, seed)
     least, gold = check_agree(agree, counts.judges), tables["accuracy"]
     low, high = tables["ladder"][least - 1], tables["ladder"][counts.judges - least]
     both = tables["bounds"][counts.judges - least]
     first = next(row for row in tables["rules"] if row["rule"] == "single")
-    assert known.votes is not None
+    assert labelled.votes is not None
+    error = _error(labelled.verdicts, labelled.votes[0] > 0, level)
     rows = [
-        StudyRow("single", first["accepted"], _error(known.verdicts, known.votes[0] > 0, level), _measured(first)),
+        StudyRow("single", first["accepted"], error, _measured(first)),
         StudyRow("lower", both["lower"], None, _measured(low)),
         StudyRow("upper", both["upper"], None, _measured(high)),
         StudyRow("mean", both["mean"], both["error"]),
     ]
     recalls = high["correct_recall"], low["incorrect_recall"]
-    more, skipped = _baselines(known, reference, recalls, gamma, level, seed)
-    unlabelled = len(every) - len(known)
+    more, skipped = _baselines(labelled, reference, recalls, gamma, level, seed)
+    unlabelled = len(every) - len(labelled)
     warnings = [f"{unlabelled} rows have no known truth and were left out"] if unlabelled else []
     if counts.judges == 1:
         warnings.append("there is one judge: both bounds are its share, and no width is left to hold the truth")
@@ -191,50 +192,50 @@ def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
     return {name: row[name] for name in MEASURES}
 
 
-def _error(verdicts: Array, said: Array, level: float, fitted: bool = False) -> Interval:
+def _error(verdicts: Array, points: Array, level: float, fitted: bool = False) -> Interval:
     """|mean (right - said)| with its interval from the differences row by row."""
-    gap = verdicts - np.asarray(said, dtype=np.float64)
-    found = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
-    return Interval(found.value, found.lower, found.upper, level, "conditional") if fitted else found
+    gap = verdicts - np.asarray(points, dtype=np.float64)
+    error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
+    return Interval(error.value, error.lower, error.upper, level, "conditional") if fitted else error
 
 
 def _baselines(
-    known: Predictions, reference: Any, recalls: tuple[Any, Any], gamma: float, level: float, seed: int
+    labelled: Predictions, reference: Any, recalls: tuple[Any, Any], gamma: float, level: float, seed: int
 ) -> tuple[list[StudyRow], list[Skipped]]:
     """The rows from confidence, and those that could not be made; ``recalls``: of the judges' upper and lower bound."""
     options: dict[str, Any] = {"level": level, "seed": seed}
     try:
-        scores = natural_confidence(known)(known)
+        scores = natural_confidence(labelled)(labelled)
     except NotApplicable as error:
         return [], [Skipped(name, str(error)) for name in _BASELINES]
-    right, said, skipped = known.verdicts > 0, scores > gamma, []
-    accepted = np.array([[np.count_nonzero(said & ~right), np.count_nonzero(said & right)]])
+    right, accepted_rows, skipped = labelled.verdicts > 0, scores > gamma, []
+    accepted = np.array([[np.count_nonzero(accepted_rows & ~right), np.count_nonzero(accepted_rows & right)]])
     of_verdict = np.array([np.count_nonzero(~right), np.count_nonzero(right)])
     measures = _measured(discrimination(accepted, of_verdict, level)[0])
     rows = []
     for name, method, points in (
-        ("max-prob", MaxProb(gamma=gamma, **options), said),
+        ("max-prob", MaxProb(gamma=gamma, **options), accepted_rows),
         ("ac", AverageConfidence(**options), scores),
     ):
-        value, gap = method.fit(known).estimate(known).interval, _error(known.verdicts, points, level)
+        value, gap = method.fit(labelled).estimate(labelled).interval, _error(labelled.verdicts, points, level)
         rows.append(StudyRow(name, value, gap, measures if name == "max-prob" else {}))
     if reference is None:
         skipped.append(Skipped("atc", "needs a labelled reference with confidences: give reference=..."))
     else:
         try:  # its threshold comes from the reference
             atc = AverageThresholdedConfidence(**options)
-            found = atc.fit(as_source(reference, axes=as_source(known).axes).read(_READ)).estimate(known)
-            threshold = float(scores.dtype.type(found.details["threshold"]))
-            cut = ScoreThreshold(threshold, float(found.details["share_of_ties"]))
-            gap = _error(known.verdicts, credit(scores, cut), level, fitted=True)
-            rows.append(StudyRow("atc", found.interval, gap))
+            estimate = atc.fit(as_source(reference, axes=as_source(labelled).axes).read(_READ)).estimate(labelled)
+            threshold = float(scores.dtype.type(estimate.details["threshold"]))
+            cut = ScoreThreshold(threshold, float(estimate.details["share_of_ties"]))
+            gap = _error(labelled.verdicts, credit(scores, cut), level, fitted=True)
+            rows.append(StudyRow("atc", estimate.interval, gap))
         except NotApplicable as error:
             skipped.append(Skipped("atc", str(error)))
     correct, incorrect = recalls
     if correct is None or incorrect is None:
         return rows, [*skipped, Skipped("max-prob-oracle", "needs right rows and wrong ones")]
     try:  # thresholds that recall as much as the judges' bounds do
-        oracle = max_prob_oracle(scores, known.verdicts, correct.value, incorrect.value, level=level)
+        oracle = max_prob_oracle(scores, labelled.verdicts, correct.value, incorrect.value, level=level)
     except NotApplicable as error:
         return rows, [*skipped, Skipped("max-prob-oracle", str(error))]
     rows += [

@@ -35,12 +35,12 @@ class Acceptance:
         """Whether it is the paper's, P(Correct) >= 0.5."""
         return self.thresholds is None and self.number == HALF
 
-    def votes(self, said: Array, end: str = "values") -> Array:
+    def votes(self, p: Array, end: str = "values") -> Array:
         """Verdicts, int8, axes (judge, sample), of probabilities of these axes; ``end``: values, strict or lenient."""
         if self.thresholds is None:
-            return (said >= self.number).astype(np.int8)
-        found: Array = said >= getattr(self.thresholds, end)[:, None]
-        return found.astype(np.int8)
+            return (p >= self.number).astype(np.int8)
+        accepted: Array = p >= getattr(self.thresholds, end)[:, None]
+        return accepted.astype(np.int8)
 
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """A plain mapping, ready for JSON."""
@@ -53,22 +53,22 @@ class Acceptance:
         """What the bounds rest on besides what votes always do; empty for a number."""
         if self.thresholds is None:
             return ""
-        one = self.thresholds
-        return f"; they accept as often as the model was right on {one.rows:,} labelled outputs ({self.origin})"
+        cuts = self.thresholds
+        return f"; they accept as often as the model was right on {cuts.rows:,} labelled outputs ({self.origin})"
 
 
-def calibrated(said: Array, rows: TextRows, level: float) -> Acceptance:
+def calibrated(p: Array, rows: TextRows, level: float) -> Acceptance:
     """Thresholds from what judges say of labelled outputs, axes (judge, sample); `InputError` where none follow.
 
     Only rows whose truth is known count.
     """
     truth = check_labelled(rows)
-    known = np.flatnonzero(truth >= 0)
+    rows_known = np.flatnonzero(truth >= 0)
     try:
-        found = fit_thresholds(said[:, known], truth[known], level)
+        cuts = fit_thresholds(p[:, rows_known], truth[rows_known], level)
     except InputError as error:
         raise error.at(file=rows.name) from None
-    return Acceptance(found, rows.short_name)
+    return Acceptance(cuts, rows.short_name)
 
 
 def check_labelled(rows: TextRows) -> Array:
@@ -87,20 +87,20 @@ def labelled(rows: TextRows) -> Array:
     return np.where(rows.correct >= 0, rows.correct, rows.equal).astype(np.int8)
 
 
-def shortest(said: Array) -> Array:
+def shortest(p: Array) -> Array:
     """The float32 numbers as float64 that are written in the fewest digits: what a file gives back is the same.
 
     >>> shortest(np.array([0.3], dtype=np.float32)).tolist()
     [0.3]
     """
-    out: Array = said.astype(np.float32).astype(str).astype(np.float64)
+    out: Array = p.astype(np.float32).astype(str).astype(np.float64)
     return out
 
 
-def with_probabilities(record: Predictions, said: Array, names: Sequence[str]) -> Predictions:
+def with_probabilities(record: Predictions, p: Array, names: Sequence[str]) -> Predictions:
     """The record with a column ``p_correct_<judge>`` for each judge, so that other thresholds need no judge."""
-    found = {f"{PROBABILITY}{name}": one for name, one in zip(names, said, strict=True)}
-    return replace(record, columns={**record.columns, **found}, _cache={})
+    columns = {f"{PROBABILITY}{name}": values for name, values in zip(names, p, strict=True)}
+    return replace(record, columns={**record.columns, **columns}, _cache={})
 
 
 def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
@@ -108,7 +108,7 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
 
     Raises `InputError` for a cell that is no number from 0 to 1.
     """
-    names, found = [], []
+    names, columns = [], []
     for column, values in rows.record.columns.items():
         if column.startswith(PROBABILITY):
             names.append(column.removeprefix(PROBABILITY))
@@ -122,8 +122,8 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
                     raise rows.error(
                         row, "a probability from 0 to 1", repr(cell)[:60], "mend the cell or ask the judges", column
                     )
-            found.append(out)
-    return tuple(names), np.array(found, dtype=np.float64).reshape(len(names), len(rows.inputs))
+            columns.append(out)
+    return tuple(names), np.array(columns, dtype=np.float64).reshape(len(names), len(rows.inputs))
 
 
 def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, Interval] | None:
@@ -186,11 +186,11 @@ FEW = 100
 
 def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
     """A name for each judge: its kind and its place, as in `Panel.vote`."""
-    return tuple(f"{one.kind}_{place}" for place, one in enumerate(members))
+    return tuple(f"{member.kind}_{index}" for index, member in enumerate(members))
 
 
 def worth(
-    panel: Panel, held: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
+    panel: Panel, pairs: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
 ) -> tuple[dict[str, Any], Predictions]:
     """What the judges are worth on held-out pairs, and these pairs as a judged record.
 
@@ -199,40 +199,40 @@ def worth(
     interval is conditional on `ASSUMES`.
     """
     check_level(level)
-    said = panel.probabilities(held.inputs, held.outputs, progress=progress)
+    p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
     names = judge_names(panel.members)
-    base = {"pairs": len(held), "inputs": len(set(held.inputs)), "assumes": ASSUMES}
+    base = {"pairs": len(pairs), "inputs": len(set(pairs.inputs)), "assumes": ASSUMES}
     texts: dict[str, Any] = {
-        "input": np.array(held.inputs, dtype=object),
-        "output": np.array(held.outputs, dtype=object),
+        "input": np.array(pairs.inputs, dtype=object),
+        "output": np.array(pairs.outputs, dtype=object),
     }
-    columns: dict[str, Any] = {"origin": held.origin}
+    columns: dict[str, Any] = {"origin": pairs.origin}
     if metric != "exact":
         column = metric.replace("-", "_")
-        columns |= {column: held.targets, **{f"{column}_{n}": s for n, s in zip(names, said, strict=True)}}
+        columns |= {column: pairs.targets, **{f"{column}_{n}": s for n, s in zip(names, p, strict=True)}}
         record = Predictions.from_arrays(**texts, columns=columns)
-        return {**base, "metric": metric, **conditional(metric_table(held.targets, said, level))}, record
-    votes = (said >= 0.5).astype(np.int8)
+        return {**base, "metric": metric, **conditional(metric_table(pairs.targets, p, level))}, record
+    votes = (p >= 0.5).astype(np.int8)
     record = Predictions.from_arrays(
-        **texts, votes=votes, correct=held.correct.astype(np.int8), columns=columns, names={"judge": names}
+        **texts, votes=votes, correct=pairs.correct.astype(np.int8), columns=columns, names={"judge": names}
     )
     made = Votes(draws=1)
     tables = made.finish(made.summarize(record), level, seed)
-    kept = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
+    parts = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
     widest = tables["bounds"][0]
     bounds = {name: widest[name] for name in ("lower", "upper", "mean", "inside")}
-    found = {**base, "metric": metric, "accuracy": tables["accuracy"], **conditional({**kept, **bounds})}
-    return {**found, "holds": holds_between(found["ladder"], len(names))}, record
+    result = {**base, "metric": metric, "accuracy": tables["accuracy"], **conditional({**parts, **bounds})}
+    return {**result, "holds": holds_between(result["ladder"], len(names))}, record
 
 
-def metric_table(true: Array, said: Array, level: float) -> dict[str, Any]:
+def metric_table(true: Array, predicted: Array, level: float) -> dict[str, Any]:
     """A metric as judges predict it, axes (judge, sample), beside the true one, shape (sample,).
 
     true, predicted : mean of the metric, and of the judges' mean prediction. error : |true - predicted|, from the
     differences row by row. distance : the mean of |true - predicted| over the rows. correlation : Pearson's, None where
     one of the two never varies.
     """
-    mean = said.mean(axis=0, dtype=np.float64)
+    mean = predicted.mean(axis=0, dtype=np.float64)
     gap = true - mean
     varies = len(true) > 2 and float(np.std(true)) > 0 and float(np.std(mean)) > 0
     return {
@@ -265,17 +265,17 @@ def conditional(table: Any) -> Any:
     return table
 
 
-def no_better_than_a_coin(found: Mapping[str, Any]) -> list[str]:
+def no_better_than_a_coin(held_out: Mapping[str, Any]) -> list[str]:
     """Warnings about judges that tell nothing, and about pairs too few to say.
 
     A judge is suspect where the intervals of the share that it accepts of right pairs and of wrong ones overlap.
     """
     out = []
-    if found["pairs"] < FEW:
-        out.append(f"only {found['pairs']} pairs are held out: what they say of the judges is rough")
-    if "rules" not in found:
+    if held_out["pairs"] < FEW:
+        out.append(f"only {held_out['pairs']} pairs are held out: what they say of the judges is rough")
+    if "rules" not in held_out:
         return out
-    rules = {row["rule"]: row for row in found["rules"]}
+    rules = {row["rule"]: row for row in held_out["rules"]}
     right, wrong = rules["majority"]["correct_recall"], rules["majority"]["incorrect_recall"]
     if right is not None and wrong is not None and right.lower <= 1 - wrong.lower:
         out.append(
