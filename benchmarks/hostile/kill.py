@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import importlib
 import json
 import os
 import random
@@ -61,13 +61,13 @@ def _pairs(folder: Path) -> None:
 
 
 def _recipe(folder: Path) -> None:
-    path = ROOT / "tests" / "recipes" / "tiny_cogs.py"
-    spec = importlib.util.spec_from_file_location("tiny_cogs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.write_cogs(folder / "data")
+    tiny_cogs().write_cogs(folder / "data")
+
+
+def tiny_cogs() -> Any:
+    """The tiny data and sizes of the recipe's own tests."""
+    sys.path.insert(0, str(ROOT / "tests" / "recipes"))
+    return importlib.import_module("tiny_cogs")
 
 
 OODOMETER = ("-m", "oodometer")

@@ -15,9 +15,9 @@ def main() -> int:
         from oodometer.cli import main as command
         from oodometer.recipes.correctness_discriminators import RECIPE
 
-    from benchmarks.hostile.kill import _tiny
+    from benchmarks.hostile.kill import tiny_cogs
 
-    RECIPE.lineup = _tiny().tiny_tasks
+    RECIPE.lineup = tiny_cogs().tiny_tasks
     return command(["reproduce", *sys.argv[1:]])
 
 

@@ -6,7 +6,7 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -78,24 +78,15 @@ class Pool:
             yield self.state(under_way.popleft().result())
 
 
-@contextmanager
-def pool_in(executor: Executor | None, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
-    """The pool of an executor; without one each part is worked on here, as it is submitted."""
-    if executor is None:
+def at_once(work: Callable[[Any], Any]) -> Pool:
+    """This process alone, which works on a part as it is submitted."""
 
-        def at_once(part: Any) -> Future[Any]:
-            future: Future[Any] = Future()
-            future.set_result(work(part))
-            return future
+    def submit(part: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(work(part))
+        return future
 
-        yield Pool(at_once, 1)
-        return
-    with executor:
-        try:
-            yield Pool(lambda part: executor.submit(work, part), parts)
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
+    return Pool(submit, 1)
 
 
 def check_workers(workers: int | None) -> int | None:
@@ -177,8 +168,15 @@ class LocalEngine(Engine):
     def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
         """Threads where there are several parts."""
         workers = min(self.workers, parts)
-        with pool_in(pool(workers) if workers > 1 else None, work, parts) as threads:
-            yield threads
+        if workers <= 1:
+            yield at_once(work)
+            return
+        with pool(workers) as threads:
+            try:
+                yield Pool(lambda part: threads.submit(work, part), parts)
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 T = TypeVar("T")

@@ -16,12 +16,13 @@ from weakref import ref
 from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, Pool, check_workers, pool_in
+from .base import Engine, Pool, at_once, check_workers
 from .remote import Order, order_of, work_of
 
 _PAUSE = 0.2  # seconds between two looks at the workers
 _GRACE = 2.0
 _MOMENT = 0.005
+_SMALL = 2**20  # bytes of a work that travels with every part, to processes that are there
 
 
 @register("engine")
@@ -44,24 +45,32 @@ class ProcessEngine(Engine):
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers) or cores()
+        self._running: Executor | None = None
 
     @contextmanager
     def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
-        """Processes where there are several parts."""
+        """Processes where there are several parts; they stay for the next work, and end with this object."""
         from concurrent.futures.process import BrokenProcessPool
 
-        workers = min(self.workers, parts)
+        if min(self.workers, parts) <= 1:
+            yield at_once(work)
+            return
+        order = order_of(work, pickle.dumps)
+        small = order if len(order.work) <= _SMALL else None
+        before, self._running = self._running, None
+        executor = (small and before) or _started(self.workers, None if small else order)
         try:
-            executor = _pool(order_of(work, pickle.dumps), workers) if workers > 1 else None
-            with pool_in(executor, _work_on if executor else work, parts) as processes:
-                yield processes
+            yield Pool(lambda part: executor.submit(_work_on, small, part), parts)
+            self._running = executor if small else before
         except BrokenProcessPool as error:
-            raise WorkError(
-                "a worker process died, often of too little memory; take fewer workers, or the engine local"
-            ) from error
+            remedy = "take fewer workers, or the engine local"
+            raise WorkError(f"a worker process died, often of too little memory; {remedy}") from error
+        finally:
+            if self._running is not executor:
+                executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _pool(order: Order, workers: int) -> Executor:
+def _started(workers: int, order: Order | None) -> Executor:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
@@ -94,7 +103,7 @@ def _pool(order: Order, workers: int) -> Executor:
             for one in workers:
                 one.kill()
 
-    executor = Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=order)
+    executor = Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(order,))
     Thread(target=_watch, args=(ref(executor),), daemon=True).start()
     return executor
 
@@ -129,10 +138,10 @@ def _watch(executor: Callable[[], Any]) -> None:
         sleep(_PAUSE)
 
 
-_order: Order | None = None  # of a worker process, which is sent it once and not with every part
+_order: Order | None = None  # of a worker process, which is sent a large one once and not with every part
 
 
-def _begin(*order: Any) -> None:
+def _begin(order: Order | None) -> None:
     """In a worker process: it ends with its parent, however that ends; it would wait for ever, or go on writing."""
     from multiprocessing import parent_process
 
@@ -141,7 +150,7 @@ def _begin(*order: Any) -> None:
     parent = parent_process()
     if parent is not None:
         Thread(target=_follow, args=(parent,), daemon=True).start()
-    _order = Order(*order)
+    _order = order
 
 
 def _follow(parent: Any) -> None:
@@ -149,7 +158,8 @@ def _follow(parent: Any) -> None:
     os._exit(1)
 
 
-def _work_on(part: Any) -> Any:
+def _work_on(order: Order | None, part: Any) -> Any:
     """In a worker process: the state of a part."""
-    assert _order is not None
-    return work_of(_order)(part)
+    whole = order or _order
+    assert whole is not None
+    return work_of(whole)(part)
