@@ -164,6 +164,8 @@ JOBS = (
             "-m",
             "benchmarks.hostile.tiny_reproduce",
             "correctness-discriminators",
+            "--workers",
+            "1",
             "--task",
             "cogs",
             "--out",

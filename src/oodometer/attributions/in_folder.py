@@ -417,13 +417,13 @@ def explain_in(
         lost = next((key for key, part_done in results.items() if part_done is None), None)
         if lost is not None:
             raise WorkError(
-                f"a part was explained, and {kept.home / lost}.json is not there: the workers write to folders of "
+                f"a part was explained, and {kept.path / lost}.json is not there: the workers write to folders of "
                 "other machines; name a folder that all of them see"
             )
         classes = tuple(results[parts[0].key]["rows"][0]["classes"])
     attributions: list[WordAttributions] = []
     for part in parts:
-        file, rows = f"{kept.home / part.key}.json", results[part.key]["rows"]
+        file, rows = f"{kept.path / part.key}.json", results[part.key]["rows"]
         attributions += [read_row(row, file, at) for at, row in enumerate(rows, 1)]
     truncated = sum(part_done["truncated"] for part_done in results.values())
     return Explained(named, tuple(attributions), classes, method.name, name, truncated)

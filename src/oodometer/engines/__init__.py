@@ -28,5 +28,4 @@ def create_engine(name: str, workers: int | None = None) -> Engine:
     >>> type(create_engine("local")).__name__, create_engine("ray:head:6379").address
     ('LocalEngine', 'head:6379')
     """
-    found: Engine = create("engine", name, workers=workers)
-    return found
+    return create("engine", name, workers=workers)  # type: ignore[no-any-return]

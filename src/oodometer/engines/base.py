@@ -140,8 +140,7 @@ def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool =
         return LocalEngine(workers=1)
     if workers is None and gpu and name.partition(":")[0] != "ray":
         workers = 1
-    found: Engine = create("engine", name, workers=workers)
-    return found
+    return create("engine", name, workers=workers)  # type: ignore[no-any-return]
 
 
 @register("engine")
@@ -186,7 +185,7 @@ GPU = "gpu"
 """Attribute of a function whose tasks take a GPU each, where there is one; an engine that shares out GPUs heeds it."""
 
 _Finished = list[tuple[int, Any, list[tuple[str, type[Warning], str, int]]]]
-"""Tasks that are done: place of the item, result, and what was warned of. States that merge by being added."""
+"""Tasks that are done: index of the item, result, and what was warned of. States that merge by being added."""
 
 
 @dataclass(frozen=True)
@@ -200,12 +199,12 @@ class _Work:
     def __call__(self, numbered: tuple[int, Any] | None) -> _Finished:
         if numbered is None:
             return []
-        place, item = numbered
+        index, item = numbered
         catching: Any = nullcontext([]) if self.here else warnings.catch_warnings(record=True)
         with limited_to(1), one_thread(), catching as caught:
             result = self.function(item)
-        told = [one for one in caught if issubclass(one.category, UserWarning)]  # others are for developers
-        return [(place, result, [(str(one.message), one.category, one.filename, one.lineno) for one in told])]
+        own = [warning for warning in caught if issubclass(warning.category, UserWarning)]  # others: for developers
+        return [(index, result, [(str(w.message), w.category, w.filename, w.lineno) for w in own])]
 
 
 def run_tasks(
@@ -228,7 +227,7 @@ def run_tasks(
         What must travel: paths, seeds, settings. A function with a true attribute ``gpu`` takes a GPU where there is
         one.
     needs :
-        Place of an item -> places of those that must be done before it. Of the items that are ready the first is begun
+        Index of an item -> indices of those that must be done before it. Of the items that are ready the first is begun
         first, as soon as a worker is free; an engine that has `Engine.fold` alone begins all that are ready together.
     on_done :
         Called with each item as it and all before it are finished.
@@ -256,35 +255,35 @@ def run_tasks(
         try:
             pickle.dumps(what)
         except Exception as error:  # pickling runs code of the objects
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise UsageError(
-                f"the work cannot be sent to workers ({said}); name models and data by their paths, use functions of a "
-                "module, or take the engine local"
+                f"the work cannot be sent to workers ({reason}); name models and data by their paths, use functions of "
+                "a module, or take the engine local"
             ) from error
     work = _Work(function, bool(getattr(function, GPU, False)), here)
     results: dict[int, R] = {}
     warned: dict[tuple[str, type[Warning], str, int], None] = {}
-    waiting = list(range(len(given)))  # places that are told of, in this order
+    waiting = list(range(len(given)))  # that are told of, in this order
 
     def hear(finished: _Finished) -> None:
-        for place, result, more in reversed(finished):  # a state that was merged ends with what is new
-            if place in results:
+        for index, result, more in reversed(finished):  # a state that was merged ends with what is new
+            if index in results:
                 break
-            results[place] = result
+            results[index] = result
             warned.update(dict.fromkeys(more))
-        for place in list((filter if needs else takewhile)(results.__contains__, waiting)):
-            waiting.remove(place)
+        for index in list((filter if needs else takewhile)(results.__contains__, waiting)):
+            waiting.remove(index)
             if on_result is not None:
-                on_result(given[place], results[place])
+                on_result(given[index], results[index])
             if on_done is not None:
-                on_done(given[place])
+                on_done(given[index])
 
-    def heard(a: _Finished, b: _Finished) -> _Finished:
+    def merged(a: _Finished, b: _Finished) -> _Finished:
         hear(a)
         hear(b)
         return a + b
 
-    order = TopologicalSorter({place: (needs or {}).get(place, ()) for place in waiting})
+    order = TopologicalSorter({index: (needs or {}).get(index, ()) for index in waiting})
     order.prepare()
     ready: list[int] = []
     under_way: dict[Future[Any], int] = {}
@@ -294,23 +293,23 @@ def run_tasks(
         while (order.is_active() and not failed) or under_way:
             ready = sorted([*ready, *order.get_ready()])
             if pool is None:
-                parts = [None, *((place, given[place]) for place in ready)]
-                hear(engine.fold(parts if len(ready) > 1 else parts[1:], work, heard, lambda part: None))
+                parts = [None, *((index, given[index]) for index in ready)]
+                hear(engine.fold(parts if len(ready) > 1 else parts[1:], work, merged, lambda part: None))
                 order.done(*ready)
                 ready = []
                 continue
             while ready and len(under_way) < most and not failed:
-                place = ready.pop(0)
-                under_way[pool.submit((place, given[place]))] = place
+                index = ready.pop(0)
+                under_way[pool.submit((index, given[index]))] = index
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                place = under_way.pop(future)
+                index = under_way.pop(future)
                 try:
                     hear(pool.state(future.result()))
-                    order.done(place)
+                    order.done(index)
                 except Exception as error:
-                    failed[place] = error
+                    failed[index] = error
         if failed:
             raise failed[min(failed)]
     for message, category, file, line in warned:
         warnings.warn_explicit(message, category, file, line)
-    return [results[place] for place in range(len(given))]
+    return [results[index] for index in range(len(given))]

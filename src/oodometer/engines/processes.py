@@ -47,6 +47,9 @@ class ProcessEngine(Engine):
         self.workers = check_workers(workers) or cores()
         self._running: Executor | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessEngine, (self.workers,)  # options that name it travel, and its processes do not
+
     @contextmanager
     def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
         """Processes where there are several parts; they stay for the next work, and end with this object."""
@@ -100,8 +103,8 @@ def _started(workers: int, order: Order | None) -> Executor:
                 if not any(one.future.cancelled() for one in waiting):
                     break
                 sleep(_MOMENT)
-            for one in workers:
-                one.kill()
+            for worker in workers:
+                worker.kill()
 
     executor = Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(order,))
     Thread(target=_watch, args=(ref(executor),), daemon=True).start()
@@ -126,19 +129,19 @@ def _watch(executor: Callable[[], Any]) -> None:
     """End a pool whose sender was killed: it holds a sender's end of the pipe, too, and would read on for ever."""
     while (pool := executor()) is not None and not pool._shutdown_thread:
         workers = list((pool._processes or {}).values())
-        if any(one.exitcode is not None for one in workers):
+        if any(worker.exitcode is not None for worker in workers):
             sleep(_GRACE)  # in which the pool sees most deaths by itself
             if not pool._broken and not pool._shutdown_thread:
-                for one in workers:
-                    one.kill()
-                    one.join()
+                for worker in workers:
+                    worker.kill()
+                    worker.join()
                 pool._result_queue._writer.close()  # nobody can send any more: reading ends
             return
         del pool, workers
         sleep(_PAUSE)
 
 
-_order: Order | None = None  # of a worker process, which is sent a large one once and not with every part
+_order: Any = None  # of a worker process, which is sent a large one once and not with every part
 
 
 def _begin(order: Order | None) -> None:
@@ -160,6 +163,4 @@ def _follow(parent: Any) -> None:
 
 def _work_on(order: Order | None, part: Any) -> Any:
     """In a worker process: the state of a part."""
-    whole = order or _order
-    assert whole is not None
-    return work_of(whole)(part)
+    return work_of(order or _order)(part)

@@ -89,15 +89,15 @@ class RayEngine(ClusterEngine):
         except ray.exceptions.RayError as error:
             raise why_lost("Ray", error) from error
         finally:
-            for one in list(under_way):
-                ray.cancel(one, force=True)
+            for reference in list(under_way):
+                ray.cancel(reference, force=True)
 
 
 def _check_answers(address: str) -> None:
     """Look whether anything listens there; Ray itself would ask for a minute."""
-    place = urlsplit(address if "://" in address else f"//{address}")
+    url = urlsplit(address if "://" in address else f"//{address}")
     try:
-        host, port = place.hostname, place.port
+        host, port = url.hostname, url.port
     except ValueError:
         host, port = None, None
     if address in ("auto", "local"):
@@ -111,8 +111,8 @@ def _check_answers(address: str) -> None:
 
 
 def _no_answer(address: str, error: BaseException) -> UsageError:
-    said = " ".join(str(error).split())[:200]
+    reason = " ".join(str(error).split())[:200]
     return UsageError(
-        f"no Ray cluster answers at {address} ({type(error).__name__}: {said}); start one with `ray start --head`, or "
-        "leave the address out to start one here"
+        f"no Ray cluster answers at {address} ({type(error).__name__}: {reason}); start one with `ray start --head`, "
+        "or leave the address out to start one here"
     )

@@ -51,9 +51,9 @@ def join(
     stopped
     """
     with _lock:
-        found = _started.get((name, address))
-        if found is not None:
-            return found
+        session = _started.get((name, address))
+        if session is not None:
+            return session
         if is_there():
             return None
         main = threading.current_thread() is threading.main_thread()  # no other may set handlers of signals
@@ -107,9 +107,9 @@ def signals_waiting() -> Iterator[None]:
         return
     came: list[tuple[int, FrameType | None]] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: one for number, one in before.items() if callable(one)}
+    handlers = {number: handler for number, handler in before.items() if callable(handler)}
     for number in handlers:
-        signal.signal(number, lambda *told: came.append(told))
+        signal.signal(number, lambda *signals: came.append(signals))
     try:
         yield
     finally:
@@ -143,8 +143,8 @@ def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order
         pickled = dumps(work)
         return Order(__version__, blake2b(pickled, digest_size=16).hexdigest(), pickled, os.getcwd())
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise UsageError(f"the work cannot be sent to other machines ({said}); take the engine local") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise UsageError(f"the work cannot be sent to other machines ({reason}); take the engine local") from error
 
 
 def run_part(order: Order, part: bytes) -> bytes:
@@ -160,41 +160,41 @@ def run_part(order: Order, part: bytes) -> bytes:
                 f"{socket.gethostname()}; install the same version on all machines"
             )
         with chdir(order.folder) if os.path.isdir(order.folder) and os.getcwd() != order.folder else nullcontext():
-            found: Any = work_of(order)(pickle.loads(part))
-        return pickle.dumps((True, found), pickle.HIGHEST_PROTOCOL)
+            state: Any = work_of(order)(pickle.loads(part))
+        return pickle.dumps((True, state), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return pickle.dumps((False, _portable(error)), pickle.HIGHEST_PROTOCOL)
 
 
 def received(answer: bytes) -> Any:
     """The state that a worker sent; raises the error that it sent instead."""
-    done, found = pickle.loads(answer)
+    done, state = pickle.loads(answer)
     if not done:
-        raise found
-    return found
+        raise state
+    return state
 
 
 def why_lost(engine: str, error: BaseException) -> OodometerError:
     """The one line for an error of the cluster itself: no code of ours on the workers, or a worker that died."""
-    said = " ".join(str(error).split())
-    if "No module named 'oodometer" in said:
+    reason = " ".join(str(error).split())
+    if "No module named 'oodometer" in reason:
         return UsageError(f"the workers of {engine} have no oodometer; install version {__version__} on all machines")
-    said = said if len(said) <= 300 else said[:297] + "..."
+    reason = reason if len(reason) <= 300 else reason[:297] + "..."
     return WorkError(
-        f"{engine} lost a part of the work, tried again in vain ({type(error).__name__}: {said}); see its own logs, "
+        f"{engine} lost a part of the work, tried again in vain ({type(error).__name__}: {reason}); see its own logs, "
         "give workers more memory, or take fewer of them"
     )
 
 
 def work_of(order: Order) -> Callable[[Any], Any]:
     """The work, which many parts share; a worker that goes on to later passes lets it go."""
-    found = _works.get(order.checksum)
-    if found is None:
-        found = pickle.loads(order.work)
+    work = _works.get(order.checksum)
+    if work is None:
+        work = pickle.loads(order.work)
         while len(_works) >= _MOST_WORKS:
             _works.pop(next(iter(_works)), None)
-        _works[order.checksum] = found
-    return found
+        _works[order.checksum] = work
+    return work
 
 
 def _portable(error: Exception) -> Exception:

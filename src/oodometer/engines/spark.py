@@ -99,7 +99,7 @@ class SparkEngine(ClusterEngine):
             try:
                 yield (
                     lambda parts: threads.submit(
-                        _answers, _asked(session, order, list(map(pickle.dumps, parts)), tasks)
+                        _answers, _frame_of(session, order, list(map(pickle.dumps, parts)), tasks)
                     ),
                     tasks,
                 )
@@ -118,8 +118,8 @@ class SparkEngine(ClusterEngine):
                 raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
             builder = builder.remote(self.address)
         else:
-            home = os.environ.get("JAVA_HOME")
-            if not shutil.which("java") and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+            java = os.environ.get("JAVA_HOME")
+            if not shutil.which("java") and not (java and os.path.exists(os.path.join(java, "bin", "java"))):
                 raise UsageError(
                     "the engine spark needs Java 17 or later, which was not found; run: sudo apt-get install "
                     "default-jre-headless, or set JAVA_HOME"
@@ -137,13 +137,13 @@ class SparkEngine(ClusterEngine):
                 session.sparkContext.pythonExec = sys.executable  # or its workers are the first python3 on the path
             return session.stop
         except Exception as error:  # Java's errors have no common root on this side
-            said = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:200]
             if self.address is None:
                 raise UsageError(
-                    f"Spark did not start here ({type(error).__name__}: {said}); see that Java is 17 or "
+                    f"Spark did not start here ({type(error).__name__}: {reason}); see that Java is 17 or "
                     "later and works, or name the address of a Spark"
                 ) from error
-            raise _no_answer(self.address, f"{type(error).__name__}: {said}") from error
+            raise _no_answer(self.address, f"{type(error).__name__}: {reason}") from error
 
 
 class _Sent:
@@ -166,17 +166,17 @@ class _Sent:
                 self._broadcast.unpersist()
 
 
-def _asked(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> Any:
+def _frame_of(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> Any:
     """A frame of what the workers will answer; so many tasks, each with consecutive parts."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
-            places = batch.column("id").to_pylist()
-            found = [run_part(order(), parts[place]) for place in places]
+            indices = batch.column("id").to_pylist()
+            answers = [run_part(order(), parts[index]) for index in indices]
             yield pa.RecordBatch.from_arrays(
-                [pa.array(places, pa.int64()), pa.array(found, pa.binary())], ["id", "answer"]
+                [pa.array(indices, pa.int64()), pa.array(answers, pa.binary())], ["id", "answer"]
             )
 
     with _quiet():
@@ -186,10 +186,10 @@ def _asked(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> An
 def _answers(rows: Any) -> list[bytes]:
     """What the workers answered, in the order of the parts."""
     try:
-        found = rows.collect()
+        answers = rows.collect()
     except Exception as error:  # Java's errors have no common root on this side
         raise why_lost("Spark", error) from error
-    return [bytes(row["answer"]) for row in sorted(found, key=lambda row: row["id"])]
+    return [bytes(row["answer"]) for row in sorted(answers, key=lambda row: row["id"])]
 
 
 @contextmanager
@@ -207,13 +207,13 @@ def _launch(options: Mapping[str, str]) -> None:
 
     if SparkContext._gateway is not None:  # Java runs already, for a Spark that has ended
         return
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as log:
         try:
             with signals_waiting():  # Java that finds nobody to tell its port to stays for ever
-                gateway = launch_gateway(SparkConf(False).setAll(options.items()), {"stderr": said})
+                gateway = launch_gateway(SparkConf(False).setAll(options.items()), {"stderr": log})
         except Exception as error:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines()
+            log.seek(0)
+            lines = log.read().decode(errors="replace").strip().splitlines()
             raise WorkError(f"Java ended: {lines[-1] if lines else error}") from error
     SparkContext._ensure_initialized(gateway=gateway)
 
@@ -232,17 +232,19 @@ def _check_answers(address: str) -> None:
     if kind not in ("sc", "spark"):
         return
     error: Exception | None = None
-    for place in rest.split(","):
-        found = urlsplit(f"//{place}")
+    for host in rest.split(","):
+        url = urlsplit(f"//{host}")
         try:
-            if not found.hostname:
+            if not url.hostname:
                 raise ValueError(f"{address} names no host")
-            check_listens(found.hostname, found.port or _PORTS[kind])
+            check_listens(url.hostname, url.port or _PORTS[kind])
             return
-        except (OSError, ValueError) as one:  # a port that is no number is a ValueError
-            error = one
+        except (OSError, ValueError) as problem:  # a port that is no number is a ValueError
+            error = problem
     raise _no_answer(address, f"{type(error).__name__}: {error}") from error
 
 
-def _no_answer(address: str, said: str) -> UsageError:
-    return UsageError(f"no Spark answers at {address} ({said}); start one, or leave the address out to start one here")
+def _no_answer(address: str, reason: str) -> UsageError:
+    return UsageError(
+        f"no Spark answers at {address} ({reason}); start one, or leave the address out to start one here"
+    )

@@ -77,25 +77,25 @@ class RunFolder(Kept):
 
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
-        before = read_manifest(self.home)
+        before = read_manifest(self.path)
         # Where nothing is, a path may have been mistyped.
-        kept = any((self.home / PARTS).glob(f"*{_ENDING}")) or any(_foreign(self.home))
+        kept = any((self.path / PARTS).glob(f"*{_ENDING}")) or any(_foreign(self.path))
         if before is not None and kept and before["about"] != self.about:
             was, now = before["about"], self.about
             other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
             raise UsageError(
-                f"{self.home} is of a run with the {other} {was.get(other)}, not {now.get(other)}; give each job a "
+                f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; give each job a "
                 "folder of its own with --run-folder"
             )
-        if (self.home / PARTS).is_symlink():  # what is not used is removed from it
-            raise UsageError(f"{self.home / PARTS} is a link, which is not followed; remove it")
-        (self.home / PARTS).mkdir(exist_ok=True)
+        if (self.path / PARTS).is_symlink():  # what is not used is removed from it
+            raise UsageError(f"{self.path / PARTS} is a link, which is not followed; remove it")
+        (self.path / PARTS).mkdir(exist_ok=True)
         super().begin()
 
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended; of one that was finished, only the parts that it used stay."""
         if status == "finished" and self._used:
-            for one in (self.home / PARTS).iterdir():
+            for one in (self.path / PARTS).iterdir():
                 if one.name not in self._used:
                     one.unlink(missing_ok=True)
         super().end(status, why)
@@ -111,7 +111,7 @@ class RunFolder(Kept):
         """As `Engine.fold`; only parts whose state is not here are worked on."""
         if self.known is not None:
             self.known.save()  # a run that is killed later need not look at the files again
-        kept = _kept(self.home / PARTS)
+        kept = _kept(self.path / PARTS)
         named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
         rows = getattr(work, "rows_in_all", None)
         scale = 0 if rows is None else max(int(rows).bit_length() - 1, 0)
@@ -160,7 +160,7 @@ class RunFolder(Kept):
 
     def get(self, key: str) -> Any:
         """The piece under a key that is expected; None where there is none, or, with a warning, where it is damaged."""
-        there = (self.home / PARTS / f"{key}{_ENDING}").exists()
+        there = (self.path / PARTS / f"{key}{_ENDING}").exists()
         piece = self._read(f"{key}{_ENDING}")
         if there and piece is None:
             self._manifest["done"] -= 1
@@ -173,7 +173,7 @@ class RunFolder(Kept):
 
     def _counted(self, files: Sequence[str | None]) -> list[bool]:
         """Whether each file of a state is there: all are parts of the run, those that are there are done."""
-        there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
+        there = [one is not None and (self.path / PARTS / one).is_file() for one in files]
         self._used |= {one for one in files if one is not None}
         self._manifest["parts"] += len(files)
         self._manifest["done"] += sum(there)
@@ -185,12 +185,12 @@ class RunFolder(Kept):
         if name is None or not isinstance(state, PackedState):
             return False
         whose = name.encode() + b"\n"  # a file that is copied over another's is seen
-        write_atomic(self.home / PARTS / name, whose + state.content, draft=self.home / _DRAFT)
+        write_atomic(self.path / PARTS / name, whose + state.content, draft=self.path / _DRAFT)
         return True
 
     def _read(self, name: str) -> Any:
         """The state in a file; None where there is none, or, with a warning, where it is damaged or another's."""
-        path = self.home / PARTS / name
+        path = self.path / PARTS / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise UsageError(f"{path} is a link or a pipe, which is not followed; remove it")
         why = "what was kept there (a state) is damaged or of another version"

@@ -22,7 +22,7 @@ from ..version import __version__
 
 
 class Lock:
-    """Held from entering to leaving; `UsageError` where another holder is in ``home``.
+    """Held from entering to leaving; `UsageError` where another holder is in ``folder``.
 
     >>> import tempfile
     >>> home = Path(tempfile.mkdtemp())
@@ -33,8 +33,8 @@ class Lock:
     False
     """
 
-    def __init__(self, path: Path, home: Path) -> None:
-        self.path, self.home = path, home
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.folder = path, folder
         self._file: Any = None
 
     def __enter__(self) -> Lock:
@@ -44,7 +44,7 @@ class Lock:
             except OSError:  # gone meanwhile
                 holder = ""
             raise UsageError(
-                f"{self.home} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
+                f"{self.folder} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
                 "give this one a folder of its own"
             )
         return self
@@ -72,7 +72,7 @@ class Lock:
             if error.errno == errno.ELOOP:  # truncated, it would be another's file
                 raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
             said = error.strerror or error
-            raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
+            raise UsageError(f"{self.folder} cannot be written: {said}; choose another folder") from None
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
@@ -153,7 +153,7 @@ class Kept:
         self._noted = 0.0
 
     @property
-    def home(self) -> Path:
+    def path(self) -> Path:
         """The folder, where there is one."""
         assert self.folder is not None
         return self.folder
@@ -161,7 +161,7 @@ class Kept:
     @property
     def sent(self) -> Kept:
         """As it travels to workers, which see the folder, keep pieces in it, and note nothing."""
-        return Kept(self.home.absolute(), question=self.question)
+        return Kept(self.path.absolute(), question=self.question)
 
     def get(self, key: str) -> Any:
         """The piece under a key; None where there is none, or, with a warning, where it is damaged or another."""
@@ -195,29 +195,31 @@ class Kept:
 
         Raises `UsageError` for a folder that holds anything else than ``what``, and for ``results`` that are links.
         """
-        home = self.home
+        folder = self.path
         try:
-            if home.exists() and not home.is_dir():
-                raise UsageError(f"cannot write {home}: it is a file; name a folder")
-            link = next((one for name in (JOB, *results) if (one := home / name).is_symlink()), None)
+            if folder.exists() and not folder.is_dir():
+                raise UsageError(f"cannot write {folder}: it is a file; name a folder")
+            link = next((path for name in (JOB, *results) if (path := folder / name).is_symlink()), None)
             if link is not None:
                 raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
-            if not home.resolve().parent.is_dir():
-                raise UsageError(f"cannot write {home}: there is no folder {home.parent}; make it first")
-            question = read_artifact(home / JOB, JOB, warn=False)
-            if question is None and (home / JOB).exists():
+            if not folder.resolve().parent.is_dir():
+                raise UsageError(f"cannot write {folder}: there is no folder {folder.parent}; make it first")
+            question = read_artifact(folder / JOB, JOB, warn=False)
+            if question is None and (folder / JOB).exists():
                 raise UsageError(
-                    f"cannot go on in {home}: its {JOB} is damaged or of another version, and does not say what the "
+                    f"cannot go on in {folder}: its {JOB} is damaged or of another version, and does not say what the "
                     "rest is of; remove the folder or choose another place"
                 )
-            taken = home.is_dir() and any(not one.name.endswith(".part") for one in home.iterdir())  # of a killed run
+            taken = folder.is_dir() and any(
+                not path.name.endswith(".part") for path in folder.iterdir()
+            )  # of a killed run
             if taken and question != self.question:
-                raise UsageError(f"cannot write {home}: it is not empty, and holds no {what}; choose another place")
-            home.mkdir(exist_ok=True)
+                raise UsageError(f"cannot write {folder}: it is not empty, and holds no {what}; choose another place")
+            folder.mkdir(exist_ok=True)
             if question is None:
-                write_artifact(home / JOB, JOB, self.question)
+                write_artifact(folder / JOB, JOB, self.question)
         except OSError as error:
-            raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
+            raise WorkError(f"cannot write {folder}: {error.strerror or error}; choose another place") from error
 
     def begin(self) -> None:
         """Note that the run begins; pieces of another question are removed."""
@@ -234,9 +236,14 @@ class Kept:
             "read": 0,
         }
         self._write()
-        if self.question and read_artifact(self.home / JOB, JOB) != self.question:
-            cleared(self.home)
-            write_artifact(self.home / JOB, JOB, self.question)
+        if self.question and read_artifact(self.path / JOB, JOB) != self.question:
+            for path in self.path.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name not in (LOCK, MANIFEST):
+                    with suppress(OSError):
+                        path.unlink()
+            write_artifact(self.path / JOB, JOB, self.question)
 
     def tell(self, done: int, parts: int, worked: int = 0) -> None:
         """How many parts are done and how many there are, 0 where nobody knows; ``worked`` of them were just done."""
@@ -254,43 +261,32 @@ class Kept:
     def _write(self, at_once: bool = True) -> None:
         if at_once or time.monotonic() - self._noted > _PAUSE:
             self._noted = time.monotonic()
-            write_atomic(self.home / MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
+            write_atomic(self.path / MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
 
 
-def read_manifest(home: Path) -> dict[str, Any] | None:
+def read_manifest(folder: Path) -> dict[str, Any] | None:
     """What a folder says of its run, None where there is none; `InputError` for a damaged or foreign manifest."""
-    path = home / MANIFEST
+    path = folder / MANIFEST
     try:
         if path.exists() and not path.is_file():
             raise OSError("a folder, pipe or device")
-        told = json.loads(path.read_text(encoding="utf-8"))
+        manifest: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise InputError(
             "the manifest of a run", got=" ".join(str(error).split())[:160], remedy="remove the folder", file=str(path)
         ) from None
-    if not isinstance(told, dict) or told.get("format") != _FORMAT or not isinstance(told.get("about"), dict):
-        got = f"format {told.get('format')}" if isinstance(told, dict) else "something else"
+    form = manifest.get("format") if isinstance(manifest, dict) else None
+    if form != _FORMAT or not isinstance(manifest.get("about"), dict):
+        got = f"format {form}" if isinstance(manifest, dict) else "something else"
         raise InputError(
             f"the manifest of a run (format {_FORMAT})",
             got=got,
             remedy=f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})",
             file=str(path),
         )
-    return told
-
-
-def cleared(home: Path) -> Path:
-    """The folder without what an earlier job left in it; the manifest and the lock of the run that is in it stay."""
-    for one in home.iterdir():
-        if one.name not in (LOCK, MANIFEST):
-            if one.is_dir() and not one.is_symlink():
-                shutil.rmtree(one, ignore_errors=True)
-            else:
-                with suppress(OSError):
-                    one.unlink()
-    return home
+    return dict(manifest)
 
 
 K = TypeVar("K", bound=Kept)
@@ -310,39 +306,39 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
     Traceback (most recent call last):
     oodometer.errors.UsageError: ... is in use by another run (process ...); wait until it has ended, or give this ...
     >>> with running(Kept(home / ".out.parts", {"verb": "predict"}), passing=True) as kept:
-    ...     (kept.home / "run.json").is_file()
+    ...     (kept.path / "run.json").is_file()
     True
-    >>> kept.home.exists()
+    >>> kept.path.exists()
     False
     """
     if kept.folder is None:
         yield kept
         return
-    home = kept.folder
+    folder = kept.folder
     if passing:
         try:
-            home.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
-    with Lock(home / LOCK, home):
+            raise WorkError(f"cannot write {folder}: {error.strerror or error}; choose another place") from None
+    with Lock(folder / LOCK, folder):
         kept.begin()
         try:
             yield kept
         except BaseException as error:
-            said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
+            reason = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
             with suppress(OodometerError):  # the first error is the one to tell
-                kept.end("failed", " ".join(said.split())[:500])
+                kept.end("failed", " ".join(reason.split())[:500])
             with suppress(OSError):  # of a run that kept nothing there is nothing to go on from
                 own = {LOCK, MANIFEST, JOB} if passing else {LOCK, MANIFEST}
-                if {one.name for one in home.iterdir()} <= own:
+                if {path.name for path in folder.iterdir()} <= own:
                     for name in own:
-                        (home / name).unlink(missing_ok=True)
+                        (folder / name).unlink(missing_ok=True)
                     if passing:
-                        home.rmdir()
+                        folder.rmdir()
             raise
         kept.end("finished")
     if passing:
-        when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
+        when_written(partial(shutil.rmtree, folder, ignore_errors=True))  # not before the result is in its place
 
 
 def places_said(**data: Any) -> dict[str, str]:
@@ -352,14 +348,16 @@ def places_said(**data: Any) -> dict[str, str]:
     {'data': 's3://lake/texts.jsonl', 'model': 'print'}
     """
 
-    def said(one: Any) -> str:
-        if not isinstance(one, (str, os.PathLike)):
-            return str(getattr(one, "__name__", f"a {type(one).__name__}"))
-        place = os.fspath(one)
+    def reason(path: Any) -> str:
+        if not isinstance(path, (str, os.PathLike)):
+            return str(getattr(path, "__name__", f"a {type(path).__name__}"))
+        place = os.fspath(path)
         return os.path.abspath(place) if os.path.exists(place) else place  # else a name of a hub, or a URL
 
-    several = {name: one if isinstance(one, (list, tuple)) else [one] for name, one in data.items() if one is not None}
-    return {name: ", ".join(map(said, some)) for name, some in several.items()}
+    several = {
+        name: path if isinstance(path, (list, tuple)) else [path] for name, path in data.items() if path is not None
+    }
+    return {name: ", ".join(map(reason, some)) for name, some in several.items()}
 
 
 def places_of_run(**data: Any) -> dict[str, str]:
@@ -372,13 +370,13 @@ def places_of_run(**data: Any) -> dict[str, str]:
     oodometer.errors.UsageError: a run folder is for files, and the target is a dict in memory; write it to a file, ...
     """
     out = {}
-    for name, one in data.items():
-        paths = list(one) if isinstance(one, (list, tuple)) else [one]
+    for name, path in data.items():
+        paths = list(path) if isinstance(path, (list, tuple)) else [path]
         other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
         if other is not None:
-            said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
+            reason = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
             verb = "are" if name.endswith("s") else "is"
             remedy = "write it to a file, or leave the run folder out"
-            raise UsageError(f"a run folder is for files, and the {name} {verb} {said}; {remedy}")
-        out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in map(os.fspath, paths))
+            raise UsageError(f"a run folder is for files, and the {name} {verb} {reason}; {remedy}")
+        out[name] = ", ".join(path if is_remote(path) else os.path.abspath(path) for path in map(os.fspath, paths))
     return out

@@ -238,7 +238,7 @@ class Parts:
         return note if there else None
 
     def _file(self, number: int) -> Path:
-        return self.kept.home / f"part-{number:06d}.parquet"
+        return self.kept.path / f"part-{number:06d}.parquet"
 
 
 def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:

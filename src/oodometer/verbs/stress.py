@@ -369,7 +369,7 @@ class _Asker:
 
         The note beside answers is written last. Images are told by the job, the condition and their numbers.
         """
-        path, data = self.kept.home / f"{question.key}.parquet", question.data
+        path, data = self.kept.path / f"{question.key}.parquet", question.data
         if question.run.stamp is None:
             return path, None, None
         settings = sorted(self.settings.items())
@@ -659,7 +659,7 @@ def stress(options: StressOptions) -> StressTest:
             warnings=tuple(warnings),
             argv=options.argv,
         )
-        _write_results(kept.home, result)
+        _write_results(kept.path, result)
     return result
 
 

@@ -229,7 +229,7 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
 
 def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) -> Panel:
     """The trained judges; ``folder`` holds an unfinished training."""
-    state = folder.home
+    state = folder.path
     sent = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
     make: Callable[[int], Discriminator] = partial(_untrained, sent, None)
     first = _PRETRAINED if options.pretraining else 0.0

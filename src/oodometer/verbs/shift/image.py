@@ -138,7 +138,7 @@ class _FolderJob(Job):
         fingerprint = _fingerprint(self, [[str(file), content_of(file)] for file in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
-            homes = [kept.home / self.name(n) if len(self.copies) > 1 else kept.home for n in range(len(self.copies))]
+            homes = [kept.path / self.name(n) if len(self.copies) > 1 else kept.path for n in range(len(self.copies))]
             size = every if engine is None else STRETCH
             stretches = [
                 _Stretch(number, home, first, files[first : first + size], names[first : first + size])

@@ -136,7 +136,7 @@ class FileJob(Job):
             with together():
                 return [self.write(0, *self.places(0), write_result)]
         with self.filling(self.fingerprint) as kept:
-            part = kept.home
+            part = kept.path
             rest = [number for number in range(every) if not self.place(part, number)[1].is_file()]
             done = iter(range(every - len(rest) + 1, every + 1))
 
