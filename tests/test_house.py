@@ -417,7 +417,13 @@ def test_python_sessions_in_documents_run(path: Path, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("place", "kind", "name"), [("scores", "score", "second_gap"), ("shifts.image", "shift", "posterize")]
+    ("place", "kind", "name"),
+    [
+        ("scores", "score", "second_gap"),
+        ("estimators", "estimator", "halfway"),
+        ("metrics", "metric", "wrong_share"),
+        ("shifts.image", "shift", "posterize"),
+    ],
 )
 def test_examples_in_contributing_work(place: str, kind: registry.MethodKind, name: str) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
