@@ -10,13 +10,9 @@ from .threads import by_chunks
 
 
 def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
-    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA).
-
-    rows (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added
-    up and compared as products, so that the blocks of whole numbers are exact.
-
-    >>> [a.tolist() for a in pool_adjacent(np.array([4, 2, 2]), np.array([0, 2, 1]))]
-    [[0, 1], [4.0, 4.0], [0.0, 3.0]]
+    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA). rows
+    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added up
+    and compared as products, so that the blocks of whole numbers are exact.
     """
     first: list[int] = []
     many: list[float] = []
@@ -37,15 +33,9 @@ _ROWS_AT_A_TIME = 1 << 15
 
 
 def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, verdicts: Array | None = None) -> Array:
-    """Samples in each cell, int64, axes (kind, bin, verdict): ``of`` kinds, ``width`` bins.
-
-    bins and kinds have shape (sample,); without ``kinds`` all are of kind 0. The last axis has one entry, or two with
-    ``verdicts``: those whose verdict is not 1, and those whose verdict is. `ValueError` for a bin or kind that is none.
-
-    >>> tally(np.array([0, 0, 1]), 2, verdicts=np.array([1, 0, 1], dtype=np.int8)).tolist()
-    [[[1, 1], [0, 1]]]
-    >>> tally(np.array([0, 0, 1]), 2, kinds=np.array([1, 1, 0]), of=2)[:, :, 0].tolist()
-    [[0, 1], [2, 0]]
+    """Samples in each cell, int64, axes (kind, bin, verdict): ``of`` kinds, ``width`` bins. bins and kinds have shape
+    (sample,); without ``kinds`` all are of kind 0. The last axis has one entry, or two with ``verdicts``: those whose
+    verdict is not 1, and those whose verdict is. `ValueError` for a bin or kind that is none.
     """
     last = 1 if verdicts is None else 2
     out = np.zeros((of, width, last), dtype=np.int64)
@@ -67,15 +57,9 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
 
 
 def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple[Array, Array]:
-    """How many scores of each kind reach each of the kind's thresholds, and how many are exactly on it; int64.
-
-    scores and kinds have shape (sample,), thresholds (few) and both results (threshold, kind); without ``kinds`` all
-    are of the only one. `ValueError` for a kind that is none.
-
-    >>> thresholds = np.array([[0.2, 0.95], [0.4, 0.9]])
-    >>> reached, tied = count_passed(np.array([0.2, 0.5, 0.9]), np.array([0, 0, 1]), thresholds)
-    >>> reached.tolist(), tied.tolist()
-    ([[2, 0], [1, 1]], [[1, 0], [0, 1]])
+    """How many scores of each kind reach each of the kind's thresholds, and how many are exactly on it; int64. scores
+    and kinds have shape (sample,), thresholds (few) and both results (threshold, kind); without ``kinds`` all are of
+    the only one. `ValueError` for a kind that is none.
     """
     many, of = thresholds.shape
     if kinds is None:
@@ -103,15 +87,10 @@ def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple
 
 
 def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
-    """Sums over ``rows`` of gradient, curvature and 1 by (column, bin), shape (column, bin, 3).
-
-    codes are int32 bin numbers, shape (sample, column), C-contiguous; rows int64 sample numbers; gradient and curvature
-    float64, shape (sample,). Each cell is summed in the order of the rows. `ValueError` for numbers that are none of
-    the bins or samples.
-
-    >>> codes = np.array([[0], [1], [1]], dtype=np.int32)
-    >>> cell_sums(codes, np.array([0, 1, 2]), np.array([1.0, 2.0, 3.0]), np.ones(3), 2).tolist()
-    [[[1.0, 1.0, 1.0], [5.0, 2.0, 2.0]]]
+    """Sums over ``rows`` of gradient, curvature and 1 by (column, bin), shape (column, bin, 3). codes are int32 bin
+    numbers, shape (sample, column), C-contiguous; rows int64 sample numbers; gradient and curvature float64, shape
+    (sample,). Each cell is summed in the order of the rows. `ValueError` for numbers that are none of the bins or
+    samples.
     """
     if not is_compiled():
         columns = codes.shape[1]
@@ -134,14 +113,8 @@ def best_split(
     cells: Array, total: tuple[float, float], limits: tuple[float, float, float], *, is_root: bool
 ) -> tuple[int, int, tuple[float, float]] | None:
     """Column and bin of the first best split, and gradient and curvature of its left side; None where none is allowed
-    or brings anything.
-
-    A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H; ``total`` is (G, H) of the node. ``limits``: fewest rows and
-    least curvature of a side, and what is added to every divisor.
-
-    >>> cells = np.array([[[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]])
-    >>> best_split(cells, (0.0, 2.0), (1, 0.001, 0.0), is_root=True)
-    (0, 0, (1.0, 1.0))
+    or brings anything. A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H; ``total`` is (G, H) of the node. ``limits``:
+    fewest rows and least curvature of a side, and what is added to every divisor.
     """
     bins = cells.shape[1]
     if is_compiled():
@@ -176,13 +149,8 @@ _TOP_CODE = int(np.float32(0.5).view(np.int32)) >> _SHIFT
 
 
 def log_odds_bin(probability: Array) -> Array:
-    """Bin number of each probability on an almost-log-odds grid of `LOG_ODDS_BINS` bins, increasing; intp.
-
-    Sixteen bins an octave, down to 2**-30 and up to 1 - 2**-30 (float64) or the last float32 below 1.
-
-    >>> b = log_odds_bin(np.array([0.0, 1e-6, 0.3, 0.5, 0.7, 1.0]))
-    >>> bool((np.diff(b) > 0).all()), int(b[0]), int(b[-1]) == LOG_ODDS_BINS - 1
-    (True, 0, True)
+    """Bin number of each probability on an almost-log-odds grid of `LOG_ODDS_BINS` bins, increasing; intp. Sixteen bins
+    an octave, down to 2**-30 and up to 1 - 2**-30 (float64) or the last float32 below 1.
     """
     flat = np.ascontiguousarray(probability).reshape(-1)
     out = np.empty(len(flat), dtype=np.intp)
@@ -207,12 +175,7 @@ def log_odds_bin(probability: Array) -> Array:
 
 
 def half_bin(probability: Array, offset: Array | int = 0) -> Array:
-    """`log_odds_bin` for probabilities of at most one half, plus an offset: a shift of the bits, no logarithm; intp.
-
-    >>> p = np.array([0.0, 1e-6, 0.3, 0.4999])
-    >>> bool((half_bin(p) == log_odds_bin(p)).all())
-    True
-    """
+    """`log_odds_bin` for probabilities of at most one half, plus an offset: a shift of the bits, no logarithm; intp."""
     single = np.ascontiguousarray(probability, dtype=np.float32)
     code = np.right_shift(single.view(np.int32), _SHIFT)
     np.maximum(code, _TOP_CODE - _HALF, out=code)
@@ -221,12 +184,7 @@ def half_bin(probability: Array, offset: Array | int = 0) -> Array:
 
 
 def log_odds_centres() -> Array:
-    """A representative probability of each bin of `log_odds_bin`, shape (bin,), increasing.
-
-    >>> c = log_odds_centres()
-    >>> bool((log_odds_bin(c) == np.arange(LOG_ODDS_BINS)).all())
-    True
-    """
+    """A representative probability of each bin of `log_odds_bin`, shape (bin,), increasing."""
     codes = np.arange(_HALF) + (_TOP_CODE - _HALF)
     low = (codes << _SHIFT).astype(np.int32).view(np.float32).astype(np.float64)
     high = ((codes + 1) << _SHIFT).astype(np.int32).view(np.float32).astype(np.float64)
@@ -235,12 +193,8 @@ def log_odds_centres() -> Array:
 
 
 def equal_bin(values: Array, bins: int) -> Array:
-    """Which of so many equal bins over [0, 1] each value lies in; what lies outside belongs to an end; intp.
-
-    Values have shape (sample,), as has the result.
-
-    >>> equal_bin(np.array([0.0, 0.55, 1.0]), 10).tolist()
-    [0, 5, 9]
+    """Which of so many equal bins over [0, 1] each value lies in; what lies outside belongs to an end; intp. Values
+    have shape (sample,), as has the result.
     """
     scaled = values * bins
     # in the bounds before it is a whole number: of what is not finite none could be made
@@ -251,16 +205,10 @@ def off_diagonal_counts(
     probabilities: Array, predicted: Array, width: int, *, is_argmax: bool = True
 ) -> tuple[Array, Array]:
     """Counts by (class, log-odds bin) of the classes that were not predicted, and their summed probability.
-
     probabilities have axes (sample, class), predicted (sample,); ``width`` bins, `LOG_ODDS_BINS` or an 8th of them. The
     counts are int64, shape (class, bin); the sums float64, axes (predicted class, class), with a zero diagonal.
-
     ``is_argmax`` says that every other class has a probability of at most one half, so that a shift of its bits is its
     bin. `ValueError` for predicted classes that are none.
-
-    >>> others, mass = off_diagonal_counts(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 0]), LOG_ODDS_BINS)
-    >>> others.sum(axis=1).tolist(), mass.round(3).tolist()
-    ([0, 2], [[0.0, 0.3], [0.0, 0.0]])
     """
     classes = probabilities.shape[1]
     if not supports(probabilities):

@@ -20,13 +20,8 @@ def mix(bits: Array) -> Array:
 
 
 def row_hash(*columns: Array, seed: int = 0) -> Array:
-    """A 64-bit hash of each sample's content, so that folds and samples do not depend on the order of rows.
-
-    Arrays have the sample axis first; equal rows get equal hashes.
-
-    >>> h = row_hash(np.array([[0.1, 0.9], [0.2, 0.8], [0.1, 0.9]]))
-    >>> bool(h[0] == h[2]), bool(h[0] != h[1])
-    (True, True)
+    """A 64-bit hash of each sample's content, so that folds and samples do not depend on the order of rows. Arrays have
+    the sample axis first; equal rows get equal hashes.
     """
     total = np.full(len(columns[0]), seed, dtype=np.uint64)
     salt = np.random.default_rng(20)

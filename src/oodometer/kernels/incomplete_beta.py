@@ -17,13 +17,9 @@ from ..arrays import Array
 
 
 def quantiles(values: Array, shares: Sequence[float]) -> Array:
-    """`np.quantile` along the first axis, linear between neighbours; axes (share, ...).
-
-    At the first call numpy's own loads its masked arrays, 10 ms: as long as all else that finishes an estimate. Values
-    have at least one entry and no NaN.
-
-    >>> quantiles(np.array([3.0, 1.0, 2.0]), [0.0, 0.25, 1.0]).tolist()
-    [1.0, 1.5, 3.0]
+    """`np.quantile` along the first axis, linear between neighbours; axes (share, ...). At the first call numpy's own
+    loads its masked arrays, 10 ms: as long as all else that finishes an estimate. Values have at least one entry and no
+    NaN.
     """
     ordered = np.sort(values, axis=0)
     at = np.asarray(shares, dtype=np.float64) * (len(ordered) - 1)

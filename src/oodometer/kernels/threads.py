@@ -37,12 +37,7 @@ def cores() -> int:
 
 @contextmanager
 def limited_to(workers: int | None) -> Iterator[None]:
-    """Inside, at most this many threads work at a time; None leaves it to the machine.
-
-    >>> with limited_to(1):
-    ...     cores()
-    1
-    """
+    """Inside, at most this many threads work at a time; None leaves it to the machine."""
     token = _limit.set(workers if workers is not None else _limit.get())
     try:
         yield
@@ -96,13 +91,8 @@ _linear_algebra = _LinearAlgebra()
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Context in which linear algebra uses one thread: for fits so small that threads would mostly wait for each other.
-
     The limit is the whole process's: the first who asks sets it, the last who leaves lifts it, so that none lifts it
     for the others, and who asks inside another's context pays nothing.
-
-    >>> with one_thread():
-    ...     float(np.ones(3) @ np.ones(3))
-    3.0
     """
     with _linear_algebra.lock:
         _linear_algebra.to_one_thread()
@@ -117,12 +107,7 @@ def one_thread() -> Iterator[None]:
 
 
 def pool(workers: int) -> ThreadPoolExecutor:
-    """A pool of so many threads, none of which starts threads of its own.
-
-    >>> with pool(2) as threads:
-    ...     threads.submit(cores).result()
-    1
-    """
+    """A pool of so many threads, none of which starts threads of its own."""
     return ThreadPoolExecutor(workers, initializer=_limit.set, initargs=(1,))
 
 
@@ -130,15 +115,9 @@ def by_chunks(
     work: Callable[[int, int], None], rows: int, width: int, *, threads: bool = True, lock: bool = True
 ) -> None:
     """Call ``work(start, stop)`` over all rows in pieces that fit the cache, on all cores where there is much to do.
-
     Short rows are worked on by one thread in smaller pieces: their passes are so quick that threads would mostly wait
     for each other at the interpreter's lock. Work that is one compiled pass (``lock=False``) does not hold the lock and
     minds the cache itself: it gets one large piece for each core.
-
-    >>> out = np.zeros(5)
-    >>> by_chunks(lambda a, b: out[a:b].fill(b - a), 5, 1)
-    >>> out.tolist()
-    [5.0, 5.0, 5.0, 5.0, 5.0]
     """
     few = width <= FEW_CLASSES
     alone = (few and lock) or not threads or rows * width < _THREADED_VALUES or cores() == 1
@@ -158,11 +137,7 @@ def by_chunks(
 
 
 def side_by_side(jobs: Sequence[Callable[[], Any]], *, threads: bool = True) -> list[Any]:
-    """Results of independent jobs, in order, worked on by as many threads as there are cores.
-
-    >>> side_by_side([lambda: 1, lambda: 2])
-    [1, 2]
-    """
+    """Results of independent jobs, in order, worked on by as many threads as there are cores."""
     if not threads or cores() == 1 or len(jobs) < 2:
         return [job() for job in jobs]
     with pool(cores()) as workers:
@@ -170,11 +145,7 @@ def side_by_side(jobs: Sequence[Callable[[], Any]], *, threads: bool = True) -> 
 
 
 def later(job: Callable[[], T]) -> Callable[[], T]:
-    """Begin a job beside whatever comes next, where there is a second core; the function returned gives its result.
-
-    >>> later(lambda: 3)()
-    3
-    """
+    """Begin a job beside whatever comes next, where there is a second core; the function returned gives its result."""
     if cores() == 1:
         return job
     beside = pool(1)
