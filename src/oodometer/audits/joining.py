@@ -263,30 +263,18 @@ def matched_rows(
     return None
 
 
-def by_position(labels: Source, target: Source, key: str | None = None) -> str | None:
-    """A line for labels that were joined by their places although the target could tell better; None otherwise."""
-    if key is not None or labels.holds("row") or labels.holds(KEY) or not target.holds(KEY):
-        return None
-    if check_places(labels, target):  # another column says that they are the same rows
-        return None
-    return f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it"
-
-
-def unneeded(labels: Source | str, rows: Array, key: str | None = None) -> str | None:
-    """A line for labels of rows that the target does not hold, -1 in ``rows``; None where there are none."""
-    count, name = int((rows < 0).sum()), labels if isinstance(labels, str) else labels.name
-    verb, its = ("is", "its") if count == 1 else ("are", "their")
-    what = KEY if key is None else key.partition("=")[0]
-    sentence = f"{name}: {count:,} of {len(rows):,} labels {verb} not needed: the target has no row of {its} {what}"
-    return sentence if count else None
-
-
 def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
     """The source with the truth of a file of its own, joined as `joined_truth` has it, and what is to be said of it.
     ``open_source`` makes a source of ``data``, which holds `label` or `correct`; it knows about renamed columns. Raises
     as `joined_truth`, and where numbers of rows differ.
     """
-    source = _with_classes_of_both(source, data, open_source)
+    if source.classes is not None and not {"probabilities", "logits", "candidate_scores"} & set(source.fields):
+        # only predicted classes are there: the labels may hold one that was never predicted
+        both = {str(name): name for name in source.classes}
+        both |= {str(n): n for n in open_truth(data, None, open_source).classes or () if str(n) not in both}
+        numbers = [name for name in both.values() if isinstance(name, int)]
+        names = sorted(numbers) if len(numbers) == len(both) else sorted(both)
+        source = source if len(both) == len(source.classes) else source.aligned(Axes(tuple(names)))
     labels = open_truth(data, replace(source.axes, others=True), open_source)
     truth, warnings = joined_truth(labels, source, key)
     check_length(truth, _count(source))
@@ -360,19 +348,6 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
     return source
 
 
-def _with_classes_of_both(source: Source, data: Any, open_source: Opening) -> Source:
-    """Where only predicted classes are there, the labels may hold one that was never predicted."""
-    if {"probabilities", "logits", "candidate_scores"} & set(source.fields) or source.classes is None:
-        return source
-    own = {str(name): name for name in source.classes}
-    more = open_truth(data, None, open_source).classes or ()
-    both = own | {str(name): name for name in more if str(name) not in own}
-    if len(both) == len(own):
-        return source
-    numbers = [name for name in both.values() if isinstance(name, int)]
-    return source.aligned(Axes(tuple(sorted(numbers) if len(numbers) == len(both) else sorted(both))))
-
-
 def check_length(truth: Predictions, rows: int) -> None:
     """`InputError` where there is not one row of truth for each row of the target."""
     if len(truth) != rows:
@@ -424,9 +399,17 @@ def matched_labels(
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)
-    warning = by_position(labels, target, key) if row is None else unneeded(labels, row, key)
-    noted = said_of_classes(record.noted, labels.name)
-    return Matched(record, numbers, row, (*noted,) if warning is None else (warning, *noted))
+    warnings = list(said_of_classes(record.noted, labels.name))
+    if row is not None and (count := int((row < 0).sum())):
+        verb, its = ("is", "its") if count == 1 else ("are", "their")
+        what = KEY if key is None else key.partition("=")[0]
+        warning = f"{count:,} of {len(row):,} labels {verb} not needed: the target has no row of {its} {what}"
+        warnings.insert(0, f"{labels.name}: {warning}")
+    by_place = row is None and key is None and target.holds(KEY) and not (labels.holds("row") or labels.holds(KEY))
+    if by_place and not check_places(labels, target):  # no other column says that they are the same rows
+        warning = f"labels were joined by position; with a column {KEY} they are joined by it"
+        warnings.insert(0, f"{labels.name}: {warning}")
+    return Matched(record, numbers, row, tuple(warnings))
 
 
 def check_new_classes(record: Predictions, file: str | None) -> None:
