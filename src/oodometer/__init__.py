@@ -48,10 +48,10 @@ _ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
 
 
 def __getattr__(name: str) -> Any:
-    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
-    if home is None:
+    module = next((module for module, names in _HOMES.items() if name in names.split()), None)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{home}"), _ELSEWHERE.get(name, name))
+    return getattr(importlib.import_module(f"{__name__}.{module}"), _ELSEWHERE.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -22,8 +22,8 @@ class Terminated(KeyboardInterrupt):
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    for one in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
-        signal.signal(one, lambda again, frame: _leave(128 + again, at_once=True))
+    for sign in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
+        signal.signal(sign, lambda again, frame: _leave(128 + again, at_once=True))
     code = None if frame is None else frame.f_code
     if code is not None and code.co_filename == "<frozen importlib._bootstrap>" and code.co_name in _LOCKING:
         _leave(128 + number, at_once=True)  # at locks of modules an exception is lost, and the next import hangs

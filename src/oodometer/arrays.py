@@ -29,9 +29,9 @@ def refuse(
     """
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        found = got if isinstance(got, str) else got(at)
+        actual = got if isinstance(got, str) else got(at)
         way_out = remedy if isinstance(remedy, str) else remedy()
-        raise kind(expected, got=found, remedy=way_out, row=int(at[sample]) + 1, column=column)
+        raise kind(expected, got=actual, remedy=way_out, row=int(at[sample]) + 1, column=column)
 
 
 def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
@@ -98,8 +98,8 @@ class Ragged:
 
     def __getitem__(self, row: int) -> Array:
         """One row; negative numbers count from the end, as in a list."""
-        place = range(len(self))[row]
-        return self.values[self.offsets[place] : self.offsets[place + 1]]
+        position = range(len(self))[row]
+        return self.values[self.offsets[position] : self.offsets[position + 1]]
 
     @property
     def lengths(self) -> Array:

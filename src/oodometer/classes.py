@@ -52,17 +52,17 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     alike = {name.strip().casefold() for name in by_name}
     codes, noted = coded.codes, {}
     distinct = [v for v in coded.values if v is not None and not is_missing_word(v)]
-    for place, value in enumerate(coded.values):
+    for code, value in enumerate(coded.values):
         if value is None or (class_of_truth(value, by_name) if isinstance(value, bool) else str(value)) in by_name:
             continue
         word = is_missing_word(value)
         odd = str(value).strip().casefold() in alike or _other_numbering(value, distinct, classes)
         if not word and (odd or not others):
             continue
-        rows = int(np.count_nonzero(codes == place))
+        rows = int(np.count_nonzero(codes == code))
         if rows:
             noted[f"{'missing' if word else 'class'} {value!r}"] = rows
-            codes = np.where(codes == place, -1 if word else -2, codes)
+            codes = np.where(codes == code, -1 if word else -2, codes)
     return Coded(codes, coded.values), noted
 
 
@@ -78,12 +78,12 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
         many = f"{sum(rows.values()):,}"
         most = sorted(rows, key=lambda name: -rows[name])
         names = ", ".join(most[:_SHOWN]) + (f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else "")
-        said = {
+        sentences = {
             "missing": f"labels are written {names} and count as unknown; if that is a class, name all with --classes",
             "class": f"labels are of classes that the model does not know ({names}): they count as its errors",
             "no answer": "predictions are null, as of answers that could not be read: they count as wrong",
         }
-        out += [f"{who}: {many} {said[kind]}"] if rows else []
+        out += [f"{who}: {many} {sentences[kind]}"] if rows else []
     return out
 
 
@@ -91,7 +91,7 @@ def _other_numbering(cell: Any, distinct: Sequence[Any], classes: ClassNames) ->
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes) and not cell.lstrip("-").isdigit():
         return True
-    numbers = [int(one) for one in distinct if str(one).lstrip("-").isdigit()]
+    numbers = [int(cell_) for cell_ in distinct if str(cell_).lstrip("-").isdigit()]
     counted = classes == tuple(range(len(classes)))
     return counted and str(cell) == str(len(classes)) and min(numbers) >= 1
 
@@ -169,8 +169,8 @@ def class_of_truth(value: bool, names: Collection[str]) -> str:
     ('1', 'false', 'True')
     """
     pairs = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"))
-    found = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
-    return found[value]
+    names_ = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
+    return names_[value]
 
 
 _NO_CLASS = "a class (an integer or a string)", "give one class number or name a cell, not scores, not lists"
@@ -222,25 +222,25 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     >>> find_classes({"label": ["cat", "NA"], "prediction": ["ant", "cat"]})
     ('ant', 'cat')
     """
-    found: set[int | str] = set()
+    seen: set[int | str] = set()
     labels: set[int | str] = set()
     answered = True
     for name, values in columns.items():
         codes, cells = _dictionary(values, name)
-        (labels if name == "label" else found).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
+        (labels if name == "label" else seen).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
         answered &= name != "prediction" or not bool((codes < 0).any())
-    found |= {cell for cell in labels if cell in found or not is_missing_word(cell)}
+    seen |= {cell for cell in labels if cell in seen or not is_missing_word(cell)}
     if not answered:
-        return (*sorted(map(str, found)), NO_ANSWER)
-    texts = [v for v in found if isinstance(v, str)]
-    if 0 < len(texts) < len(found):
-        got = f"both, such as {texts[0]!r} and {next(v for v in found if not isinstance(v, str))!r}"
+        return (*sorted(map(str, seen)), NO_ANSWER)
+    texts = [v for v in seen if isinstance(v, str)]
+    if 0 < len(texts) < len(seen):
+        got = f"both, such as {texts[0]!r} and {next(v for v in seen if not isinstance(v, str))!r}"
         expected, remedy = (
             "classes of one type, all integers or all strings",
             "make label, prediction and members one type",
         )
         raise InputError(expected, got=got, remedy=remedy, column="label")
-    return tuple(sorted(found))
+    return tuple(sorted(seen))
 
 
 def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -> Array:
@@ -287,12 +287,12 @@ def encode_positions(value: Any, column: str) -> Array:
     oodometer.errors.InputError: row 1: column label: expected the position of a candidate (0, 1, ...), got 'B'; ...
     """
     codes, distinct = _dictionary(value, column)
-    places = []
+    positions = []
     for cell in distinct:
         number = int(cell[:12]) if isinstance(cell, str) and cell.isascii() and cell.isdecimal() else cell
         whole = isinstance(number, int) and not isinstance(number, bool)
-        places.append(int(number) if whole and 0 <= number < _MOST_CANDIDATES else -2)
-    out: Array = np.array([*places, -1], dtype=np.int32)[codes]
+        positions.append(int(number) if whole and 0 <= number < _MOST_CANDIDATES else -2)
+    out: Array = np.array([*positions, -1], dtype=np.int32)[codes]
     if (out == -2).any():
         cell = distinct[codes.flat[int(np.argmax(out == -2))]]
         remedy = "beside candidate_scores say which of them is right by its place in the list, counted from 0"
@@ -304,9 +304,9 @@ def encode_positions(value: Any, column: str) -> Array:
 def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label") -> str:
     """What to do about a class that is not among the known ones."""
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
-        one = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
-        said = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
-        return said + one
+        hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
+        remedy = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
+        return remedy + hint
     if _other_numbering(cell, distinct, classes):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]

@@ -83,7 +83,7 @@ def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     import difflib
 
     lower = {one.lower(): one for one in reversed(list(known))}
-    return [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)]
+    return [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)]
 
 
 class OodometerError(Exception):
@@ -233,12 +233,12 @@ def install_line(extra: str) -> str:
 
     from_index = f"pip install 'oodometer[{extra}]'"
     try:
-        found = distribution("oodometer")
+        installed = distribution("oodometer")
     except PackageNotFoundError:  # run from the sources, never installed
         root = Path(__file__).resolve().parents[2]
         return f"pip install '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else from_index
     try:
-        origin = json.loads(found.read_text("direct_url.json") or "{}")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
         if not origin:
             return from_index
         url = str(origin["url"])
@@ -252,6 +252,8 @@ def install_line(extra: str) -> str:
     except (ValueError, KeyError, TypeError, AttributeError):  # written by another hand than pip's
         return from_index
     # the libraries by name; a requirement of ours is `vl-convert-python>=1.8; extra == "report"`
-    asked = [one.partition(";") for one in found.requires or []]
-    of_extra = [name.strip() for name, _, marker in asked if marker.strip().replace("'", '"') == f'extra == "{extra}"']
+    requirements = [require.partition(";") for require in installed.requires or []]
+    of_extra = [
+        name.strip() for name, _, marker in requirements if marker.strip().replace("'", '"') == f'extra == "{extra}"'
+    ]
     return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else from_index

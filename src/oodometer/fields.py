@@ -37,14 +37,14 @@ _ROUNDED_SUM = 0.02  # probabilities of a few digits
 def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> Array:
     array, names = as_cells(value), axes.split(", ")
     if array.dtype.kind == "O":
-        for place, cell in enumerate(array.ravel().tolist() if array.ndim == len(names) else ()):
+        for position, cell in enumerate(array.ravel().tolist() if array.ndim == len(names) else ()):
             null = is_null(cell) and not isinstance(cell, float)
             if null or (isinstance(cell, bool) and not truths):
                 raise InputError(
                     "a number",
                     got="null" if null else repr(cell),
                     remedy="fill in the value or drop the row" if null else "give numbers, not verdicts",
-                    row=int(np.unravel_index(place, array.shape)[names.index("sample")]) + 1,
+                    row=int(np.unravel_index(position, array.shape)[names.index("sample")]) + 1,
                     column=column,
                 )
         try:
@@ -84,7 +84,7 @@ def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any
     bad = ~np.isfinite(array)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        rest = [int(place) for place, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"]
+        rest = [int(index) for index, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"]
         cell = f"[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]" if rest else ""
         remedy = "drop the row or find out why the model gave it"
         sample = axes.split(", ").index("sample")

@@ -89,8 +89,8 @@ def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **a
     Without a default it must be given. With ``flag`` it is an option in the shell. An `option` that must be given has
     the default ``dataclasses.MISSING``.
     """
-    told = About(**about, positional="flag" not in about)
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": told})
+    about_option = About(**about, positional="flag" not in about)
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": about_option})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
@@ -131,8 +131,8 @@ Declared = tuple[str, "dataclasses.Field[Any]", About]
 
 def declared(record: Any) -> Iterator[Declared]:
     """Name, field and declaration of each option: positional ones, the record's own, those of its groups in order."""
-    fields = {one.name: one for one in dataclasses.fields(record) if "about" in one.metadata}
-    positional = [name for name, one in fields.items() if not one.kw_only]
+    fields = {field.name: field for field in dataclasses.fields(record) if "about" in field.metadata}
+    positional = [name for name, field in fields.items() if not field.kw_only]
     groups = [name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields]
     for name in dict.fromkeys((*positional, *groups)):
         about = fields[name].metadata["about"]
@@ -214,7 +214,7 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
     def called(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments  # its message names the function, not a constructor
         try:
-            return function(*(given.pop(one.name, ()) for one in before), record(**given))
+            return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
         except OodometerError as error:
             reword(error, hints)
             raise
@@ -226,10 +226,10 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
 
 
 def _parameters(record: type[Options]) -> Iterator[inspect.Parameter]:
-    for name, one, _ in declared(record):
-        kind = inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        yield inspect.Parameter(name, kind, default=default, annotation=one.type)
+    for name, field, _ in declared(record):
+        kind = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+        yield inspect.Parameter(name, kind, default=default, annotation=field.type)
 
 
 def documented(text: str, record: type[Options]) -> str:
@@ -238,7 +238,10 @@ def documented(text: str, record: type[Options]) -> str:
     block = ["Parameters\n----------"]
     for name, _, about in declared(record):
         block.append(f"{name} :\n{_indented(about.doc or about.help)}")
-    at = next((i for i, one in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", one, re.DOTALL)), None)
+    at = next(
+        (i for i, paragraph in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", paragraph, re.DOTALL)),
+        None,
+    )
     at = len(paragraphs) if at is None else at
     return "\n\n".join((*paragraphs[:at], "\n".join(block), *paragraphs[at:]))
 
@@ -255,9 +258,9 @@ _LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
 
 
 def _wrong(name: str, expected: str, value: Any) -> UsageError:
-    said = repr(value)
-    said = said if len(said) <= 80 else said[:77] + "..."
-    return UsageError(f"expected {name} to be {expected}, got {said} ({type(value).__name__})")
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return UsageError(f"expected {name} to be {expected}, got {shown} ({type(value).__name__})")
 
 
 def check_seed(value: Any, name: str = "seed") -> int:
@@ -346,7 +349,7 @@ def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anyt
     if no_list or getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)
     plain: Callable[[], list[Any]] | None = getattr(value, "tolist", None)
-    return [each(f"every entry of {name}", one) for one in (value if plain is None else plain())]
+    return [each(f"every entry of {name}", entry) for entry in (value if plain is None else plain())]
 
 
 def texts(name: str, value: Any) -> list[str]:
@@ -369,7 +372,7 @@ def _names_of(kind: Literal["estimator", "metric"]) -> Check:
     def check(name: str, value: Any) -> list[str]:
         from .registry import named
 
-        return [named(kind, one) for one in texts(name, value)]
+        return [named(kind, text) for text in texts(name, value)]
 
     return check
 
@@ -388,7 +391,7 @@ def _each(check: Check) -> Check:
 def judges_or_folder(name: str, value: Any) -> Any:
     """A check that something is a panel of judges, the folder of one, or several folders."""
     if isinstance(value, list | tuple) and value:
-        return [_place(name, one) for one in value]
+        return [_place(name, path) for path in value]
     return value if hasattr(value, "members") else _place(name, value)
 
 
@@ -549,19 +552,21 @@ def in_python(message: str, names: Collection[str]) -> str:
         given: dict[str, list[str]] = {}
         for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
             own = option.replace("-", "_")
-            name = next((one for one in (_OTHER_NAMES.get(own), own, f"{own}s") if one in names), None)
+            name = next(
+                (candidate for candidate in (_OTHER_NAMES.get(own), own, f"{own}s") if candidate in names), None
+            )
             if name is None:
                 return found[0]
             given.setdefault(name, []).extend([value] if value else [])
-        said = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
-        return said.rstrip("=") if found[found.re.groups] else said or found[0]
+        text = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
+        return text.rstrip("=") if found[found.re.groups] else text or found[0]
 
     return re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
 
 
 def _as_code(name: str, values: list[str]) -> str:
     """Values of an option as an argument of Python; numbers, and placeholders in capitals, stay."""
-    plain = [one.strip("'") for one in values]
+    plain = [value.strip("'") for value in values]
     if name == "mapping" and values:
         return json.dumps(dict(one.rpartition("=")[::2] for one in plain), ensure_ascii=False)
     if name == "classes" and values:

@@ -222,7 +222,7 @@ class Predictions:
     @property
     def has_classes(self) -> bool:
         """Whether labels and predictions are classes; False where they are positions among candidates."""
-        coded = (name for name, known in FIELDS.items() if known.cell == "class")
+        coded = (name for name, field in FIELDS.items() if field.cell == "class")
         return self.classes is not None or not any(map(self.has, coded))
 
     @property
@@ -323,14 +323,14 @@ class Predictions:
     @property
     def accuracy(self) -> float:
         """Share of correct samples among those whose correctness is known; NaN where none is."""
-        known = self.verdicts[self.verdicts >= 0]
-        return float(known.mean()) if len(known) else float("nan")
+        verdicts = self.verdicts[self.verdicts >= 0]
+        return float(verdicts.mean()) if len(verdicts) else float("nan")
 
     # ---------------------------------------------------------------- cutting and joining
 
     def _pick(self, pick: Any, rows: int, first_row: int) -> Predictions:
         changes: dict[str, Any] = {}
-        for name, known in FIELDS.items():
+        for name, about in FIELDS.items():
             value = getattr(self, name)
             if value is None:
                 continue
@@ -338,7 +338,7 @@ class Predictions:
                 index = np.arange(self.rows)[pick] if isinstance(pick, slice) else np.asarray(pick)
                 changes[name] = value.take(index)
             else:
-                changes[name] = value[(slice(None),) * known.sample + (pick,)]
+                changes[name] = value[(slice(None),) * about.sample + (pick,)]
         cache: dict[str, Any] = {"argmax": True} if self._cache.get("argmax") else {}
         if "noted" in self._cache and not isinstance(pick, slice):  # rows that are left of a batch: of the whole
             cache["noted"] = self._cache["noted"]
@@ -379,16 +379,16 @@ class Predictions:
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
-        told: dict[str, Any] = {"prediction": self.predicted, "_cache": {}}
+        changes: dict[str, Any] = {"prediction": self.predicted, "_cache": {}}
         if top is not None:
-            kept = {"argmax": True} if self._cache.get("argmax") else {}
-            told = {"_cache": {"top": top, "uncalibrated": self.probabilities, **kept}}
-        return replace(self, probabilities=probabilities, calibrated=calibrated, **told)
+            cache = {"argmax": True} if self._cache.get("argmax") else {}
+            changes = {"_cache": {"top": top, "uncalibrated": self.probabilities, **cache}}
+        return replace(self, probabilities=probabilities, calibrated=calibrated, **changes)
 
     def with_prediction(self, prediction: Array) -> Predictions:
         """The same samples with other predicted classes: positions in `classes`, int32, shape (sample,)."""
-        kept = {"top": self._cache["top"]} if "top" in self._cache else {}
-        return replace(self, prediction=prediction, _cache=kept)
+        cache = {"top": self._cache["top"]} if "top" in self._cache else {}
+        return replace(self, prediction=prediction, _cache=cache)
 
     @staticmethod
     def concat(parts: Sequence[Predictions]) -> Predictions:
@@ -412,15 +412,15 @@ class Predictions:
                 remedy = "read them with the same class names, classes=[...]"
                 raise InputError(expected, got=got, remedy=remedy, file=part.source)
             # as many entries along every axis, and the same names where both have names
-            for column, known in FIELDS.items():
+            for column, about in FIELDS.items():
                 mine, theirs = getattr(first, column), getattr(part, column)
-                for place, axis in enumerate(known.axes):
+                for position, axis in enumerate(about.axes):
                     if axis in ("sample", "class") or mine is None or theirs is None:
                         continue
                     own, wanted = part.names.get(axis), first.names.get(axis)
-                    if mine.shape[place] != theirs.shape[place]:
-                        expected = f"{mine.shape[place]} {column}, as in {first.source or 'the first record'}"
-                        got, remedy = f"{theirs.shape[place]}", f"join records with the same {column}"
+                    if mine.shape[position] != theirs.shape[position]:
+                        expected = f"{mine.shape[position]} {column}, as in {first.source or 'the first record'}"
+                        got, remedy = f"{theirs.shape[position]}", f"join records with the same {column}"
                     elif own is not None and wanted is not None and own != wanted:
                         expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
                         remedy = "read them as one list of files, which puts them in order by name"
@@ -428,26 +428,26 @@ class Predictions:
                         continue
                     raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
         joined: dict[str, Any] = {}
-        for name, known in FIELDS.items():
+        for name, about in FIELDS.items():
             values = [getattr(p, name) for p in parts]
             if any(v is None for v in values):
                 joined[name] = None
             elif isinstance(values[0], Ragged):
                 joined[name] = Ragged.concat(values)
             else:
-                joined[name] = kernels.concatenated(values, known.sample)
+                joined[name] = kernels.concatenated(values, about.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         caches = [p._cache for p in parts]  # what is known of each part need not be worked out again
         cache: dict[str, Any] = {}
-        if all("top" in one for one in caches):
-            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(one["top"] for one in caches), strict=True)))
-        if all("verdicts" in one for one in caches):
-            cache["verdicts"] = np.concatenate([one["verdicts"] for one in caches])
-        if any("noted" in one for one in caches):
-            cache["noted"] = dict(sum((Counter(one.get("noted", {})) for one in caches), Counter()))
-        if all("argmax" in one for one in caches):
-            cache["argmax"] = all(one["argmax"] for one in caches)
+        if all("top" in c for c in caches):
+            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(c["top"] for c in caches), strict=True)))
+        if all("verdicts" in c for c in caches):
+            cache["verdicts"] = np.concatenate([c["verdicts"] for c in caches])
+        if any("noted" in c for c in caches):
+            cache["noted"] = dict(sum((Counter(c.get("noted", {})) for c in caches), Counter()))
+        if all("argmax" in c for c in caches):
+            cache["argmax"] = all(c["argmax"] for c in caches)
         joined |= {"rounded": next((p.rounded for p in parts if p.rounded is not None), None), "rows_in_all": None}
         return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
 
@@ -462,8 +462,8 @@ def check_fields(
     """
     out: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
-    present = {name: known for name, known in FIELDS.items() if name in given}
-    beside = [name for name, known in FIELDS.items() if positions and known.positions]
+    present = {name: field for name, field in FIELDS.items() if name in given}
+    beside = [name for name, field in FIELDS.items() if positions and field.positions]
     ordered = refuse_classes_beside_positions([*present, *beside], classes)
     ordered = ordered if ordered in present else None
     for name, known in present.items():
@@ -486,7 +486,7 @@ def check_fields(
             raise InputError("one number of classes", got=got, remedy="align them")
         if classes is None and widths:
             classes = tuple(range(next(iter(widths.values()))))
-        coded = {name: given[name] for name, known in present.items() if known.cell == "class"}
+        coded = {name: given[name] for name, value in present.items() if value.cell == "class"}
         classes = find_classes(coded) if classes is None and coded else classes
     for name, known in present.items():
         if known.cell == "class":
@@ -512,13 +512,13 @@ def check_fields(
     return rows, classes, out, learnt
 
 
-def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
+def _coded(value: Any, name: str, about: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
     """Positions among the classes, or among candidates where there are none."""
     codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
-    if codes.ndim != len(known.axes):
-        expected, got = f"an array with axes ({', '.join(known.axes)})", f"shape {codes.shape}"
+    if codes.ndim != len(about.axes):
+        expected, got = f"an array with axes ({', '.join(about.axes)})", f"shape {codes.shape}"
         raise InputError(expected, got=got, remedy="reshape it", column=name)
-    if not known.unknown:
+    if not about.unknown:
         remedy = "leave out the model or view that has no answer there"
         if name == "prediction":
             remedy = (
@@ -526,9 +526,9 @@ def _coded(value: Any, name: str, known: Field, classes: ClassNames | None, entr
             )
         kind = NewClassError if name == "prediction" else InputError
         expected = "a predicted class" if classes is not None else "a predicted position"
-        refuse(codes < 0, name, expected, "null", remedy, known.sample, kind)
+        refuse(codes < 0, name, expected, "null", remedy, about.sample, kind)
     if entries is not None:
-        check_length(len(entries), codes.shape[known.sample], name)
+        check_length(len(entries), codes.shape[about.sample], name)
         check_within(codes, entries, name)
     return codes
 

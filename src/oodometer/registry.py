@@ -76,8 +76,8 @@ def _floor(kind: MethodKind) -> str:
 def _load(kind: MethodKind) -> None:
     """Import the floor of this kind."""
     if kind not in _loaded:
-        place = {id(one): at for at, one in enumerate(vars(importlib.import_module(_floor(kind))).values())}
-        _table[kind] = dict(sorted(_table[kind].items(), key=lambda item: place.get(id(item[1]), len(place))))
+        order = {id(var): at for at, var in enumerate(vars(importlib.import_module(_floor(kind))).values())}
+        _table[kind] = dict(sorted(_table[kind].items(), key=lambda item: order.get(id(item[1]), len(order))))
         _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
 
 
@@ -252,24 +252,24 @@ def answer(method: Any, work: Callable[[], T], check: Callable[[T], Any] | None 
     if not is_foreign(method):
         return work()
     try:
-        found = work()
+        result = work()
         if check is not None:
-            check(found)
+            check(result)
     except NotApplicable:
         raise
     except FAILURES as error:
         raise PluginError(why_failed(method.name, method, error)) from error
-    return found
+    return result
 
 
 def reason(name: str, foreign: bool, error: BaseException | str) -> str:
     """One line that says what failed and how; the log has the traceback (`--debug` shows it)."""
     if isinstance(error, BaseException):
         _LOG.debug("%s failed", name, exc_info=error)
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        text_of_error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     else:
-        said = error
-    text = " ".join(f"{'plugin ' if foreign else ''}{name} failed: {said}".split())
+        text_of_error = error
+    text = " ".join(f"{'plugin ' if foreign else ''}{name} failed: {text_of_error}".split())
     text = text if len(text) <= 300 else text[:297] + "..."
     return text if foreign else f"{text}; report it"
 
@@ -294,12 +294,12 @@ def guarded(name: str, method: Any, work: Callable[[], Any], kind: type = object
     'odd failed: ZeroDivisionError: division by zero; report it'
     """
     try:
-        found = work()
-        if not isinstance(found, kind):
-            raise TypeError(f"expected a {kind.__name__}, got {type(found).__name__}")
+        result = work()
+        if not isinstance(result, kind):
+            raise TypeError(f"expected a {kind.__name__}, got {type(result).__name__}")
     except FAILURES as error:
         return Failed(why_failed(name, method, error))
-    return found
+    return result
 
 
 def merged(name: str, method: Any, merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:

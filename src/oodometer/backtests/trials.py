@@ -246,10 +246,10 @@ class TrialStore:
                 text = self.path.read_bytes().decode("utf-8", "replace")
         for line in filter(None, text.split("\n")):
             try:
-                seal, _, said = line.partition(" ")
-                if seal != checksum(str(_FORMAT), self.name, said):
+                seal, _, content = line.partition(" ")
+                if seal != checksum(str(_FORMAT), self.name, content):
                     raise ValueError("another checksum")
-                plain = json.loads(said)
+                plain = json.loads(content)
                 if "skipped" in plain:
                     method, why = map(str, plain["skipped"])
                     skipped.setdefault(method, Skipped(method, why))
@@ -271,12 +271,12 @@ class TrialStore:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""
         if self.path is None:
             return
-        told: list[dict[str, Any]] = [{"skipped": [one.method, one.why]} for one in skipped]
-        told += [{"key": [*key], "trial": None if trial is None else trial.to_dict()} for key, trial in trials]
-        if not told:
+        entries: list[dict[str, Any]] = [{"skipped": [skip.method, skip.why]} for skip in skipped]
+        entries += [{"key": [*key], "trial": None if trial is None else trial.to_dict()} for key, trial in trials]
+        if not entries:
             return
-        lines = [json.dumps(one) for one in told]  # each with its checksum in front
-        block = "".join(f"{checksum(str(_FORMAT), self.name, said)} {said}\n" for said in lines).encode()
+        lines = [json.dumps(skip) for skip in entries]  # each with its checksum in front
+        block = "".join(f"{checksum(str(_FORMAT), self.name, line)} {line}\n" for line in lines).encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "a+b", buffering=0, opener=open_unfollowed) as file:
@@ -339,8 +339,8 @@ class TrialWork:
 
         def fit(part: Predictions) -> EstimationPlan:
             plan, left_out = fit_plan(part, self.methods, level=self.level, seed=self.seed, calibrator=self.calibrator)
-            for one in left_out:
-                unfitted.setdefault(one.method, one)
+            for skip in left_out:
+                unfitted.setdefault(skip.method, skip)
             return plan.lighter()
 
         def on_failure(family: str, why: str) -> None:
@@ -462,8 +462,8 @@ class _Kept:
     def __init__(self, store: TrialStore, keys: Sequence[Key]) -> None:
         self.store, self.keys = store, keys
         trials, unable = store.read()
-        asked = set(keys)
-        self.done: dict[Key, Trial | None] = {key: trial for key, trial in trials.items() if key in asked}
+        wanted = set(keys)
+        self.done: dict[Key, Trial | None] = {key: trial for key, trial in trials.items() if key in wanted}
         self.unfitted = {s.method: s for s in unable}
         self.failed: dict[str, FailedFamily] = {}
         self._cached = set(self.done)

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 ALARM = 3  # exit code: done, and an alarm that was asked for is raised
 
 
-def _deliver(result: Any, to: Written, asked: Sequence[str] = ()) -> bool:
+def _deliver(result: Any, to: Written, details: Sequence[str] = ()) -> bool:
     """The answer with the command as it was typed, written and shown; whether the terminal showed it."""
     result = replace(result, argv=output.command_line())
     free = to.deliver(result.to_dict(), result)
     if free:
-        output.show(result, asked=asked)
+        output.show(result, asked=details)
     return free
 
 

@@ -32,12 +32,16 @@ def better_command(
 
     def opened(*options: str) -> list[tuple[str, tuple[str, ...]]]:
         """The files of these options that are read, in this order: path and columns."""
-        read = [given[one] for one, _, about in offered if one in options and about.path == "read" and given[one]]
-        paths = [path for one in read for path in ([one] if isinstance(one, str) else one)]
+        read = [
+            given[value_]
+            for value_, _, about in offered
+            if value_ in options and about.path == "read" and given[value_]
+        ]
+        paths = [path for value_ in read for path in ([value_] if isinstance(value_, str) else value_)]
         return [(path, tuple(open_table(path).columns)) for path in paths]
 
     try:
-        files = [one for option in _SOURCES for one in opened(option)]
+        files = [value_ for option in _SOURCES for value_ in opened(option)]
         labels = opened("labels")
     except (OodometerError, OSError, ValueError):
         return None  # the error that was raised says enough
@@ -55,8 +59,10 @@ def better_command(
     apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
     renamings |= _found(renamings, files, given, apart)
     if isinstance(error, UnknownColumnError):
-        known = [column for _, columns in files for column in columns]
-        changes |= {n: error.meant for n in ("by", "key") if error.meant in known and given.get(n) == error.column}
+        columns_there = [column for _, columns in files for column in columns]
+        changes |= {
+            n: error.meant for n in ("by", "key") if error.meant in columns_there and given.get(n) == error.column
+        }
     renamings = _with_classes(renamings, [*files, *labels])
     if renamings == before and changes == given:
         return None
@@ -69,11 +75,11 @@ def better_command(
         value = changes.get(option)
         several = value if isinstance(value, (list, tuple)) else [value]
         if about.positional:
-            words += [str(one) for one in several]
+            words += [str(value_) for value_ in several]
         elif option not in ("mapping", "positive") and value not in (None, [], False, field.default):
             flag = spelt(option, about)[0]
-            options += [word for one in several for word in ([flag] if one is True else [flag, str(one)])]
-    command = " ".join(one for one in (shlex.join(words), as_options(renamings), shlex.join(options)) if one)
+            options += [word for value_ in several for word in ([flag] if value_ is True else [flag, str(value_)])]
+    command = " ".join(value_ for value_ in (shlex.join(words), as_options(renamings), shlex.join(options)) if value_)
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
@@ -81,14 +87,14 @@ def better_command(
 
 def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
     """The renamings, those turned round the right way and mistyped ones by their near names."""
-    known = list(dict.fromkeys(column for _, columns in files for column in columns))
+    columns_there = list(dict.fromkeys(column for _, columns in files for column in columns))
     out: dict[str, str] = {}
     for theirs, ours in mapping.items():
-        if theirs in known:
+        if theirs in columns_there:
             out[theirs] = ours
-        elif ours in known and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+        elif ours in columns_there and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
             out[ours] = theirs
-        elif near := near_names(theirs, known):
+        elif near := near_names(theirs, columns_there):
             out[near[0]] = ours
     return out
 

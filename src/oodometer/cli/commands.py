@@ -51,9 +51,9 @@ def going_on(words: str | Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        said = words if isinstance(words, str) else words()
+        text = words if isinstance(words, str) else words()
         code = getattr(stop, "code", INTERRUPTED)
-        raise Stopped(f"interrupted{'' if said.startswith(' ') else '; '}{said}", code) from None
+        raise Stopped(f"interrupted{'' if text.startswith(' ') else '; '}{text}", code) from None
 
 
 _SAVED = "Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated."
@@ -102,14 +102,14 @@ def command(
 
         def run(**typed: Any) -> None:
             _check(places_of(offered), typed)
-            said = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
-            with going_on(said), _advised(called, offered, typed):
+            stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
+            with going_on(stopped), _advised(called, offered, typed):
                 given: dict[str, Any] = {}
                 for name, _, about in offered:
                     value = typed[name]
                     if value is not None and value != []:
                         given[name] = value if about.parse is None else about.parse(value)
-                where = Written(**{one: given.pop(one) for one in written if one in given})
+                where = Written(**{field: given.pop(field) for field in written if field in given})
                 where.check(pages=not {"out", "save"} & {*written})
                 try:
                     function(given, where)
@@ -122,7 +122,7 @@ def command(
                     ) from leave
 
         rare = frozenset(name for name, _, about in offered if about.rare)
-        parameters = [*(_parameter(*one) for one in offered), *([_HELP_ALL] if rare else [])]
+        parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
         run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
@@ -137,21 +137,21 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     """The parameter that typer reads."""
     text = str(field.type)
     many = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = next((one for word, one in (("float", float), ("int", int), ("bool", bool)) if word in text), str)
+    kind: Any = next((kind_ for word, kind_ in (("float", float), ("int", int), ("bool", bool)) if word in text), str)
     kind = str if about.parse is not None else kind
     plain = None if field.default is MISSING or isinstance(field.default, (tuple, list)) else field.default
     plain = False if kind is bool else plain
-    told: Any
+    typed: Any
     if about.positional:
-        told, plain = typer.Argument(help=about.help, metavar=about.metavar or name.upper()), inspect.Parameter.empty
+        typed, plain = typer.Argument(help=about.help, metavar=about.metavar or name.upper()), inspect.Parameter.empty
         if field.default is not MISSING:
             plain = None
     else:
-        told = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar)
+        typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar)
         plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, told])
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed])
 
 
 def _help_all(context: typer.Context, wanted: bool) -> None:
@@ -180,8 +180,8 @@ class _Help(TyperCommand):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._help_all = [one for one in self.params if one.name == "help_all"]
-        self.params = [one for one in self.params if one.name != "help_all"]
+        self._help_all = [param for param in self.params if param.name == "help_all"]
+        self.params = [param for param in self.params if param.name != "help_all"]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, and as ``-h`` is one of every command, that which shows all of them."""
@@ -191,12 +191,12 @@ class _Help(TyperCommand):
         """Write arguments and options, each group under its name."""
         every = ctx.meta.get("help_all", False)
         sections: dict[str, list[Any]] = {}
-        for one in self.get_params(ctx):
-            record = one.get_help_record(ctx)
-            if record is not None and (every or one.name not in self.rare):
-                usual = "Arguments" if one.param_type_name == "argument" else "Options"
-                sections.setdefault(self.groups.get(str(one.name)) or usual, []).append(record)
-        for title in sorted(sections, key=lambda one: (one != "Arguments", one == "Options")):
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and (every or param.name not in self.rare):
+                usual = "Arguments" if param.param_type_name == "argument" else "Options"
+                sections.setdefault(self.groups.get(str(param.name)) or usual, []).append(record)
+        for title in sorted(sections, key=lambda param: (param != "Arguments", param == "Options")):
             with formatter.section(title):
                 formatter.write_dl(sections[title])
 
@@ -218,8 +218,8 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
             raise
         if isinstance(error, InputError):
             remedy = (error.remedy or "").partition("; rename")[0]
-            said = remedy.startswith(("rename", "the file has", "name the classes"))  # which the command says, too
-            error.remedy = f"try: {command}" if said else f"{remedy}; try: {command}"
+            repeated = remedy.startswith(("rename", "the file has", "name the classes"))  # which the command says, too
+            error.remedy = f"try: {command}" if repeated else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "
         raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None
@@ -239,10 +239,10 @@ def _check(places: Mapping[str, tuple[str, str]], typed: Mapping[str, Any]) -> N
     from ..errors import InputError, UsageError
 
     named: dict[str, list[tuple[str, str]]] = {"read": [], "written": [], "folder": []}
-    for parameter, (name, place) in places.items():
+    for parameter, (name, use) in places.items():
         value = typed.get(parameter)
         several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-        named[place] += [(name, str(one)) for one in several]
+        named[use] += [(name, str(value_)) for value_ in several]
     reads = [path for _, path in named["read"]]
     for name, path in named["read"]:
         if os.path.exists(path) and (Path(path).is_fifo() or Path(path).is_socket()):  # nobody may ever write into it
@@ -257,23 +257,23 @@ def _check(places: Mapping[str, tuple[str, str]], typed: Mapping[str, Any]) -> N
     from ..store.atomic import refuse_clashes
 
     # the next run would read a file that is written among predictions as one of them
-    homes = [(one, Path(one).resolve()) for one in reads if one != "-" and Path(one).is_dir()]
+    homes = [(read, Path(read).resolve()) for read in reads if read != "-" and Path(read).is_dir()]
     for name, path in (writes | dict(named["folder"])).items():
-        for given, home in homes:
-            if home in Path(path).resolve().parents:
+        for given, folder_path in homes:
+            if folder_path in Path(path).resolve().parents:
                 raise UsageError(f"{name} {path} lies in the folder {given} that is read; choose another place")
     outputs: dict[str, str] = {}
     for name, path in writes.items():
         if Path(path).is_dir():  # the results of several files go into it under their names
-            inside = dict.fromkeys(Path(one).name for one in reads if one != "-")
-            outputs |= {f"{one} in {name}": str(Path(path) / one) for one in inside}
+            inside = dict.fromkeys(Path(read).name for read in reads if read != "-")
+            outputs |= {f"{value_} in {name}": str(Path(path) / value_) for value_ in inside}
         else:
             outputs[name] = path
     refuse_clashes(outputs, reads)
-    for folder, place in named["folder"]:
-        refuse_clashes({folder: place}, reads)
+    for folder, use in named["folder"]:
+        refuse_clashes({folder: use}, reads)
         for name, path in outputs.items():
-            if Path(place).resolve() in Path(path).resolve().parents:
+            if Path(use).resolve() in Path(path).resolve().parents:
                 raise UsageError(
                     f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
                 )

@@ -84,10 +84,10 @@ def defaults_for(
             lists = f"oodometer {'.'.join(path)} --help lists them"
             hint = f"did you mean {near[0].replace('_', '-')}?" if near else lists
             raise UsageError(f"{name}: [{'.'.join(path)}] has no option {key}; {hint}")
-        place = f"{name}: [{'.'.join(path)}] {key}"
+        where = f"{name}: [{'.'.join(path)}] {key}"
         if parameter.name in out:
-            raise UsageError(f"{place}: the option is given twice")
-        out[parameter.name] = _value(place, value, parameter, command)
+            raise UsageError(f"{where}: the option is given twice")
+        out[parameter.name] = _value(where, value, parameter, command)
     for word in reversed(path):
         out = {word: out}
     return out, f"{name}: {', '.join(f'{key} = {value!r}' for key, value in table.items())}"
@@ -119,14 +119,14 @@ def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:
     if isinstance(value, list) and not parameter.multiple:
         raise UsageError(f"{place}: expected one value, got {len(value)}")
     typed = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, bool) or not isinstance(one, (str, int, float)):
-            raise UsageError(f"{place}: expected a text or a number, got {one!r}")
-        typed.append(str(one))
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, bool) or not isinstance(item, (str, int, float)):
+            raise UsageError(f"{place}: expected a text or a number, got {item!r}")
+        typed.append(str(item))
     out = typed if parameter.multiple else typed[0]
     try:
         parameter.process_value(command.make_context("", [], resilient_parsing=True), out)
     except Exception as error:
-        said = getattr(error, "message", None) or str(error)
-        raise UsageError(f"{place}: {said}") from None
+        reason = getattr(error, "message", None) or str(error)
+        raise UsageError(f"{place}: {reason}") from None
     return out

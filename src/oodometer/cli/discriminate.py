@@ -27,9 +27,9 @@ def train(given: dict[str, Any], to: Written) -> None:
     from ..verbs.discriminate import train_judges
 
     with output.progress_bar("training judges", lines=True, share=True) as progress:
-        found = replace(train_judges(**given, progress=progress), argv=output.command_line())
-    if to.deliver(found.to_dict()):
-        output.show(found)
+        result = replace(train_judges(**given, progress=progress), argv=output.command_line())
+    if to.deliver(result.to_dict()):
+        output.show(result)
 
 
 class _Judge(JudgeOptions):
@@ -52,19 +52,19 @@ def predict(given: dict[str, Any], to: Written) -> None:
     folders, files = _parted(given.pop("paths"), "existing" in given)
     if len(files) > 1 and "pseudo_labels" in given:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
-    places = _places(given.pop("out", None), files)
+    paths = _places(given.pop("out", None), files)
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
-        found = [
-            replace(judge_outputs(folders, file, out=place, **given, progress=progress), argv=output.command_line())
-            for file, place in zip(files, places, strict=True)
+        results = [
+            replace(judge_outputs(folders, file, out=path, **given, progress=progress), argv=output.command_line())
+            for file, path in zip(files, paths, strict=True)
         ]
-        told = [one.to_dict() for one in found]
-        several = {name: told[0][name] for name in ("command", "version", "argv")} | {"files": told}
-        page = None if to.report is None else _page(found)
-        output.deliver(told[0] if len(told) == 1 else several, json=to.json, report=to.report, page=page)
+        plain = [result.to_dict() for result in results]
+        several = {name: plain[0][name] for name in ("command", "version", "argv")} | {"files": plain}
+        page = None if to.report is None else _page(results)
+        output.deliver(plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page)
     if to.json != "-":
-        for one in found:
-            output.show(one)
+        for result in results:
+            output.show(result)
 
 
 def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[str]]:
@@ -90,14 +90,14 @@ def _places(out: str | None, files: Sequence[str]) -> list[str | None]:
 
     if out is None or len(files) == 1:
         return [out] * len(files)
-    home, names = Path(out), [Path(file).name for file in files]
-    if not home.is_dir():
+    folder, names = Path(out), [Path(file).name for file in files]
+    if not folder.is_dir():
         raise UsageError(f"expected an existing folder for the rows of {len(files)} files, got --out {out}")
     if len(set(names)) < len(names):
         raise UsageError("two files of outputs have one name; judge them one by one")
-    if any((home / name).resolve() == Path(file).resolve() for name, file in zip(names, files, strict=True)):
+    if any((folder / name).resolve() == Path(file).resolve() for name, file in zip(names, files, strict=True)):
         raise UsageError(f"the files lie in {out} themselves; name another folder with --out")
-    return [str(home / name) for name in names]
+    return [str(folder / name) for name in names]
 
 
 def _page(found: Sequence[JudgedOutputs]) -> dict[str, Any]:
@@ -105,12 +105,12 @@ def _page(found: Sequence[JudgedOutputs]) -> dict[str, Any]:
     from ..errors import UsageError
     from ..verbs.evaluate import evaluate
 
-    told = [one for one in found if one.metric == "exact" and one.truth is not None]
-    if len(told) < len(found):
+    judged = [outputs for outputs in found if outputs.metric == "exact" and outputs.truth is not None]
+    if len(judged) < len(found):
         raise UsageError(
             "a page needs the truth of some rows (gold or correct); without any, write the votes with --out and give "
             "them to `oodometer estimate REFERENCE VOTES --report`"
         )
-    named = [replace(one.record, source=Path(one.name).name) for one in told]
+    named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in judged]
     result = evaluate(*named, level=found[0].level, seed=found[0].seed).to_dict()
     return {**result, "argv": output.command_line()}

@@ -65,10 +65,10 @@ app.registered_commands.sort(key=lambda one: COMMANDS.index(str(one.name)))  # a
 @cache
 def _parser(word: str) -> Any:
     """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""
-    one = copy(app)
-    one.registered_commands = [command for command in app.registered_commands if command.name == word]
-    one.registered_groups = [group for group in app.registered_groups if group.name == word]
-    return get_command(one if one.registered_commands or one.registered_groups else app)
+    narrow = copy(app)
+    narrow.registered_commands = [command for command in app.registered_commands if command.name == word]
+    narrow.registered_groups = [group for group in app.registered_groups if group.name == word]
+    return get_command(narrow if narrow.registered_commands or narrow.registered_groups else app)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -99,8 +99,8 @@ def _run(given: list[str], debug: bool) -> int:
         given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
         given[0] = "history" if given[0] == "runs" else given[0]
         parser = _parser(given[0])
-        defaults, said = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
-        with tracebacks_on(debug), output.settings(max(loudness, default=0), said):
+        defaults, note = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
+        with tracebacks_on(debug), output.settings(max(loudness, default=0), note):
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)
@@ -150,9 +150,9 @@ def _way_out(error: Any, given: Sequence[str]) -> str:
     if context is None or context.command_path == "oodometer":
         return "oodometer --help lists commands and options"
     arguments = [p.metavar or p.name.upper() for p in context.command.params if p.param_type_name == "argument"]
-    known = [one for p in context.command.params for one in p.opts if one.startswith("--")]
+    options = [opt for p in context.command.params for opt in p.opts if opt.startswith("--")]
     mistyped = getattr(error, "option_name", "") or ""
-    near = [] if getattr(error, "possibilities", None) else near_names(mistyped, known)
+    near = [] if getattr(error, "possibilities", None) else near_names(mistyped, options)
     meant = f"did you mean {near[0]}? " if near else ""
     usage = " ".join([context.command_path, *arguments])
     return f"{meant}usage: {usage}; {context.command_path} --help lists options"

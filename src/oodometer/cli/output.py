@@ -41,8 +41,10 @@ def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> N
     if quiet():
         return
     view = found.view() if seed is None else replace(found.view(), seed=seed)
-    notes = [one for one in view.details if one.startswith(tuple(asked))]
-    view = replace(view, notes=(*notes, *view.notes), details=tuple(one for one in view.details if one not in notes))
+    notes = [detail for detail in view.details if detail.startswith(tuple(asked))]
+    view = replace(
+        view, notes=(*notes, *view.notes), details=tuple(detail for detail in view.details if detail not in notes)
+    )
     lines = terminal.view_lines(view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout))
     _put("".join(f"{line}\n" for line in lines), sys.stdout)
     counts: Counter[str] = Counter()
@@ -228,6 +230,6 @@ def command_line() -> str:
 
     from ..errors import without_passwords
 
-    said = _defaults.get()
+    defaults = _defaults.get()
     words = [without_passwords(word, word=True) for word in sys.argv[1:]]
-    return shlex.join(["oodometer", *words]) + (f"  # {said}" if said else "")
+    return shlex.join(["oodometer", *words]) + (f"  # {defaults}" if defaults else "")

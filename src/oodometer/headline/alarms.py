@@ -31,9 +31,9 @@ def alarm_rules(
     >>> [rule.sentence() for rule in alarm_rules(0.93, {"accuracy": 0.02})]
     ['accuracy below 93 %', "accuracy more than 2 points below the reference's"]
     """
-    asked: tuple[tuple[RuleKind, Any], ...] = (("below", fail_below), ("drop", fail_drop))
+    bounds: tuple[tuple[RuleKind, Any], ...] = (("below", fail_below), ("drop", fail_drop))
     out = []
-    for kind, given in asked:
+    for kind, given in bounds:
         some = given if isinstance(given, Mapping) else {} if given is None else {"accuracy": given}
         for metric, amount in some.items():
             if metric not in metrics:
@@ -159,11 +159,11 @@ def judge_alarms(
                 unjudged.append(f"{rule.metric} of {part.place['name']}")
                 continue
             bound = rule.bound(reference)
-            known = part.chances[rule.metric](bound) if rule.metric in part.chances else None
-            chance = chance_below(interval, bound) if known is None else known
+            likely = part.chances[rule.metric](bound) if rule.metric in part.chances else None
+            chance = chance_below(interval, bound) if likely is None else likely
             verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when)
             if verdict != "holds":
-                one = Failing(
+                failing_rule = Failing(
                     rule,
                     bound,
                     reference,
@@ -174,7 +174,7 @@ def judge_alarms(
                     part.changed,
                     part.truths.get(rule.metric),
                 )
-                (failing if verdict == "fails" else by_chance).append(one)
+                (failing if verdict == "fails" else by_chance).append(failing_rule)
     return Alarms(
         tuple(rules), when, len(watched), kind, tuple(failing), tuple(by_chance), tuple(dict.fromkeys(unjudged))
     )

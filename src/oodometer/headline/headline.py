@@ -43,11 +43,11 @@ def trimmed_mean(estimates: Mapping[str, float]) -> float:
     >>> trimmed_mean({"doc": 0.5, "im": 0.6, "cbpe": 0.8, "leap": 0.9, "source": 1.0})
     0.7
     """
-    said = sorted(estimates[m] for m in averaged_methods() if m in estimates)
-    if len(said) < _LEAST:
+    values = sorted(estimates[m] for m in averaged_methods() if m in estimates)
+    if len(values) < _LEAST:
         return float("nan")
-    trimmed = min(_TRIMMED, (len(said) - 1) // 2)
-    return float(np.mean(said[trimmed : len(said) - trimmed]))
+    trimmed = min(_TRIMMED, (len(values) - 1) // 2)
+    return float(np.mean(values[trimmed : len(values) - trimmed]))
 
 
 def trimmed_mean_share(reference_rows: int) -> float:
@@ -110,13 +110,13 @@ def spelled(weighed: Weighed) -> str:
     'doc 40 %, atc 30 %, im 20 %, others 10 %'
     """
     own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
-    told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
+    shown = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
     if weighed.trimmed > _LEAST_TRIMMED:
-        told["trimmed mean"] = weighed.trimmed
-    told["others"] = max(1 - sum(told.values()), 0.0)
+        shown["trimmed mean"] = weighed.trimmed
+    shown["others"] = max(1 - sum(shown.values()), 0.0)
     # rounded down, then what is missing from 100 goes to the largest remainders
-    floors = {m: int(100 * share) for m, share in told.items()}
-    by_remainder = sorted(told, key=lambda m: floors[m] - 100 * told[m])
+    floors = {m: int(100 * share) for m, share in shown.items()}
+    by_remainder = sorted(shown, key=lambda m: floors[m] - 100 * shown[m])
     for m in by_remainder[: 100 - sum(floors.values())]:
         floors[m] += 1
     return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
@@ -146,8 +146,8 @@ class TrialWeighting:
         rows = np.array([t.rows for t in trials])
         self._truth = np.array([t.truth for t in trials])
         self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
-        said = [[v.get(m, np.nan) for m in methods] for v in values]
-        self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
+        table = [[v.get(m, np.nan) for m in methods] for v in values]
+        self._said: Array = np.array(table).reshape(len(self.trials), len(methods))
         self._trimmed = trimmed_mean_share(reference_rows)
         self._trimmed_means = np.array([trimmed_mean(v) for v in values])
         self._points_of_trials: Array = np.array(
@@ -176,15 +176,15 @@ class TrialWeighting:
         factors = _LIKELY.get(kind or "unknown", {})  # how much likelier the diagnosis makes each trial's family
         prior = self._prior * np.array([factors.get(t.family, 1.0) for t in self.trials])
         weights = self._weights(distance, prior)
-        said = np.array([estimates.get(m, np.nan) for m in self.methods])
-        shares = self._shares(weights, ~np.isnan(said))
+        answers = np.array([estimates.get(m, np.nan) for m in self.methods])
+        shares = self._shares(weights, ~np.isnan(answers))
         if shares is None:
             return None
         trimmed = trimmed_mean(estimates)
-        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed)
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(answers))), trimmed)
         between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
         np.fill_diagonal(between, np.inf)
-        half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
+        half = self._half(weights, between, prior, ~np.isnan(answers), value, rows, level)
         nearest = np.quantile(between.min(axis=1), 0.95)
         covered = bool(distance.min() <= 4 * max(nearest, _LEAST_WIDTH))
         if not covered:
@@ -211,9 +211,9 @@ class TrialWeighting:
 
     def _shares(self, weights: Array, answered: Array) -> Array | None:
         """Weight of each method, from its error on the trials; 0 where it did not answer."""
-        known = ~np.isnan(self._said)
-        squares = np.where(known, np.square(self._said - self._truth[:, None]) - self._noise[:, None], 0.0)
-        mass = weights @ known
+        answered_trials = ~np.isnan(self._said)
+        squares = np.where(answered_trials, np.square(self._said - self._truth[:, None]) - self._noise[:, None], 0.0)
+        mass = weights @ answered_trials
         # where targets are small, what chance adds hides differences between methods: they are then weighed more alike
         floor = _ERROR_FLOOR**2 + _CHANCE_IN_FLOOR * float(weights @ self._noise)
         error = np.maximum(weights @ squares / np.maximum(mass, 1e-12), 0) + floor
@@ -265,9 +265,9 @@ def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]
 def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
     """Shift statistics and moves of some methods from the reference accuracy; NaN where one is missing."""
     values = _with_label_shift(estimates, shift)
-    found = [shift.get(k, np.nan) for k in ("moved", "unexplained")]
-    found += [values.get(m, np.nan) - source for m in _MOVES]
-    return np.array(found)
+    vector = [shift.get(k, np.nan) for k in ("moved", "unexplained")]
+    vector += [values.get(m, np.nan) - source for m in _MOVES]
+    return np.array(vector)
 
 
 def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
@@ -364,8 +364,8 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
 def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
     """Median of the plain methods that read the confidence, or None: what no trial has weighed."""
     chosen = set(those("estimator", lambda cls: cls.traits.in_middle))
-    said = [e.value for e in by_name.values() if e.method in chosen]
-    return float(median(said)) if said else None
+    values = [e.value for e in by_name.values() if e.method in chosen]
+    return float(median(values)) if values else None
 
 
 def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
@@ -480,8 +480,8 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         assert at is not None
         if at.lower <= made.interval.value <= at.upper:
             return made
-        interval, name, said = at.interval, "votes-corrected", said_of_rates(corrected.details)
-        said += f", which makes {percent(at.value)}, and the other methods say"
+        interval, name, text = at.interval, "votes-corrected", said_of_rates(corrected.details)
+        text += f", which makes {percent(at.value)}, and the other methods say"
     else:
         if votes is None or seen is None or seen["refuted"] or votes.details.get("judges") == 1:
             return made
@@ -489,8 +489,8 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
             return made
         interval, name = votes.interval, "votes"
         low, high = percent(votes.details["lower_bound"]), percent(votes.details["upper_bound"])
-        said = f"judges that were right about the reference accept {low} to {high} of the outputs, "
-        said += "and the other methods say"
+        text = f"judges that were right about the reference accept {low} to {high} of the outputs, "
+        text += "and the other methods say"
     trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
     lower, upper = min(made.interval.lower, interval.lower), max(made.interval.upper, interval.upper)
     return Headline(
@@ -498,5 +498,5 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         f"{name}, against {made.method}",
         "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
         trust,
-        f"{said} {percent(made.interval.value)}: one side fails; label some target rows",
+        f"{text} {percent(made.interval.value)}: one side fails; label some target rows",
     )

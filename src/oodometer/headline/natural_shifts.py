@@ -172,7 +172,9 @@ class NaturalShifts:
             "reach": [dict(zip(_REACH, row, strict=True)) for row in self.reach],
             "verdicts": [dict(zip(_VERDICT, row, strict=True)) for row in self.verdicts],
         }
-        return plain | ({"metrics": {n: one.to_dict() for n, one in self.metrics.items()}} if self.metrics else {})
+        return plain | (
+            {"metrics": {n: metric.to_dict() for n, metric in self.metrics.items()}} if self.metrics else {}
+        )
 
     @classmethod
     def from_dict(cls, plain: Any, file: str) -> Self:
@@ -188,7 +190,7 @@ class NaturalShifts:
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
-            metrics = {str(name): cls.from_dict(one, file) for name, one in plain.get("metrics", {}).items()}
+            metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
         numbers = np.concatenate([levels, chance, size, [rise, fall, gate, *unknown.values()]])
@@ -257,9 +259,9 @@ def chance_of_fall(
     """
     if error:
         away = [error * NormalDist().inv_cdf((i + 0.5) / _STEPS) for i in range(_STEPS)]
-        chances = [chance_of_fall(prior, signs, margin - one, assumed, source) for one in away]
-        known = [one for one in chances if one is not None]
-        return sum(known) / len(known) if known else None
+        chances = [chance_of_fall(prior, signs, margin - shift, assumed, source) for shift in away]
+        likely = [chance for chance in chances if chance is not None]
+        return sum(likely) / len(likely) if likely else None
     if assumed is not None and source is not None:
         deviation = max((assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9)
         return NormalDist(assumed.value, deviation).cdf(source - margin)
@@ -340,8 +342,8 @@ def judged(
         elif verdict == "cannot say":
             why = "a few labels decide it (`oodometer audit`)"
         elif measured is not None:
-            said = "had" if verdict == "fell" else "had not fallen so far"
-            why = f"of {measured[0]} public cases called so, their sources left out, {percent(measured[1], 0)} {said}"
+            words = "had" if verdict == "fell" else "had not fallen so far"
+            why = f"of {measured[0]} public cases called so, their sources left out, {percent(measured[1], 0)} {words}"
         out.append(Fall(margin, chance, verdict, changed, alarm, why))
     return out
 
@@ -367,13 +369,15 @@ def under_assumptions(
     label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
     out = {"natural": Assumed(natural.interval, natural.method)}
     unasked = "the accuracy of the reference was not asked for (`source`)"
-    for name, one, why in (
+    for name, answer, why in (
         ("none", by_name.get("source"), unasked),
         ("label", label, "no method of label shift could answer"),
         ("covariate", covariate, ""),
     ):
         against = refuted.get(name)
-        out[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
+        out[name] = (
+            Assumed(None, "", against, why) if answer is None else Assumed(answer.interval, answer.method, against)
+        )
     return out
 
 
@@ -459,8 +463,8 @@ def natural_headline(
         return still
     level, value = evidence.level, prior.value(signs)
     ends = {
-        name: spanning(value, prior.interval(signs, asked), evidence, asked)
-        for name, asked in (("half", 0.5), ("nine_in_ten", 0.9))
+        name: spanning(value, prior.interval(signs, nominal), evidence, nominal)
+        for name, nominal in (("half", 0.5), ("nine_in_ten", 0.9))
     }
     bands = {"unchanged": still.interval, **ends}
     if still.method.startswith("votes"):
@@ -539,8 +543,8 @@ def trust_of(
         return "none", f"{promise}; {why}"
     if doubt:
         return "low", f"{promise}; {doubt}"
-    held = measured is not None and measured[2] >= HIGH_RATE
-    if points <= HIGH_REACH and held:
+    reliable = measured is not None and measured[2] >= HIGH_RATE
+    if points <= HIGH_REACH and reliable:
         missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
         seen = "`high` means that outputs show nothing against it"
         if fell:
@@ -617,9 +621,11 @@ def metric_answers(
             refuted["label"] = label.warnings[0]
     named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
     answers = {}
-    for name, one in named.items():
+    for name, answer in named.items():
         against, why = refuted.get(name), f"no method that asks for it tells {base}"
-        answers[name] = Assumed(None, "", against, why) if one is None else Assumed(one.interval, one.method, against)
+        answers[name] = (
+            Assumed(None, "", against, why) if answer is None else Assumed(answer.interval, answer.method, against)
+        )
     also = label if label is not None and label is not start and "label" not in refuted else None
     natural = _natural(base, start, also, evidence, prior)
     answers = {"natural": Assumed(natural.interval, natural.method), **answers}
@@ -637,13 +643,13 @@ def _natural(
     apart = also is not None and diagnosis is not None and diagnosis.kind == "label"
     answers = [start] if also is None else [start, also]
     ends = [((e.value - low) / scale, (e.lower - low) / scale, (e.upper - low) / scale) for e in answers]
-    still = min(one[1] for one in ends), max(one[2] for one in ends)
+    still = min(end[1] for end in ends), max(end[2] for end in ends)
     signs = metric_signs(ends[0][0], evidence)
     own = prior.metrics.get(base)
 
-    def interval(three: tuple[float, float, float], asked: float) -> Interval:
+    def interval(three: tuple[float, float, float], nominal: float) -> Interval:
         value, lower, upper = (low + scale * one for one in three)
-        return Interval(value, lower, upper, asked, "empirical")
+        return Interval(value, lower, upper, nominal, "empirical")
 
     method = start.method
     doubt = ""
@@ -656,7 +662,7 @@ def _natural(
         why = doubt or "it rests on one method and its assumption; nothing here checks that assumption"
         assumes = "P(y | x) or P(x | y) is unchanged" if also is not None else start.assumes
         return Headline(span, method, assumes, "low", why)
-    half, nine, whole = (spanned(own, signs, ends, asked, level, middle=apart) for asked in (0.5, 0.9, level))
+    half, nine, whole = (spanned(own, signs, ends, nominal, level, middle=apart) for nominal in (0.5, 0.9, level))
     bands = {"unchanged": span, "half": interval(half, 0.5), "nine_in_ten": interval(nine, 0.9)}
     # whether the reference holds no error is a matter of the accuracy
     against = doubt_of(evidence.accuracy or signs, evidence.evidence)
@@ -732,7 +738,9 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None
-    moved, rest = (one if one is not None and math.isfinite(one) else None for one in (signs.moved, signs.unexplained))
+    moved, rest = (
+        sign if sign is not None and math.isfinite(sign) else None for sign in (signs.moved, signs.unexplained)
+    )
     return replace(signs, moved=moved, unexplained=rest)
 
 
@@ -766,9 +774,9 @@ def with_labels(
     named = ", ".join(sources[:_NAMED]) + (", ..." if len(sources) > _NAMED else "")
     public = f"those of {about.get('cases', 'some')} public cases of {len(sources)} sources ({named})"
     assumes = f"the shift is like {public}, and the labelled rows were drawn {drawn}"
-    known = prior_cdf(prior.levels, quantiles)
-    chance = below_with_labels(known, sampled, score, signs.source - margin)
+    cdf = prior_cdf(prior.levels, quantiles)
+    chance = below_with_labels(cdf, sampled, score, signs.source - margin)
     verdict = verdict_of(chance)
     why = "label more rows to decide it" if verdict == "cannot say" else "by public shifts and your labels together"
     fell = Fall(margin, chance, verdict, None, verdict == "fell", why)
-    return replace(believe(known, sampled, score, found.level, assumes), fell=fell)
+    return replace(believe(cdf, sampled, score, found.level, assumes), fell=fell)

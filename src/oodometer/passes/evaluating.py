@@ -104,7 +104,7 @@ class GroupedClusters:
         if metric.gives == "table":
             if metric.name not in _TABLES:
                 raise NotApplicable("its proofs and intervals hold of independent rows alone, not of clusters")
-            return _each(made, lambda one: widened(one, self.effect))
+            return _each(made, lambda interval: widened(interval, self.effect))
         out = self._of_number(metric, made)
         self._effects[metric.name] = (out.width / made.width) ** 2 if made.width else 1.0
         return out
@@ -117,7 +117,7 @@ class GroupedClusters:
             return replace(made, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
             states = self._without.get(metric.state_key, []) if len(self.groups) > 1 else []
-            left = np.array([metric.finish(unless_failed(one), level, seed).value for one in states])
+            left = np.array([metric.finish(unless_failed(state), level, seed).value for state in states])
         except FAILURES:
             left = np.zeros(0)
         if not len(left):
@@ -140,13 +140,13 @@ class GroupedClusters:
         return widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
 
 
-def _each(told: Any, change: Any) -> Any:
+def _each(plain: Any, change: Any) -> Any:
     """Plain data with every interval in it changed."""
-    if isinstance(told, Interval):
-        return change(told)
-    if isinstance(told, Mapping):
-        return {name: _each(one, change) for name, one in told.items()}
-    return [_each(one, change) for one in told] if isinstance(told, (list, tuple)) else told
+    if isinstance(plain, Interval):
+        return change(plain)
+    if isinstance(plain, Mapping):
+        return {name: _each(value, change) for name, value in plain.items()}
+    return [_each(item, change) for item in plain] if isinstance(plain, (list, tuple)) else plain
 
 
 _FEW_ROWS = 30
@@ -175,8 +175,8 @@ class KeptRows:
     def __add__(self, other: KeptRows) -> KeptRows:
         read, rows = self.read + other.read, self.rows + other.rows
         later = (
-            (values, verdicts, truth, places + self.read, keys)
-            for values, verdicts, truth, places, keys in other.batches
+            (values, verdicts, truth, positions + self.read, keys)
+            for values, verdicts, truth, positions, keys in other.batches
         )
         return KeptRows(read, rows, () if rows > LIMIT else (*self.batches, *later))
 
@@ -250,8 +250,8 @@ class EvaluationPlan(Pass):
         truth = known.label  # by name, so that files which number their classes otherwise agree
         if truth is not None and known.classes is not None:
             truth = np.array(known.classes)[truth]
-        places = np.flatnonzero(batch.verdicts >= 0)
-        return KeptRows(len(batch), len(known), ((values, verdicts, truth, places, keys),))
+        positions = np.flatnonzero(batch.verdicts >= 0)
+        return KeptRows(len(batch), len(known), ((values, verdicts, truth, positions, keys),))
 
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
@@ -319,8 +319,8 @@ def plan_evaluation(
         raise _no_truth(source)
     used, skipped = [], []
     for metric in chosen:
-        found = guarded(metric.name, metric, partial(_asked, metric, first))
-        why = found.why if isinstance(found, Failed) else found
+        reason = guarded(metric.name, metric, partial(_asked, metric, first))
+        why = reason.why if isinstance(reason, Failed) else reason
         if why is None and metric.name == "confusion" and not asked and first.num_classes > _MOST_CLASSES:
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
@@ -373,30 +373,30 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
         spread = GroupedClusters(clusters, groups, plan, whole["rows"])
     made, unable = _finished(plan, plan.metrics, whole, None if spread is None else spread.of_clusters)
-    found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
+    results: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
     for metric in plan.metrics:
         if metric.name in made:
-            found[metric.gives][metric.name] = made[metric.name]
+            results[metric.gives][metric.name] = made[metric.name]
     skipped = [*skipped, *unable]
-    if not any(found.values()):
+    if not any(results.values()):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
     slices = in_natural_order([key for key in state if key[0] == "by"])
     of_slice = None if spread is None else spread.of_slice
-    warnings = [*_warnings(whole, found["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
+    warnings = [*_warnings(whole, results["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
-    accuracy = found["number"].get("accuracy")
+    accuracy = results["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low
         warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
     return Evaluation(
         name=source.name,
         rows=whole["rows"],
         unlabelled=whole["read"] - whole["rows"],
-        metrics=found["number"],
-        curves=found["curve"],
-        tables=found["table"],
+        metrics=results["number"],
+        curves=results["curve"],
+        tables=results["table"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
         level=plan.level,

@@ -32,10 +32,10 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
     fitting
     (False, True)
     """
-    hears: Any = hearing_phases(progress)
-    if hears is not None:
-        hears.phase(name)
-    return progress if hears is not None else None
+    listener: Any = hearing_phases(progress)
+    if listener is not None:
+        listener.phase(name)
+    return progress if listener is not None else None
 
 
 def hearing_phases(progress: Progress | None) -> Progress | None:

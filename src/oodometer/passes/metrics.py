@@ -117,7 +117,7 @@ class MetricPlan:
     def only(self, names: Sequence[str]) -> MetricPlan:
         """Some of the metrics that were fitted."""
         wanted = {metric_name(name) for name in names}
-        return replace(self, metrics=tuple(one for one in self.metrics if one.name in wanted))
+        return replace(self, metrics=tuple(metric for metric in self.metrics if metric.name in wanted))
 
     def of_methods(self, names: Sequence[str]) -> MetricPlan | None:
         """By some of the methods that were fitted; None where none of them tells metrics."""
@@ -131,8 +131,8 @@ class MetricPlan:
 
     def restricted_to(self, batch: Predictions) -> MetricPlan:
         """Without the methods that a target like this batch cannot feed."""
-        kept = {n: m for n, m in self.methods.items() if guarded(n, m, partial(m.why_not, batch)) is None}
-        return replace(self, methods=kept)
+        methods = {n: m for n, m in self.methods.items() if guarded(n, m, partial(m.why_not, batch)) is None}
+        return replace(self, methods=methods)
 
     def summarize(self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]) -> dict[str, Any]:
         """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
@@ -157,14 +157,14 @@ class MetricPlan:
                 expected[name] = made._replace(expected=value, drawn=drawn)
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))
-        out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
+        out: dict[str, list[Estimate]] = {metric.name: [] for metric in self.metrics}
         for metric in self.metrics:
             why = self.why_not(metric, predicted)
             if why is not None:
                 skipped.append(Skipped(metric.name, why))
                 continue
-            estimates = (self._estimate(name, metric, one, int(counts["rows"])) for name, one in expected.items())
-            out[metric.name] = [one for one in estimates if one is not None]
+            estimates = (self._estimate(name, metric, value, int(counts["rows"])) for name, value in expected.items())
+            out[metric.name] = [estimate for estimate in estimates if estimate is not None]
         return out, [*self.skipped, *skipped]
 
     def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:
@@ -199,10 +199,10 @@ class MetricPlan:
         share = float(metric(ExpectedClasses(margins, None, None), self.positive))
         if 0 < share < 1:
             return metric.bounds[::-1]
-        support, known = float(margins.support[at]), float(self.support[at])
+        support, labelled = float(margins.support[at]), float(self.support[at])
         if metric.base == "specificity":
-            support, known = float(margins.support.sum()) - support, float(sum(self.support)) - known
-        n = min(support, known)
+            support, labelled = float(margins.support.sum()) - support, float(sum(self.support)) - labelled
+        n = min(support, labelled)
         if metric.base in ("precision", "f1"):
             n = float(margins.predicted[at]) if metric.base == "precision" else max(n, float(margins.predicted[at]))
         low, high = clopper_pearson(share * n, n, self.level)
@@ -290,6 +290,6 @@ def fit_metrics(
     reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
     support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()
     same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed)
-    errors = {name: one.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, one in same.items()}
+    errors = {name: value.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, value in same.items()}
     about = (asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
     return MetricPlan(*about, errors, own.classes or (), tuple(support))

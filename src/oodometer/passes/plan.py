@@ -72,7 +72,7 @@ def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ..
     if plan.every is not None and plan.every.timed:
         named.add("time")
     named |= {plan.by} if plan.by is not None else set()
-    return tuple(name for name, known in FIELDS.items() if not known.on_request and name not in SPARED - named)
+    return tuple(name for name, field in FIELDS.items() if not field.on_request and name not in SPARED - named)
 
 
 def _needs(method: Any) -> Iterator[str]:
@@ -149,34 +149,34 @@ from `prediction`; a threshold of 0.55 to 0.8 on the probability of class 1 expl
     return [text]
 
 
-def checked_estimate(method: Any, found: Any) -> Estimate:
+def checked_estimate(method: Any, estimate: Any) -> Estimate:
     """An estimate that may be shown: numbers in [0, 1], in order, texts that are texts; `ValueError` otherwise."""
-    if not isinstance(found, Estimate):
-        raise TypeError(f"expected an Estimate, got {type(found).__name__}")
-    _check_order(found, (0.0, 1.0))
+    if not isinstance(estimate, Estimate):
+        raise TypeError(f"expected an Estimate, got {type(estimate).__name__}")
+    _check_order(estimate, (0.0, 1.0))
     if is_foreign(method):
-        texts: list[Any] = [found.assumes, found.citation, found.method]
+        texts: list[Any] = [estimate.assumes, estimate.citation, estimate.method]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
-        json.dumps(found.to_dict(), allow_nan=False)
-    return found
+        json.dumps(estimate.to_dict(), allow_nan=False)
+    return estimate
 
 
-def checked_metric(method: Any, found: Any) -> Any:
+def checked_metric(method: Any, result: Any) -> Any:
     """What a metric of someone else gives, once it is known to be a number in bounds, a curve or a table."""
     if is_foreign(method):
         if method.gives == "number":
-            if not isinstance(found, Interval):
-                raise TypeError(f"expected an Interval, got {type(found).__name__}")
-            _check_order(found, method.bounds)
-        json.dumps(plain(found), allow_nan=False)
-    return found
+            if not isinstance(result, Interval):
+                raise TypeError(f"expected an Interval, got {type(result).__name__}")
+            _check_order(result, method.bounds)
+        json.dumps(plain(result), allow_nan=False)
+    return result
 
 
-def _check_order(found: Estimate | Interval, bounds: tuple[float, float]) -> None:
-    low, value, high = (float(one) for one in (found.lower, found.value, found.upper))
+def _check_order(interval: Estimate | Interval, bounds: tuple[float, float]) -> None:
+    low, value, high = (float(end) for end in (interval.lower, interval.value, interval.upper))
     if not all(map(math.isfinite, (low, value, high))):
-        raise ValueError(f"gave {found.value} in [{found.lower}, {found.upper}]")
+        raise ValueError(f"gave {interval.value} in [{interval.lower}, {interval.upper}]")
     if not bounds[0] <= low <= value <= high <= bounds[1]:
         raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
 
@@ -303,24 +303,24 @@ class EstimationPlan(Pass):
     def lighter(self) -> EstimationPlan:
         """Values alone, without intervals of the metrics: what a trial needs."""
         light = {name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()}
-        methods = {name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()}
+        methods = {name: self.methods[name] if isinstance(value, Failed) else value for name, value in light.items()}
         names = ("curve", "confidence", "shift_statistics", "diagnostician", "by", "every", "metrics")
         without: dict[str, Any] = dict.fromkeys(names)
         return replace(self, methods=methods, **without)
 
     def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
-        skipped, kept = [], {}
+        skipped, methods = [], {}
         for name, method in self.methods.items():
             why = guarded(name, method, partial(method.why_not, batch))
             if why is None:
-                kept[name] = method
+                methods[name] = method
             else:
                 skipped.append(Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)"))
         confident = self.confidence is not None and self.confidence.why_not(batch) is None
         plan = replace(
             self,
-            methods=kept,
+            methods=methods,
             curve=self.curve if confident else None,
             confidence=self.confidence if confident else None,
             metrics=None if self.metrics is None else self.metrics.restricted_to(batch),
@@ -421,19 +421,19 @@ class EstimationPlan(Pass):
 
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
         """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
-        known, classes = batch.verdicts >= 0, batch.num_classes
+        labelled, classes = batch.verdicts >= 0, batch.num_classes
         cell = np.zeros(len(batch), dtype=np.int64)
         if self.confidence is not None and self.confidence.why_not(calibrated) is None:
             cell = bins_of_confidence(self.confidence, calibrated)[1]
-        said = batch.predicted if classes and batch.has_prediction else cell * 0
-        label = np.zeros(0, dtype=np.int64) if batch.label is None else batch.label[known & (batch.label >= 0)]
+        predicted = batch.predicted if classes and batch.has_prediction else cell * 0
+        label = np.zeros(0, dtype=np.int64) if batch.label is None else batch.label[labelled & (batch.label >= 0)]
 
         def counts(codes: Array, cells: int) -> Array:
-            return np.stack([np.bincount(codes[rows], minlength=cells) for rows in (known, ~known)])
+            return np.stack([np.bincount(codes[rows], minlength=cells) for rows in (labelled, ~labelled)])
 
         return Sums(
             confidence=counts(cell, CONFIDENCE_BINS),
-            said=counts(said, max(classes, 1)),
+            said=counts(predicted, max(classes, 1)),
             labels=np.bincount(label, minlength=max(classes, 1)) if classes else np.zeros(1, dtype=np.int64),
         )
 
@@ -559,8 +559,8 @@ def fit_plan(
     threads = len(record) >= _THREADED_ROWS
     done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
     fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
-    fitted = {name: one for name, one in results.items() if isinstance(one, Estimator)}
-    skipped = [one for name, one in results.items() if isinstance(one, Skipped) and name in names_wanted]
+    fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}
+    skipped = [result for name, result in results.items() if isinstance(result, Skipped) and name in names_wanted]
     metric_plan = None
     if metrics is not None:
         metric_plan = fit_metrics(metrics, fitted, calibrated, record, level=level, seed=seed)

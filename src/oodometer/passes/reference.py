@@ -51,16 +51,16 @@ def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) ->
             return []
         classes = record.classes or ()
         total = counts if total is None else total + counts
-    said = None if total is None else below_chance(who, total, classes)
-    return [] if said is None else [said]
+    warning = None if total is None else below_chance(who, total, classes)
+    return [] if warning is None else [warning]
 
 
 def check_classes(record: Predictions, file: str | None) -> None:
     """`check_numbers` of a record's labels, where it has no probabilities, which only classes have."""
     if record.label is None or record.correct is not None or record.has("probabilities") or not record.has_prediction:
         return
-    known = record.label >= 0
-    check_numbers(record.classes or (), record.label[known], record.predicted[known], None, file)
+    labelled = record.label >= 0
+    check_numbers(record.classes or (), record.label[labelled], record.predicted[labelled], None, file)
 
 
 def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None) -> None:
@@ -108,8 +108,8 @@ def confusion(record: Predictions) -> Array | None:
     k = record.num_classes
     if record.label is None or record.correct is not None or not 2 <= k <= _MOST_CLASSES:
         return None
-    known = record.label >= 0
-    codes = record.label[known].astype(np.int64) * k + record.predicted[known]
+    labelled = record.label >= 0
+    codes = record.label[labelled].astype(np.int64) * k + record.predicted[labelled]
     out: Array = np.bincount(codes, minlength=k * k).reshape(k, k)
     return out
 
@@ -143,22 +143,22 @@ last class comes the first) it would be 90.0 %: check how the classes are number
     clearly = max(_CLEARLY, _TIMES * accuracy)
     if not low and float(counts.max(axis=1).sum()) / rows < clearly:
         return None  # no renaming can be that right
-    told, better = _explained(counts, classes, max(accuracy, shuffled / rows))
-    if not low and not (told and better >= clearly):
+    reading, better = _explained(counts, classes, max(accuracy, shuffled / rows))
+    if not low and not (reading and better >= clearly):
         return None
-    found = f"is far below chance, {percent(chance)}" if low else "is low"
-    text = f"the accuracy of {who}, {percent(accuracy)}, {found}"
-    if told:
-        return f"{text}; {told} it would be {percent(better)}: check how the classes are numbered and named"
+    verdict = f"is far below chance, {percent(chance)}" if low else "is low"
+    text = f"the accuracy of {who}, {percent(accuracy)}, {verdict}"
+    if reading:
+        return f"{text}; {reading} it would be {percent(better)}: check how the classes are numbered and named"
     return f"{text}; no renaming of the classes explains it: check that labels and predictions are of the same rows"
 
 
 def _shuffled(counts: Array) -> tuple[float, float]:
     """How many rows would be right if the labels were shuffled: mean and standard deviation over all orders."""
     n = float(counts.sum())
-    labels, said = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
-    both = float(labels @ said)
-    square = both - float(labels @ said**2) / n - float(said @ labels**2) / n + (both / n) ** 2
+    labels, predicted = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
+    both = float(labels @ predicted)
+    square = both - float(labels @ predicted**2) / n - float(predicted @ labels**2) / n + (both / n) ** 2
     return both / n, math.sqrt(max(square, 0.0) / max(n - 1, 1.0))
 
 
@@ -168,28 +168,28 @@ def _explained(counts: Array, classes: Sequence[Any], floor: float) -> tuple[str
 
     n, k = float(counts.sum()), len(counts)
     half = np.random.default_rng(0).binomial(counts, 0.5)
-    held = counts - half
+    other_half = counts - half
     chosen = linear_sum_assignment(half, maximize=True)[1]
-    place = np.arange(k)
-    best = float(held[place, chosen].sum()) / max(float(held.sum()), 1.0)
-    noise = _SIGMAS * math.sqrt(0.25 / max(float(held.sum()), 1.0))
+    index = np.arange(k)
+    best = float(other_half[index, chosen].sum()) / max(float(other_half.sum()), 1.0)
+    noise = _SIGMAS * math.sqrt(0.25 / max(float(other_half.sum()), 1.0))
     if best < floor + max(_GAIN, noise):
         return "", 0.0
     for step, text in ((1, "label + 1"), (-1, "label - 1")):
-        share = float(counts[place, (place + step) % k].sum()) / n
+        share = float(counts[index, (index + step) % k].sum()) / n
         if share >= best - _AS_GOOD:
             if k == 2:
                 return "with the two classes of the labels exchanged", share
             what = "after the last class comes the first" if step == 1 else "before the first class comes the last"
             return f"with {text} in place of label ({what})", share
-    share = float(counts[place, chosen].sum()) / n
+    share = float(counts[index, chosen].sum()) / n
     moved = [int(i) for i in np.argsort(-counts.sum(axis=1), kind="stable") if chosen[i] != i and counts[i].any()]
     if len(moved) == 2 and chosen[moved[0]] == moved[1]:
         a, b = sorted(moved)
         return f"with the labels {classes[a]!r} and {classes[b]!r} exchanged", share
-    told = ", ".join(f"{classes[i]!r} as {classes[chosen[i]]!r}" for i in moved[:_MOST_MOVES])
+    renamed = ", ".join(f"{classes[i]!r} as {classes[chosen[i]]!r}" for i in moved[:_MOST_MOVES])
     more = f" and {len(moved) - _MOST_MOVES} more" if len(moved) > _MOST_MOVES else ""
-    return f"with the labels read otherwise ({told}{more})", share
+    return f"with the labels read otherwise ({renamed}{more})", share
 
 
 _PART_ROWS = 1 << 17
@@ -329,10 +329,10 @@ def read_reference(
     """
     if isinstance(source, ReferenceSource):
         return source.reference
-    found = gather_reference(
+    gathered = gather_reference(
         source, fields, most_rows=most_rows, most_values=most_values, execution=execution, seed=seed
     )
-    reference = found.joined()
+    reference = gathered.joined()
     check_classes(reference.record, source.name)
     return reference
 
@@ -356,16 +356,16 @@ def gather_reference(
     execution = Execution() if execution is None else execution
     in_memory = isinstance(source, RecordSource)
     if isinstance(source, RecordSource) and can_be_judged(source.record):
-        known = source.record.known()
-        if 0 < len(known) <= most(known, most_rows, most_values):  # it need not be cut
-            right, dropped = int(known.verdicts.sum()), len(source.record) - len(known)
-            return Gathered(((None, known),), len(known), right, dropped, len(known))
-    asked, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
+        labelled = source.record.known()
+        if 0 < len(labelled) <= most(labelled, most_rows, most_values):  # it need not be cut
+            right, dropped = int(labelled.verdicts.sum()), len(source.record) - len(labelled)
+            return Gathered(((None, labelled),), len(labelled), right, dropped, len(labelled))
+    names, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
     if not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
-        limit = next((most(batch, *bounds) for part in parts for batch in part.batches(asked)), 1)
+        limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
         if in_parts or (source.rows or 0) > limit:
-            share = _Share(asked, seed, bounds, limit, rows_of(parts))
+            share = _Share(names, seed, bounds, limit, rows_of(parts))
             state = execution.fold(share, parts, share.merge)
             if sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"]):
                 share = replace(share, rows_in_all=state["rows"])
@@ -376,7 +376,7 @@ def gather_reference(
         None if in_memory else source.rows,
         lambda record: source.rows is not None and source.rows <= most(record, *bounds),
     )
-    work = _Share(asked, seed, bounds, rows=source.rows, together=together)
+    work = _Share(names, seed, bounds, rows=source.rows, together=together)
     parts = source.parts(_PART_ROWS)
     here = Execution(progress=execution.progress)
     state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
@@ -418,7 +418,7 @@ class _Share:
     def __call__(self, part: Part) -> dict[str, Any]:
         """What is kept of a part, and its counts."""
         bound = None if self.rows_in_all is None else key_bound(self.limit, self.rows_in_all)
-        kept: list[Keyed] = []
+        parts: list[Keyed] = []
         limit, rows, correct, unlabelled = self.limit, 0, 0, 0
         for batch in part.batches(self.fields):
             limit = limit or most(batch, *self.bounds)
@@ -426,23 +426,23 @@ class _Share:
                 # what the truth of its rows needs is worked out here, on this core; joining records keeps it
                 _ = batch.probabilities is not None and batch.top, can_be_judged(batch) and batch.verdicts
                 batch = self.together.put(batch)
-            there, known = labelled_rows(batch)
-            unlabelled += len(batch) - len(known)
-            if not len(known):
+            there, labelled = labelled_rows(batch)
+            unlabelled += len(batch) - len(labelled)
+            if not len(labelled):
                 continue
-            rows, correct = rows + len(known), correct + int(known.verdicts.sum())
+            rows, correct = rows + len(labelled), correct + int(labelled.verdicts.sum())
             if self.rows is not None and self.rows <= limit:
-                kept.append((None, known))
+                parts.append((None, labelled))
                 continue
             keys = keys_of(batch, there, self.seed)
-            kept.append((keys, known) if bound is None else below(keys, known, bound))
-            if sum(len(record) for _, record in kept) > SLACK * limit:
-                bound, kept = smallest(kept, limit)
-        if kept and kept[0][0] is not None:
+            parts.append((keys, labelled) if bound is None else below(keys, labelled, bound))
+            if sum(len(record) for _, record in parts) > SLACK * limit:
+                bound, parts = smallest(parts, limit)
+        if parts and parts[0][0] is not None:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
-            numbers = [keys for keys, _ in kept if keys is not None]
-            kept = [(np.concatenate(numbers), Predictions.concat([record for _, record in kept]))]
-        return {"kept": kept, "rows": rows, "correct": correct, "unlabelled": unlabelled, "limit": limit}
+            numbers = [keys for keys, _ in parts if keys is not None]
+            parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
+        return {"kept": parts, "rows": rows, "correct": correct, "unlabelled": unlabelled, "limit": limit}
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two states as one."""

@@ -89,80 +89,80 @@ class _Decoder:
         self._seen: list[Any] = []
         self._left = _MORE + _TIMES * sum(map(len, arrays))
         self._made: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "tuple": lambda told: tuple(self._entries(told)),
-            "set": lambda told: set(self._entries(told)),
-            "frozenset": lambda told: frozenset(self._entries(told)),
-            "float": lambda told: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[told["v"]],
-            "map": lambda told: {self.of(key): self.of(one) for key, one in told["v"]},
-            "scalar": lambda told: self._array(told)[()],
+            "tuple": lambda tree: tuple(self._entries(tree)),
+            "set": lambda tree: set(self._entries(tree)),
+            "frozenset": lambda tree: frozenset(self._entries(tree)),
+            "float": lambda tree: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["v"]],
+            "map": lambda tree: {self.of(key): self.of(entry) for key, entry in tree["v"]},
+            "scalar": lambda tree: self._array(tree)[()],
             "named": self._named,
-            "same": lambda told: self._seen[_place(told["v"])],
-            "array": lambda told: self._noted(self._array(told)),
+            "same": lambda tree: self._seen[_place(tree["v"])],
+            "array": lambda tree: self._noted(self._array(tree)),
             "objects": self._objects,
             "object": self._object,
         }
 
-    def of(self, told: Any) -> Any:
+    def of(self, tree: Any) -> Any:
         """The value of one piece of JSON."""
-        if type(told) is list:
-            return [self.of(one) for one in told]
-        if type(told) is not dict:
-            return told
-        if TAG in told:
-            return self._made[told[TAG]](told)
-        return {key: self.of(one) for key, one in told.items()}
+        if type(tree) is list:
+            return [self.of(one) for one in tree]
+        if type(tree) is not dict:
+            return tree
+        if TAG in tree:
+            return self._made[tree[TAG]](tree)
+        return {key: self.of(value) for key, value in tree.items()}
 
-    def _entries(self, told: dict[str, Any]) -> list[Any]:
-        if type(told["v"]) is not list:
+    def _entries(self, tree: dict[str, Any]) -> list[Any]:
+        if type(tree["v"]) is not list:
             raise Damaged("no list")
-        return [self.of(one) for one in told["v"]]
+        return [self.of(value) for value in tree["v"]]
 
     def _noted(self, value: Any) -> Any:
         self._seen.append(value)
         return value
 
-    def _array(self, told: dict[str, Any]) -> Array:
-        place = _place(told["v"])
-        self._left -= len(self._arrays[place])
+    def _array(self, tree: dict[str, Any]) -> Array:
+        index = _place(tree["v"])
+        self._left -= len(self._arrays[index])
         if self._left < 0:  # one array that is named a thousand times would fill the memory
-            raise Damaged(f"array {place} too often")
-        return read_array(self._arrays[place])
+            raise Damaged(f"array {index} too often")
+        return read_array(self._arrays[index])
 
-    def _objects(self, told: dict[str, Any]) -> Any:
-        size = math.prod(map(_place, told["s"]))
-        if type(told["v"]) is not list or len(told["v"]) != size:
+    def _objects(self, tree: dict[str, Any]) -> Any:
+        size = math.prod(map(_place, tree["s"]))
+        if type(tree["v"]) is not list or len(tree["v"]) != size:
             raise Damaged(f"{size} objects, of which there are others")
         out = np.empty(size, dtype=object)
         self._seen.append(None)
         number = len(self._seen) - 1
-        out[:] = self._entries(told)
-        self._seen[number] = out = out.reshape(told["s"])
+        out[:] = self._entries(tree)
+        self._seen[number] = out = out.reshape(tree["s"])
         return out
 
-    def _named(self, told: dict[str, Any]) -> Any:
-        cls: Any = class_named(told["c"])
+    def _named(self, tree: dict[str, Any]) -> Any:
+        cls: Any = class_named(tree["c"])
         if not is_named_tuple(cls):
-            raise Damaged(f"{told['c']} is no named tuple")
-        return cls._make(self._entries(told))
+            raise Damaged(f"{tree['c']} is no named tuple")
+        return cls._make(self._entries(tree))
 
-    def _object(self, told: dict[str, Any]) -> Any:
-        cls: Any = class_named(told["c"])
+    def _object(self, tree: dict[str, Any]) -> Any:
+        cls: Any = class_named(tree["c"])
         if issubclass(cls, tuple):
-            raise Damaged(f"{told['c']} is a tuple")
+            raise Damaged(f"{tree['c']} is a tuple")
         made: Any = (dict if issubclass(cls, dict) else object).__new__(cls)  # nothing of the class is run
         self._seen.append(made)
-        state = told["v"]
+        state = tree["v"]
         own = attributes_of(cls)
         if type(state) is not dict or (own is not None and tuple(state) != own):
-            raise Damaged(f"other attributes of {told['c']}")
-        for name, one in state.items():
+            raise Damaged(f"other attributes of {tree['c']}")
+        for name, value in state.items():
             if name.startswith("__"):
                 raise Damaged(f"an attribute {name}")
-            object.__setattr__(made, name, self.of(one))
+            object.__setattr__(made, name, self.of(value))
         if own is not None and "_cache" in cls.__dataclass_fields__:
             object.__setattr__(made, "_cache", {})
         if isinstance(made, dict):
-            made.update((self.of(key), self.of(one)) for key, one in told["d"])
+            made.update((self.of(key), self.of(value)) for key, value in tree["d"])
         return made
 
 
@@ -229,8 +229,8 @@ class Archive:
         self._entries: dict[str, tuple[int, int]] = {}
         if not content.startswith(b"PK\x03\x04"):
             raise InputError("a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name)
-        body, said = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
-        if bytes(body[-len(_SIGN) :]) != _SIGN or _checksum(body) != said:
+        body, checksum = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
+        if bytes(body[-len(_SIGN) :]) != _SIGN or _checksum(body) != checksum:
             if f"{_HEADER}".encode() not in content[:80]:
                 raise InputError("a fitted file", got="another zip file", remedy=_REMEDY, file=self.name)
             raise self.damaged()
@@ -267,9 +267,9 @@ class Archive:
                 raise OSError(0, "a pipe or device")  # which may never end
             return cls(str(path), Path(path).read_bytes())
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             remedy = "check the path, or " + _REMEDY
-            raise InputError("a file that can be read", got=said, remedy=remedy, file=str(path)) from None
+            raise InputError("a file that can be read", got=reason, remedy=remedy, file=str(path)) from None
 
     def section(self, name: str) -> Any:
         """The JSON of a section; `InputError` where it is none."""
@@ -368,7 +368,7 @@ class Encoder:
         return out
 
     def _entries(self, values: Any) -> list[Any]:
-        return [self._under(str(i), one) for i, one in enumerate(values)]
+        return [self._under(str(i), value) for i, value in enumerate(values)]
 
     def _under(self, name: str, value: Any) -> Any:
         self._way.append(name)
@@ -455,10 +455,10 @@ def class_named(name: str) -> type:
         _, kind, method = name.split(":", 2)
         if kind not in registry.METHOD_KINDS:
             raise LookupError(name)
-        found: type = registry.find(kind, method)
-        if found.__module__.partition(".")[0] == _PACKAGE or ":" in method:
+        plugin: type = registry.find(kind, method)
+        if plugin.__module__.partition(".")[0] == _PACKAGE or ":" in method:
             raise LookupError(name)
-        return found
+        return plugin
     module, _, member = name.partition(":")
     if not _OWN.fullmatch(name) or not _on_floor(module):
         raise LookupError(name)

@@ -153,8 +153,8 @@ def _audit(options: AuditJob) -> Audit:
     today, biased = headline.interval, None
     if sampled is not None:
         biased = _selected(sampled, parts, score, predicted)
-        kept = getattr(sources[0], "fitted", None)
-        cluster = options.cluster or (None if kept is None else kept.options.get("cluster"))
+        fitted = getattr(sources[0], "fitted", None)
+        cluster = options.cluster or (None if fitted is None else fitted.options.get("cluster"))
         clustered = clustered_labels(sampled, target, cluster, level)
         counted = sampled if clustered is None else clustered[0]
         claim = (headline.interval.lower, headline.interval.upper)
@@ -231,19 +231,19 @@ def _audit(options: AuditJob) -> Audit:
 def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:
     """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled."""
     chosen = sampled.row[sampled.share >= 1]
-    known = np.zeros(len(score), dtype=bool)
-    known[chosen] = True
-    others = ~known
+    chosen_rows = np.zeros(len(score), dtype=bool)
+    chosen_rows[chosen] = True
+    others = ~chosen_rows
     others[sampled.row] = False
     if not others.any():
         return None
     cell = np.unique(score, return_inverse=True)[1]
-    said = cell * 0 if predicted is None else predicted
+    classes_said = cell * 0 if predicted is None else predicted
     labels = [part.label[np.isin(part.row, chosen)] for part in parts if part.label is not None]
     label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
     counts = [
-        np.stack([np.bincount(codes[one], minlength=int(codes.max()) + 1) for one in (known, others)])
-        for codes in (cell, np.maximum(said, 0))
+        np.stack([np.bincount(codes[one], minlength=int(codes.max()) + 1) for one in (chosen_rows, others)])
+        for codes in (cell, np.maximum(classes_said, 0))
     ]
     classes = max(int(label.max(initial=0)) + 1, counts[1].shape[1])
     said_of = np.pad(counts[1], ((0, 0), (0, classes - counts[1].shape[1])))
@@ -257,5 +257,5 @@ def flat(given: Any) -> list[Any]:
     ['a', 'b', 'c']
     """
     if isinstance(given, (list, tuple)):
-        return [one for some in given for one in flat(some)]
+        return [item for some in given for item in flat(some)]
     return [given]

@@ -37,10 +37,10 @@ def backtest(options: BacktestOptions) -> Backtest:
     with executing("backtest", options, reference=options.reference) as execution:
         opener = opener_for(options)
         sources = opener.references([options.reference], options.classes, options.where)
-        said: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
         if options.labels is not None:
             joined = labelled(options.labels, sources[0], options.key, opener.open)
-            sources, said = [joined.source], joined.warnings
+            sources, notes = [joined.source], joined.warnings
         opener.check()
         source = with_features(sources, None, options.features)[0][0]
         read = read_reference(source, execution=execution.heard_by(None), seed=options.seed)
@@ -51,8 +51,8 @@ def backtest(options: BacktestOptions) -> Backtest:
                 file=source.name,
                 remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
             )
-        found = run_backtest(read.record, how, execution)
+        result = run_backtest(read.record, how, execution)
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
-    return replace(found, reference=tells, warnings=(*opener.notes, *said, *warnings, *found.warnings))
+    return replace(result, reference=tells, warnings=(*opener.notes, *notes, *warnings, *result.warnings))

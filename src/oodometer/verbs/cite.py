@@ -38,9 +38,9 @@ def cite(options: CiteOptions) -> str:
         return bibtex(method)
     for kind in _KINDS:
         try:
-            found = find(kind, named(kind, method))
-            own: str | None = getattr(found, "bibtex", None)  # a plugin carries its own entry
-            return own if own is not None else bibtex(found.citation)
+            cls = find(kind, named(kind, method))
+            own: str | None = getattr(cls, "bibtex", None)  # a plugin carries its own entry
+            return own if own is not None else bibtex(cls.citation)
         except UsageError:
             continue
     near = near_names(method, [*_OWN, *BIBTEX, *(name for kind in _KINDS for name in names(kind))], 3)

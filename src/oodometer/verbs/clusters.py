@@ -98,12 +98,12 @@ def side_of(
         counts = counts if counts is not None and counts.why_not(batch) is None and batch.has_prediction else None
         cells.append(np.zeros(len(batch)) if counts is None else counts.cells(batch))
     value = np.concatenate(values)
-    known = np.isfinite(value)
-    sums = Clusters.of(keys[known], value[known])
+    finite = np.isfinite(value)
+    sums = Clusters.of(keys[finite], value[finite])
     if sums.count < 2:
         return none
     effect = sums.effect(level)
-    outputs = effect if counts is None else cells_effect(keys[known], np.concatenate(cells)[known])
+    outputs = effect if counts is None else cells_effect(keys[finite], np.concatenate(cells)[finite])
     return replace(none, column=column, count=sums.count, effect=effect, outputs=outputs, sizes=sums.rows / sums.worth)
 
 
@@ -127,19 +127,23 @@ class Design:
             return here.effect, 1 + alike * (there.sizes - 1)
         return here.effect, there.effect
 
-    def wide(self, one: Numbered, rows: int) -> Numbered:
+    def wide(self, number: Numbered, rows: int) -> Numbered:
         """The interval of an estimate for so many target rows: z times `clustered_error` is added to the square of each
         arm.
         """
-        error = clustered_error(self.effects, (self.accuracy, self.rows), (one.value, rows))
-        more = normal_quantile(one.level) * error
-        lower, upper = (math.hypot(one.value - end, more) for end in (one.lower, one.upper))
-        return replace(one, lower=max(one.value - lower, 0.0), upper=min(one.value + upper, 1.0)) if error else one
+        error = clustered_error(self.effects, (self.accuracy, self.rows), (number.value, rows))
+        more = normal_quantile(number.level) * error
+        lower, upper = (math.hypot(number.value - end, more) for end in (number.lower, number.upper))
+        return (
+            replace(number, lower=max(number.value - lower, 0.0), upper=min(number.value + upper, 1.0))
+            if error
+            else number
+        )
 
-    def headline(self, one: Headline, rows: int) -> Headline:
+    def headline(self, headline: Headline, rows: int) -> Headline:
         """The headline with its bands."""
-        bands = {name: self.wide(band, rows) for name, band in one.bands.items()}
-        return replace(one, interval=self.wide(one.interval, rows), bands=bands)
+        bands = {name: self.wide(band, rows) for name, band in headline.bands.items()}
+        return replace(headline, interval=self.wide(headline.interval, rows), bands=bands)
 
     def about(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
         """What is said of the reference, its accuracy with the interval of clusters."""
@@ -152,12 +156,12 @@ class Design:
     def said(self) -> list[str]:
         """What is to be said, if anything."""
         sides = [(self.reference, "reference"), (self.target, "target")]
-        counts = " and ".join(f"{one.count:,} clusters in the {which}" for one, which in sides if one.count)
-        columns = " or ".join(sorted({one.column for one, _ in sides if one.count}))
+        counts = " and ".join(f"{side.count:,} clusters in the {which}" for side, which in sides if side.count)
+        columns = " or ".join(sorted({side.column for side, _ in sides if side.count}))
         effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
-        said = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
-        said += "; the tests behind the kind of shift take rows as independent"
-        return [said] if counts else []
+        text = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
+        text += "; the tests behind the kind of shift take rows as independent"
+        return [text] if counts else []
 
 
 def _confidence(batch: Predictions) -> Array:
@@ -194,5 +198,5 @@ def clustered_labels(
     )  # fmt: skip
     worth = max(round(labels / sums.effect(level)), 1)
     right = np.arange(worth) < round(value * worth)
-    said = f"rows of one {column} depend on each other: {labels:,} labels of {sums.count:,} are worth {worth:,}"
-    return SampledRows.evenly(sampled.row[:worth], right.astype(np.int8)), estimate, said
+    text = f"rows of one {column} depend on each other: {labels:,} labels of {sums.count:,} are worth {worth:,}"
+    return SampledRows.evenly(sampled.row[:worth], right.astype(np.int8)), estimate, text

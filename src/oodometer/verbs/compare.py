@@ -144,8 +144,8 @@ def compare(options: CompareOptions) -> Comparison:
             raise UsageError(
                 f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
             )
-    places = {"models": models, "out_of_domain": out_of_domain, "target": target}
-    with executing("compare", job, **{name: some for name, some in places.items() if some}) as execution:
+    paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
+    with executing("compare", job, **{name: some for name, some in paths.items() if some}) as execution:
         quiet = replace(job, execution=execution.heard_by(None))  # files are counted, not their parts
         given = [*models, *out_of_domain, *target]
         return with_classes_of_all(lambda c: _read(replace(quiet, classes=c)), given, opener_for(job), job.classes)
@@ -158,11 +158,11 @@ def _read(options: CompareJob, unseen: bool = False) -> Comparison:
     extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
     joined = []
     for i, data in enumerate((*models, *options.out_of_domain)):
-        one = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
+        source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
         own = options.labels is None or i >= len(models)
-        judged = Joined(one, ()) if own else labelled(options.labels, one, options.key, opener.open)
+        judged = Joined(source, ()) if own else labelled(options.labels, source, options.key, opener.open)
         joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
-    sources = [in_name_order(one.source) for one in joined]
+    sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
         opener.open(data, axes=replace(home.axes, others=True), where=options.where)
@@ -176,9 +176,9 @@ def _read(options: CompareJob, unseen: bool = False) -> Comparison:
         if unseen or options.classes is not None:
             raise
         return _read(options, unseen=True)
-    records = tuple(replace(one, columns=columns) for one, columns in zip(result.models, moved, strict=True))
-    said = dict.fromkeys((*opener.notes, *(line for one in joined for line in one.warnings), *result.warnings))
-    return replace(result, models=records, warnings=tuple(said))
+    records = tuple(replace(model, columns=columns) for model, columns in zip(result.models, moved, strict=True))
+    notes = dict.fromkeys((*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings))
+    return replace(result, models=records, warnings=tuple(notes))
 
 
 def _compared(
@@ -205,7 +205,7 @@ def _compared(
             tick()
         evaluations, rows = [one for one, _ in read], [one for _, one in read]
         domains.append(domain_of(name, titles, evaluations, rows, options.seed, options.curve))
-        shown, sizes = name.replace("_", " "), [one.rows for one in evaluations]
+        shown, sizes = name.replace("_", " "), [evaluation.rows for evaluation in evaluations]
         if len(set(sizes)) > 1:
             warnings.append(
                 f"{shown}: the models are judged on {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
@@ -263,11 +263,11 @@ def _read_rows(source: Source, options: CompareJob, key: str | None) -> tuple[Ev
     plan = replace(plan, order=order, fields=tuple(dict.fromkeys((*plan.fields, "label"))))
     plan, state = read_evaluation(source, plan, options.execution)
     evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
-    kept: KeptRows = whole["kept"]
+    rows: KeptRows = whole["kept"]
 
     def column(at: int) -> Array | None:
-        pieces = [batch[at] for batch in kept.batches]
-        return np.concatenate(pieces) if pieces and all(one is not None for one in pieces) else None
+        pieces = [batch[at] for batch in rows.batches]
+        return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
 
     values, verdicts, truth, places, keys = map(column, range(5))
     ids = None
@@ -313,12 +313,12 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
 
 
 def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob) -> list[ModelRecord]:
-    home, away = domains[0], domains[1] if len(domains) > 1 else None
+    inside, outside = domains[0], domains[1] if len(domains) > 1 else None
     scores, out = options.computation_scores(), []
-    for i, name in enumerate(home.models):
+    for i, name in enumerate(inside.models):
         disaster = spoken = None
-        score = home.evaluations[i].metrics.get("disca")
-        other = None if away is None else away.evaluations[i].metrics.get("disca")
+        score = inside.evaluations[i].metrics.get("disca")
+        other = None if outside is None else outside.evaluations[i].metrics.get("disca")
         if scores is not None and score is not None:
             ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
@@ -331,8 +331,8 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
         out.append(
             ModelRecord(
                 name=name,
-                in_domain=home.evaluations[i],
-                out_of_domain=None if away is None else away.evaluations[i],
+                in_domain=inside.evaluations[i],
+                out_of_domain=None if outside is None else outside.evaluations[i],
                 target=curves[i] if curves else None,
                 energy=float(options.energy[i]) if options.energy else None,
                 parameters=float(options.parameters[i]) if options.parameters else None,
@@ -344,13 +344,13 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
     return out
 
 
-def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, Any]]:
+def _ranked(titles: Sequence[str], intervals: Sequence[Interval]) -> list[dict[str, Any]]:
     """Rows of a ranking without replicates, larger first."""
-    values = np.array([one.value for one in found])
+    values = np.array([one.value for one in intervals])
     ranks = (values[None] > values[:, None]).sum(axis=1) + 1
     unknown = {"p_best": None, "stable": None}
     return [
-        {"model": titles[i], "rank": int(ranks[i]), **found[i].to_dict(), **unknown}
+        {"model": titles[i], "rank": int(ranks[i]), **intervals[i].to_dict(), **unknown}
         for i in np.argsort(-values, kind="stable")
     ]
 
@@ -396,52 +396,52 @@ def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict
     how: dict[str, Any] = {"level": options.level, "seed": options.seed}
     job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
     try:
-        found = estimated(job, options.execution)
+        estimation = estimated(job, options.execution)
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
-    head, curve = found.headline, found.risk_coverage
+    head, curve = estimation.headline, estimation.risk_coverage
     out: dict[str, Any] = {
         "name": target.name,
-        "rows": found.target["rows"],
+        "rows": estimation.target["rows"],
         "accuracy": head.interval,
         "trust": head.trust,
         "why": head.why,
         "assumes": head.assumes,
-        "shift": None if found.diagnosis is None else found.diagnosis.kind,
-        "truth": found.target.get("accuracy"),
-        "by_labels": found.truth if found.by_labels else None,
+        "shift": None if estimation.diagnosis is None else estimation.diagnosis.kind,
+        "truth": estimation.target.get("accuracy"),
+        "by_labels": estimation.truth if estimation.by_labels else None,
     }
     if curve is not None:
         # the mean over coverages, between the means of the band's ends (wider than a band of the mean)
         value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
         mean = Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": mean}
-    return out, found.warnings
+    return out, estimation.warnings
 
 
-def _findings_on_targets(titles: Sequence[str], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A sentence for each two neighbours in the order: which is ahead, and whether overlapping intervals leave it open.
 
     Whether two intervals overlap is a rough test: it knows nothing of errors that the two estimates share.
     """
     out = []
-    known = all(one["by_labels"] is not None for one in found)
-    of = "by_labels" if known else "accuracy"
-    order = sorted(range(len(found)), key=lambda one: -found[one][of].value)
+    all_labelled = all(one["by_labels"] is not None for one in curves)
+    of = "by_labels" if all_labelled else "accuracy"
+    order = sorted(range(len(curves)), key=lambda one: -curves[one][of].value)
     for a, b in pairwise(order):
-        first, second = found[a][of], found[b][of]
+        first, second = curves[a][of], curves[b][of]
         apart = first.lower > second.upper
-        say = f"on the target {titles[a]} is {'by its labels' if known else 'estimated'} ahead of {titles[b]}, "
+        say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}, "
         say += f"{percent(first.value)} against {percent(second.value)}"
         if not apart:
             say += ", but their intervals overlap: undecided"
             say += (
                 "; compare these files themselves, row by row"
-                if known
+                if all_labelled
                 else "; a few labels decide it (`oodometer rank`)"
             )
         for one in (a, b):
-            if found[one]["trust"] == "none" and not known:
+            if curves[one]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[one]} deserves no trust"
         out.append(
             {

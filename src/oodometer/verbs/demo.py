@@ -63,7 +63,10 @@ def train(x: Array, labels: Array, *, units: int = 32, seed: int = 0) -> Network
         biases.append(draws.uniform(-bound, bound, fan_out))
     net = Network((weights[0], weights[1]), (biases[0], biases[1]))
     parameters = [*weights, *biases]
-    means, squares = [np.zeros_like(one) for one in parameters], [np.zeros_like(one) for one in parameters]
+    means, squares = (
+        [np.zeros_like(parameter) for parameter in parameters],
+        [np.zeros_like(parameter) for parameter in parameters],
+    )
     order, step = np.arange(len(x)), 0
     for _ in range(_EPOCHS):
         shuffled = np.arange(len(x))
@@ -128,14 +131,14 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        found = self.estimation.to_dict()
+        plain = self.estimation.to_dict()
         return {
             "severity": self.severity,
             "name": self.name,
-            "truth": found["target"]["accuracy"],
-            "headline": found["headline"],
-            "estimates": found["estimates"],
-            "source": found["reference"]["accuracy"],
+            "truth": plain["target"]["accuracy"],
+            "headline": plain["headline"],
+            "estimates": plain["estimates"],
+            "source": plain["reference"]["accuracy"],
         }
 
 
@@ -182,12 +185,12 @@ def demo(options: DemoOptions) -> Demo:
     except OSError as error:
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     images, labels = digits(seed)
-    known, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
+    training, labelled, far = slice(0, 700), slice(700, 1200), slice(1200, None)
     # small networks that differ in their random start alone
     seeds = ((1000 * seed + i) % 2**32 for i in range(_MODELS))
-    models = [train(images[known] / 16, labels[known], seed=one) for one in seeds]
+    models = [train(images[training] / 16, labels[training], seed=one) for one in seeds]
     reference = folder / "reference.parquet"
-    write_predictions(_predict(models, images[held], labels[held]), reference)
+    write_predictions(_predict(models, images[labelled], labels[labelled]), reference)
     steps = []
     for severity, drift in enumerate(_DRIFT):
         record = _predict(models, _drift(images[far], drift, seed + severity), labels[far])
@@ -195,10 +198,10 @@ def demo(options: DemoOptions) -> Demo:
         write_predictions(record.without_labels(), target)
         write_predictions(Predictions.from_arrays(label=labels[far], classes=range(10)), truth)
         argv = f"oodometer estimate {reference} {target} --labels {truth}"
-        found = replace(estimate(reference, target, labels=truth, seed=seed), argv=argv)
+        estimation = replace(estimate(reference, target, labels=truth, seed=seed), argv=argv)
         rubbed, noise, turned = drift
         name = f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
-        steps.append(Step(severity, name if any(drift) else "as in training", found, (target, truth)))
+        steps.append(Step(severity, name if any(drift) else "as in training", estimation, (target, truth)))
         if options.progress is not None:
             options.progress(severity + 1, len(_DRIFT))
     return Demo(reference, tuple(steps), seed)
@@ -225,7 +228,7 @@ def _drift(images: Array, drift: tuple[float, float, float], seed: int) -> Array
     rng = np.random.default_rng(seed)
     out = np.empty_like(images)
     for i, image in enumerate(images.reshape(-1, _SIZE, _SIZE)):
-        one = rotate(image, turned * rng.choice([-1, 1]), reshape=False, order=1, mode="grid-constant")
-        one = np.where(rng.random(one.shape) < rubbed, 0, one + noise * rng.standard_normal(one.shape))
-        out[i] = np.clip(one, 0, 16).ravel()
+        moved = rotate(image, turned * rng.choice([-1, 1]), reshape=False, order=1, mode="grid-constant")
+        moved = np.where(rng.random(moved.shape) < rubbed, 0, moved + noise * rng.standard_normal(moved.shape))
+        out[i] = np.clip(moved, 0, 16).ravel()
     return out

@@ -35,7 +35,7 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
         def run(classes: Sequence[int | str] | None, unseen: bool = False) -> Diagnosis:
             opener = opener_for(options)
             (own,) = opener.references([reference], classes)
-            own, said = wrong_where_unseen(own) if unseen else (own, ())
+            own, notes = wrong_where_unseen(own) if unseen else (own, ())
             away = opener.target(target, where=options.where)
             opener.check()
             (first,), rows = with_features([own], away, options.features)
@@ -50,8 +50,8 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
             fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
             plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
             state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)
-            found = fitted.finish(state[WHOLE]["diagnosis"])
-            warnings = (*opener.notes, *said, *said_of_classes(read.record.noted, "the reference"))
-            return replace(found, features=about_features(first), warnings=warnings)
+            diagnosis = fitted.finish(state[WHOLE]["diagnosis"])
+            warnings = (*opener.notes, *notes, *said_of_classes(read.record.noted, "the reference"))
+            return replace(diagnosis, features=about_features(first), warnings=warnings)
 
         return with_classes_of_all(run, [reference, target], opener_for(options), options.classes)

@@ -258,16 +258,16 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
     enter_phase(execution.progress, "estimating")
     state = learnt.plan.read(parts, execution, target.name)
     whole = state[WHOLE]
-    rows, known, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
+    rows, labelled_rows, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
     learnt.plan.check_labels(rows)
     noted = whole.get("noted", {})
-    if whole["truth"]["new"] > known / 2:
+    if whole["truth"]["new"] > labelled_rows / 2:
         raise mostly_new(noted, target.classes, target.path)
     learnt.warnings.extend(said_of_classes(noted, "the target"))
-    if known:  # its rows are read again only where few are right
+    if labelled_rows:  # its rows are read again only where few are right
         batches = target.batches(fields=FIELDS_NEEDED)
-        labelled = batches if truth is None else map(learnt.plan.with_labels, batches)
-        learnt.warnings.extend(label_warnings("the labelled target", labelled, correct / known))
+        labelled_batches = batches if truth is None else map(learnt.plan.with_labels, batches)
+        learnt.warnings.extend(label_warnings("the labelled target", labelled_batches, correct / labelled_rows))
     enter_phase(execution.progress, "weighing")
     design = _design(learnt, target, rows, options)
     return _Answers(learnt, options, design, prior).finish(state, figures, target)
@@ -523,7 +523,7 @@ class _Answers:
         """The result from the states of the whole target, its slices and its chunks."""
         fitted, plan, options, design, level = self.fitted, self.plan, self.options, self.design, self.options.level
         whole = state[WHOLE]
-        rows, known = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
+        rows, labelled = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
         estimates, late, diagnosis, by_metric = self._of_methods(whole)
         if diagnosis is not None:
             diagnosis = replace(diagnosis, features=about_features(target))
@@ -546,7 +546,7 @@ class _Answers:
         if truth is not None and plan.labels is None:
             warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
         selected = None if "labelled" not in whole else of_state(whole["labelled"])
-        if selected is not None and known < rows:
+        if selected is not None and labelled < rows:
             warnings.append(
                 f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
             )
@@ -563,7 +563,7 @@ class _Answers:
             target={
                 "name": target.name,
                 "rows": rows,
-                "labelled": known,
+                "labelled": labelled,
                 "accuracy": None if truth is None else truth.to_dict(),
             },
             headline=headline,
@@ -749,23 +749,23 @@ class _Answers:
         rows = [int(state[key]["truth"]["rows"]) for key in keys]
         usual = float(np.median(rows[:-1])) if len(rows) > 1 else 0.0
         metrics = None if plan.metrics is None else plan.metrics.lighter()
-        places: list[Mapping[str, Any]] = []
+        wheres: list[Mapping[str, Any]] = []
         by_part, answers = [], []
         for (_, value), states, many in zip(keys, (state[key] for key in keys), rows, strict=True):
             if plan.every is None:
-                place: Mapping[str, Any] = {"by": plan.by, "value": value}
+                where: Mapping[str, Any] = {"by": plan.by, "value": value}
             else:  # one of few rows at the end is not finished; what was finished keeps its number
-                first, last = states["first"].time if "first" in states else None, len(places) + 1 == len(keys)
-                place = plan.every.place(value, many, first, last and many < usual / 2)
+                first, last = states["first"].time if "first" in states else None, len(wheres) + 1 == len(keys)
+                where = plan.every.place(value, many, first, last and many < usual / 2)
             estimates, skipped = _estimates(plan.methods, states, lighter=True)
             if not estimates:
                 raise InputError(
                     "rows that at least one method can use",
                     got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
-                    column=", ".join(f"{key} {value}" for key, value in place.items()),
+                    column=", ".join(f"{key} {value}" for key, value in where.items()),
                     remedy="cut the target into larger parts, or ask for more methods",
                 )
-            places.append(place)
+            wheres.append(where)
             by_part.append(estimates)
             answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
         out = []
@@ -773,7 +773,7 @@ class _Answers:
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
             wide = tuple(by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i]))
             truth = self.truth(state[keys[i]])
-            part = Part(places[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
+            part = Part(wheres[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
             out.append((part, answer))
         return out
 
@@ -819,15 +819,15 @@ def _alarms(
     references |= {name: m.reference.value for name, m in whole[0].metrics.items() if m.reference is not None}
     watched = []
     for part, answer in parts or [whole]:
-        place: dict[str, Any] = {"name": part.name}
+        where: dict[str, Any] = {"name": part.name}
         if "by" in part.place:
-            place |= {"by": part.place["by"], "slice": part.place["value"]}
-        place |= {key: part.place[key] for key in ("start", "end") if key in part.place}
+            where |= {"by": part.place["by"], "slice": part.place["value"]}
+        where |= {key: part.place[key] for key in ("start", "end") if key in part.place}
         numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
         truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
-        known = {name: truth for name, truth in truths.items() if truth is not None}
+        labelled = {name: truth for name, truth in truths.items() if truth is not None}
         if part.by_labels:
-            numbers |= known
+            numbers |= labelled
         changed = None if part.fell is None else part.fell.changed
-        watched.append(Watched(place, part.rows, numbers, {"accuracy": answer.chance}, changed, known))
+        watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled))
     return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=options.when)

@@ -62,33 +62,37 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.open) for one in opened
         ]
         opener.check()
-        for source, said in joined:
+        for source, lines in joined:
             try:
-                found = judged(source)
+                evaluation = judged(source)
             except NewLabelError:
                 if classes is not None:
                     raise
-                source, said = wrong_where_unseen(source)
-                found = judged(source)
+                source, lines = wrong_where_unseen(source)
+                evaluation = judged(source)
             notes = (line for line in opener.notes if line.startswith(f"{source.name}: "))
-            done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*notes, *said, *found.warnings)))
+            done.append(
+                replace(
+                    evaluation, skipped=(*evaluation.skipped, *unable), warnings=(*notes, *lines, *evaluation.warnings)
+                )
+            )
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 
 def _chosen(metrics: Sequence[str] | None, score: str | None, payoff: Any) -> tuple[list[Any], list[Skipped]]:
     """The metrics asked for, by default all, with their options; and those that could not be made."""
-    asked = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
-    if asked and payoff is not None and "expected_value" not in asked:
-        asked.append("expected_value")
-    made: list[Any] = [create("metric", name) for name in asked]
-    for name in names("metric") if not asked else ():
+    wanted = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
+    if wanted and payoff is not None and "expected_value" not in wanted:
+        wanted.append("expected_value")
+    made: list[Any] = [create("metric", name) for name in wanted]
+    for name in names("metric") if not wanted else ():
         try:
             made.append(create("metric", name))
         except FAILURES as error:  # a plugin that could not even be made
             made.append(Skipped(name, why_failed(name, find("metric", name), error)))
-    unable = [one for one in made if isinstance(one, Skipped)]
-    if not asked:
+    unable = [metric for metric in made if isinstance(metric, Skipped)]
+    if not wanted:
         unable += [Skipped(name, why) for name, why in broken("metric").items()]
-    chosen = ordered_by([one for one in made if not isinstance(one, Skipped)], score)
+    chosen = ordered_by([metric for metric in made if not isinstance(metric, Skipped)], score)
     with_payoff(chosen, payoff)
     return chosen, unable

@@ -58,13 +58,13 @@ class Oodometer:
 
         Raises `InputError` and `UsageError` as `estimate` does.
         """
-        asked = RefitOptions(**given)
-        if asked.y is not None:
+        options = RefitOptions(**given)
+        if options.y is not None:
             raise UsageError("labels belong into the reference, as its column `label`; fit takes no y")
         try:
-            job = EstimateJob.of(Learnt(**self.get_params()), reference=asked.reference, target=None)
-            with executing("fit", asked, reference=asked.reference) as execution:
-                self.fitted_ = _fitted(job, asked.where, execution)
+            job = EstimateJob.of(Learnt(**self.get_params()), reference=options.reference, target=None)
+            with executing("fit", options, reference=options.reference) as execution:
+                self.fitted_ = _fitted(job, options.where, execution)
         except OodometerError as error:
             reword(error, _USUAL)
             raise
@@ -94,11 +94,11 @@ class Oodometer:
         A file of another version of oodometer is refused: what was learnt may mean something else there.
         """
         check_ending(path)
-        kept = Fitted.read_file(path)
-        given = {name: value for name, value in kept.options.items() if name in _USUAL}
+        fitted = Fitted.read_file(path)
+        given = {name: value for name, value in fitted.options.items() if name in _USUAL}
         given |= {name: tuple(value) for name, value in given.items() if isinstance(_USUAL[name], tuple)}
-        made = cls(**given, prior=kept.prior)
-        made.fitted_ = kept
+        made = cls(**given, prior=fitted.prior)
+        made.fitted_ = fitted
         return made
 
     # ------------------------------------------------------------------------- habits of scikit-learn
@@ -133,14 +133,14 @@ class Oodometer:
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not _USUAL[name])
-        told = f"{type(self).__name__}({given})"
+        text = f"{type(self).__name__}({given})"
         if not hasattr(self, "fitted_"):
-            return told
+            return text
         fitted, reference = self.fitted_, self.fitted_.reference
         methods = list(fitted.plan.methods)
         named = ", ".join(methods) if len(methods) <= _FEW else f"{len(methods)} methods"
         right = percent(reference.correct / reference.rows)
-        return f"{told}, fitted on {reference.rows} rows of {fitted.name} ({right} right): {named}"
+        return f"{text}, fitted on {reference.rows} rows of {fitted.name} ({right} right): {named}"
 
 
 _FEW = 3  # methods that a line has room for

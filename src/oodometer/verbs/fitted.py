@@ -123,8 +123,8 @@ class Fitted:
             elif name == "diagnosis" or (name == "cluster" and before is None and now not in self.clusters.columns):
                 continue
             elif name == "methods":
-                known = {*self.plan.methods, *(skip.method for skip in self.skipped)}
-                for unknown in (method for method in now if method not in known):
+                methods = {*self.plan.methods, *(skip.method for skip in self.skipped)}
+                for unknown in (method for method in now if method not in methods):
                     raise UsageError(
                         f"{self.where} holds no method {unknown!r}, only {', '.join(self.plan.methods)}; fit the "
                         f"reference again with --method {unknown}"
@@ -195,26 +195,29 @@ class Fitted:
                     Encoder().encode(method, name)
                 except NotKept as error:
                     skipped.append(Skipped(name, f"cannot be kept in a file: {error}"))
-                    left = {other: one for other, one in plan.methods.items() if other != name}
+                    left = {other: method for other, method in plan.methods.items() if other != name}
                     metrics = None if plan.metrics is None else plan.metrics.of_methods([*left])
                     plan = replace(plan, methods=left, metrics=metrics)
-        kept = self.reference
-        record = replace(kept.record, input=None, output=None, _cache={})
+        reference = self.reference
+        record = replace(reference.record, input=None, output=None, _cache={})
         most = max(min(_MOST_ROWS, _MOST_VALUES // width(record)), 1)
         if len(record) > most:
             record = record.take(seeded_sample(len(record), most, int(self.options.get("seed", 0))))
-        told = {name: getattr(self, name) for name in _KINDS if name != "counts"}
-        told |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
-        told |= {"counts": [kept.rows, kept.correct, kept.unlabelled, self.learnt_rows], "options": dict(self.options)}
-        told |= {"trials": None if self.trials is None else replace(self.trials, reused=0)}
+        pieces = {name: getattr(self, name) for name in _KINDS if name != "counts"}
+        pieces |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
+        pieces |= {
+            "counts": [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows],
+            "options": dict(self.options),
+        }
+        pieces |= {"trials": None if self.trials is None else replace(self.trials, reused=0)}
         about = {
             "reference": self.name,
-            "rows": kept.rows,
+            "rows": reference.rows,
             "kept_rows": len(record),
             "classes": None if record.classes is None else list(record.classes),
             "methods": list(plan.methods),
         }
-        sections = {"fitted": encoder.encode(told), "record": encoder.encode(record)}
+        sections = {"fitted": encoder.encode(pieces), "record": encoder.encode(record)}
         return write_archive(path, about, sections, encoder.arrays)
 
     @staticmethod
@@ -222,15 +225,15 @@ class Fitted:
         """The contents of a file that `save` wrote; `InputError` for anything else."""
         archive = Archive.open(path)
         try:
-            told = decoded(archive.section("fitted"), archive.arrays)
+            pieces = decoded(archive.section("fitted"), archive.arrays)
             record = decoded(archive.section("record"), archive.arrays)
-            if not isinstance(told, dict) or set(told) != {*_KINDS}:
+            if not isinstance(pieces, dict) or set(pieces) != {*_KINDS}:
                 raise Damaged("other pieces than a fitted file has")
             for name, kind in _KINDS.items():
-                if not isinstance(told[name], kind):
-                    raise Damaged(f"{name} is a {type(told[name]).__name__}")
+                if not isinstance(pieces[name], kind):
+                    raise Damaged(f"{name} is a {type(pieces[name]).__name__}")
             _check_record(record)
-            plan = told["plan"]
+            plan = pieces["plan"]
             for name, of in _PIECES.items():
                 piece = getattr(plan, name)
                 if not isinstance(piece, of) and (piece is not None or name == "choice"):
@@ -238,14 +241,14 @@ class Fitted:
             for name, method in plan.methods.items():
                 if not isinstance(method, Estimator):
                     raise Damaged(f"{name} is a {type(method).__name__}")
-            rows, correct, unlabelled, learnt = map(int, told.pop("counts"))
+            rows, correct, unlabelled, learnt = map(int, pieces.pop("counts"))
             if not 0 <= correct <= rows or rows < 1 or unlabelled < 0 or not 1 <= len(record) <= learnt <= rows:
                 raise Damaged("its counts")
-            clusters = Side(*told.pop("clusters"))
+            clusters = Side(*pieces.pop("clusters"))
             if not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1 or not 0 <= clusters.count <= rows:
                 raise Damaged("its clusters")
             read = Reference(record, rows, correct, unlabelled, len(record) < rows)
-            return Fitted(**told, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path))
+            return Fitted(**pieces, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path))
         except (Damaged, LookupError, TypeError, ValueError, AttributeError) as error:
             raise archive.damaged(error) from None
 

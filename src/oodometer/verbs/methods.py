@@ -45,19 +45,19 @@ def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
     '`features`, `probabilities` or `confidence` that vary'
     """
     out = []
-    for one in METHOD_KINDS if kind is None else (kind,):
-        for name in names(one):
-            cls = find(one, name)
+    for what in METHOD_KINDS if kind is None else (kind,):
+        for name in names(what):
+            cls = find(what, name)
             out.append(
                 {
-                    "what": one,
+                    "what": what,
                     "name": name,
                     "summary": getattr(cls, "about", None) or (inspect.getdoc(cls) or "").partition("\n")[0],
-                    "needs": _needs(cls, one),
+                    "needs": _needs(cls, what),
                     "assumes": getattr(cls, "assumes", None),
-                    "kind": getattr(cls, "kind", None) if one == "estimator" else None,
+                    "kind": getattr(cls, "kind", None) if what == "estimator" else None,
                     "citation": getattr(cls, "citation", None),
-                    "metrics": cls.expect is not Estimator.expect if one == "estimator" else None,
+                    "metrics": cls.expect is not Estimator.expect if what == "estimator" else None,
                 }
             )
     return out

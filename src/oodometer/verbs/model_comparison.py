@@ -99,11 +99,15 @@ class Domain:
         spread = (high - low) / 2 / z
         out |= {"i_alone": alone, "j_alone": theirs, "value": gap.value}
         if self.clusters is not None:
-            found = Clusters.of(self.clusters, (d + 1) / 2)
-            spread = 2 * math.sqrt(found.variance) if found.variance else spread * math.sqrt(found.rows / found.worth)
-            half = student_quantile(level, found.worth - 1) * spread
+            clusters = Clusters.of(self.clusters, (d + 1) / 2)
+            spread = (
+                2 * math.sqrt(clusters.variance)
+                if clusters.variance
+                else spread * math.sqrt(clusters.rows / clusters.worth)
+            )
+            half = student_quantile(level, clusters.worth - 1) * spread
             low, high = max(gap.value - half, -1.0), min(gap.value + half, 1.0)
-            out["clusters"] = found.count
+            out["clusters"] = clusters.count
         else:
             differ, exact = alone + theirs, clopper_pearson(alone, alone + theirs, level)
             low = min(low, (2 * exact[0] - 1) * differ / len(d))
@@ -114,11 +118,11 @@ class Domain:
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
-        return all(name in one.metrics for one in self.evaluations)
+        return all(name in evaluation.metrics for evaluation in self.evaluations)
 
     def values(self, name: str) -> Array:
         """The metric of each model, (model,)."""
-        return np.array([one.metrics[name].value for one in self.evaluations])
+        return np.array([evaluation.metrics[name].value for evaluation in self.evaluations])
 
     def better(self, name: str) -> int:
         """1 where more is better, -1 where less is."""
@@ -136,51 +140,51 @@ def domain_of(
     """A domain with its replicates: the same rows drawn for all models where they were judged on the same rows."""
     rows = _in_one_order(rows)
     paired, why = _same_rows(rows)
-    groups = [one.ranks.groups for one in rows]
+    groups = [row.ranks.groups for row in rows]
     verdicts: tuple[Array, ...] = ()
     clusters = None
     if paired:
-        kept = [(one.values, one.verdicts) for one in rows if one.values is not None and one.verdicts is not None]
-        verdicts = tuple(verdict for _, verdict in kept)
-        clusters = rows[0].clusters if all(one.clusters is not None for one in rows) else None
-        curves = jointly_resampled(groups, [value for value, _ in kept], verdicts, seed, clusters)
+        pairs = [(row.values, row.verdicts) for row in rows if row.values is not None and row.verdicts is not None]
+        verdicts = tuple(verdict for _, verdict in pairs)
+        clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
+        curves = jointly_resampled(groups, [value for value, _ in pairs], verdicts, seed, clusters)
     else:
-        curves = [resampled(one, seed + 1 + i) for i, one in enumerate(groups)]
+        curves = [resampled(group, seed + 1 + i) for i, group in enumerate(groups)]
     about = (paired, why, options, verdicts, clusters)
     return Domain(name, tuple(models), tuple(evaluations), tuple(curves), *about)
 
 
 def _in_one_order(rows: Sequence[Rows]) -> list[Rows]:
     """The rows of all files in the order of the first, where ids tell them apart and all files have the same ones."""
-    if any(one.ids is None or one.values is None for one in rows):
+    if any(row.ids is None or row.values is None for row in rows):
         return list(rows)
-    first = {name: place for place, name in enumerate(rows[0].ids)}  # type: ignore[arg-type]
+    first = {name: position for position, name in enumerate(rows[0].ids)}  # type: ignore[arg-type]
     out = [rows[0]]
-    for one in rows[1:]:
-        assert one.ids is not None
-        if set(one.ids) != set(first):
+    for other in rows[1:]:
+        assert other.ids is not None
+        if set(other.ids) != set(first):
             return list(rows)
-        order = np.argsort([first[name] for name in one.ids], kind="stable")
-        columns: Any = {name: value[order] for name, value in vars(one).items() if isinstance(value, np.ndarray)}
-        out.append(replace(one, **columns))
+        order = np.argsort([first[name] for name in other.ids], kind="stable")
+        columns: Any = {name: value[order] for name, value in vars(other).items() if isinstance(value, np.ndarray)}
+        out.append(replace(other, **columns))
     return out
 
 
 def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
     """Whether all files tell of the same rows in the same order, and how that is known."""
-    if len({one.ranks.rows for one in rows}) > 1:
+    if len({row.ranks.rows for row in rows}) > 1:
         return False, "the files have different numbers of labelled rows"
-    if any(one.values is None for one in rows):
+    if any(row.values is None for row in rows):
         return False, "there are too many rows to keep them in order"
     ids, first = rows[0].ids, rows[0].truth
-    if ids is not None and all(one.ids is not None and np.array_equal(ids, one.ids) for one in rows[1:]):
-        for one in rows[1:]:
-            if first is not None and one.truth is not None and not np.array_equal(first, one.truth):
-                return False, f"the labels of the row {ids[int(np.argmax(first != one.truth))]!r} differ"
+    if ids is not None and all(row.ids is not None and np.array_equal(ids, row.ids) for row in rows[1:]):
+        for other in rows[1:]:
+            if first is not None and other.truth is not None and not np.array_equal(first, other.truth):
+                return False, f"the labels of the row {ids[int(np.argmax(first != other.truth))]!r} differ"
         return True, "the ids are the same"
-    if first is None or any(one.truth is None for one in rows):
+    if first is None or any(row.truth is None for row in rows):
         return False, "without a label column it cannot be seen that the rows are the same"
-    if any(not np.array_equal(first, one.truth) for one in rows[1:]):  # type: ignore[arg-type]
+    if any(not np.array_equal(first, row.truth) for row in rows[1:]):  # type: ignore[arg-type]
         return False, "the labels differ, so the rows are not the same or not in the same order"
     return True, "the labels are the same, in the same order"
 
@@ -261,9 +265,9 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     """The difference in accuracy that comes first: of the best model and the next; of two, the second and the first."""
     order = np.argsort(-domain.values("accuracy"), kind="stable").tolist()
     b, a = (1, 0) if len(order) == 2 else order[:2]
-    found = domain.difference(b, a, level)
+    difference = domain.difference(b, a, level)
     names = {"share": "p_b_better", "i_alone": "b_alone", "j_alone": "a_alone"}
-    out = {names.get(key, key): value for key, value in found.items()}
+    out = {names.get(key, key): value for key, value in difference.items()}
     return {"a": domain.models[a], "b": domain.models[b], "paired": domain.paired, "level": level, **out}
 
 
@@ -276,27 +280,27 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
     from scipy.stats import kendalltau
 
     out = []
-    held = [name for name in _HELD if name in domain.draws]
-    for one, other in combinations(held, 2):
-        ones, others = domain.better(one) * domain.values(one), domain.better(other) * domain.values(other)
+    names = [name for name in _HELD if name in domain.draws]
+    for metric, other in combinations(names, 2):
+        first, second = domain.better(metric) * domain.values(metric), domain.better(other) * domain.values(other)
         parted = []
         for i, j in combinations(range(len(domain.models)), 2):
-            if (ones[i] - ones[j]) * (others[i] - others[j]) >= 0:
+            if (first[i] - first[j]) * (second[i] - second[j]) >= 0:
                 continue
-            a, b = (i, j) if ones[i] > ones[j] else (j, i)
-            share = parting(domain, one, other, a, b)
+            a, b = (i, j) if first[i] > first[j] else (j, i)
+            share = parting(domain, metric, other, a, b)
             parted.append(
                 {
-                    "preferred": {one: domain.models[a], other: domain.models[b]},
+                    "preferred": {metric: domain.models[a], other: domain.models[b]},
                     "share": share,
                     "undecided": share < SURE,
                 }
             )
         if not parted:
             continue
-        flat = len(set(ones.tolist())) < 2 or len(set(others.tolist())) < 2
-        tau = None if flat else float(kendalltau(ones, others).statistic)
-        out.append({"domain": domain.name, "metrics": [one, other], "tau": tau, "pairs": parted})
+        flat = len(set(first.tolist())) < 2 or len(set(second.tolist())) < 2
+        tau = None if flat else float(kendalltau(first, second).statistic)
+        out.append({"domain": domain.name, "metrics": [metric, other], "tau": tau, "pairs": parted})
     return out
 
 
@@ -315,19 +319,25 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     that coverage at risk speaks against; ``undecided`` the one that sums up where AUC and DiSCA part in the sample
     alone.
     """
-    found: list[dict[str, Any]] = []
+    findings: list[dict[str, Any]] = []
     area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)
     ahead = [(a, b) for a, b in permutations(range(len(area)), 2) if area[a] > area[b]]
     for a, b in ahead:
-        found += [*_against(domain, a, b, "disca"), *_against(domain, a, b, "coverage_at_risk"), *_tail(domain, a, b)]
-    found = sorted(found, key=lambda finding: -finding["share"])[:_MOST]
+        findings += [
+            *_against(domain, a, b, "disca"),
+            *_against(domain, a, b, "coverage_at_risk"),
+            *_tail(domain, a, b),
+        ]
+    findings = sorted(findings, key=lambda finding: -finding["share"])[:_MOST]
     if ahead and "disca" in domain.draws:
-        found += _undecided(domain, ahead)
-    for name, one in zip(domain.models, domain.evaluations, strict=True):
+        findings += _undecided(domain, ahead)
+    for name, evaluation in zip(domain.models, domain.evaluations, strict=True):
         about = {"domain": domain.name, "models": [name]}
-        cases = [case for case in one.tables.get("failure_cases", []) if case["seen"]]
-        found += [{**case, **about, "sentence": f"{name}: {case['sentence']}"} for case in cases]
-    return [{**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in found]
+        cases = [case for case in evaluation.tables.get("failure_cases", []) if case["seen"]]
+        findings += [{**case, **about, "sentence": f"{name}: {case['sentence']}"} for case in cases]
+    return [
+        {**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in findings
+    ]
 
 
 def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
@@ -370,7 +380,7 @@ def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[st
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
     apart = [(a, b, parting(domain, "auc_coverage", "disca", a, b)) for a, b in ahead if score[b] > score[a]]
-    unsure = sorted((one for one in apart if one[2] < SURE), key=lambda one: -one[2])
+    unsure = sorted((triple for triple in apart if triple[2] < SURE), key=lambda triple: -triple[2])
     if not unsure:
         return []
     a, b, share = unsure[0]
@@ -400,23 +410,23 @@ def _because(worse: Evaluation, better: Evaluation) -> str:
     }
     gains = {term: q["terms"][term] - p["terms"][term] for term in reasons}
     total = sum(gain for gain in gains.values() if gain > 0)
-    told = [term for term in sorted(gains, key=lambda t: -gains[t]) if gains[term] > 0.1 * total]
-    return " and ".join(reasons[term] for term in told)
+    largest = [term for term in sorted(gains, key=lambda t: -gains[t]) if gains[term] > 0.1 * total]
+    return " and ".join(reasons[term] for term in largest)
 
 
-def _precise(one: float, other: float) -> tuple[str, str]:
+def _precise(number: float, other: float) -> tuple[str, str]:
     """Two numbers with as many digits as tell them apart."""
     for digits in range(2, 12):
-        if f"{one:.{digits}f}" != f"{other:.{digits}f}":
+        if f"{number:.{digits}f}" != f"{other:.{digits}f}":
             break
-    return f"{one:.{digits}f}", f"{other:.{digits}f}"
+    return f"{number:.{digits}f}", f"{other:.{digits}f}"
 
 
 def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
     """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
     early = []
-    for one in (domain.evaluations[a], domain.evaluations[b]):
-        curve = one.curves.get("accuracy_coverage")
+    for evaluation in (domain.evaluations[a], domain.evaluations[b]):
+        curve = evaluation.curves.get("accuracy_coverage")
         if curve is None:
             return []
         early.append(float(np.asarray(curve.y)[np.asarray(curve.x) <= TAIL + 1e-9].mean()))

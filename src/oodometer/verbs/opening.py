@@ -179,25 +179,25 @@ class Opener:
         if len(given) > 1:
             raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
         source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
-        kept = source.fitted
-        name, wanted = kept.where, kept.options.get("classes")
+        fitted = source.fitted
+        name, wanted = fitted.where, fitted.options.get("classes")
         if classes is not None and list(classes) != wanted:
             raise UsageError(f"{name} was fitted with its own class names; leave classes out, or fit again with them")
-        if self._threshold not in (None, kept.threshold):
-            before = "no threshold" if kept.threshold is None else f"the threshold {kept.threshold}"
+        if self._threshold not in (None, fitted.threshold):
+            before = "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
             raise UsageError(
                 f"{name} was fitted with {before}, got {self._threshold}; leave it out, or fit again with it"
             )
-        named_before, named = _named_class(kept.options.get("positive")), _named_class(self._positive)
+        named_before, named = _named_class(fitted.options.get("positive")), _named_class(self._positive)
         if named not in (None, named_before):
             raise UsageError(
                 f"{name} was fitted with the positive class {named_before or 'of its file'}, got {named}; leave it "
                 "out, or fit again with it"
             )
-        self._positive = kept.options.get("positive")
-        self._threshold, self._axes = kept.threshold, source.axes
+        self._positive = fitted.options.get("positive")
+        self._threshold, self._axes = fitted.threshold, source.axes
         taken = {*self.mapping.values()}
-        before_now = {theirs: ours for theirs, ours in (kept.mapping or {}).items() if ours not in taken}
+        before_now = {theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken}
         self._used.update(before_now)
         self.mapping = {**before_now, **self.mapping}
         return source
@@ -245,10 +245,10 @@ class Opener:
                 raise
             self._used.update(mapping)
             if axes is None and not isinstance(data, Source):
-                found, said = unread_probabilities(source, self.mapping)
-                self.notes += [one for one in said if one not in self.notes]
-                if found:
-                    self.mapping |= found
+                renamed, notes = unread_probabilities(source, self.mapping)
+                self.notes += [one for one in notes if one not in self.notes]
+                if renamed:
+                    self.mapping |= renamed
                     return self.open(data, classes, extra_columns, axes, where)
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
@@ -350,7 +350,7 @@ def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple
     except OodometerError:
         return {}, []  # said where it is read
     # predicted classes of the first rows as texts, None where unknown, and their numbers in columns that hold some
-    said = np.array([*(None if value is None else str(value) for value in coded.values), None], dtype=object)[
+    predicted = np.array([*(None if value is None else str(value) for value in coded.values), None], dtype=object)[
         coded.codes
     ]
     numbers = {}
@@ -359,25 +359,25 @@ def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple
             values = raw_numbers(batch.column(place), name, source.raw_text, source.decimal_comma)
             if np.isfinite(values).mean() > 0.9 and len(np.unique(values)) > 2:
                 numbers[name] = values
-    classes = sorted({str(one) for one in said.tolist() if one is not None})
+    classes = sorted({str(name_) for name_ in predicted.tolist() if name_ is not None})
     wide = {c: ours for c, ours in likely_columns(columns).items() if ours.startswith("prob_") and ours != "prob_1"}
     names = [ours.removeprefix("prob_") for ours in wide.values()]
     if len(wide) > 1 and set(wide) <= set(numbers) and set(classes) <= set(names):
         p = np.column_stack([numbers[column] for column in wide])
         sums = bool(np.nanmin(p) >= 0 and np.nanmax(p) <= 1 and np.allclose(p.sum(axis=1), 1, atol=0.02))
-        if sums and np.mean(np.array(names)[p.argmax(axis=1)] == said) > 0.5:
+        if sums and np.mean(np.array(names)[p.argmax(axis=1)] == predicted) > 0.5:
             return wide, [f"{source.name}: {', '.join(wide)} are read as the probabilities of the classes"]
-    tells = {name: _class_told(values, said, classes) for name, values in numbers.items()}
+    tells = {name: _class_told(values, predicted, classes) for name, values in numbers.items()}
     fitting = [name for name in columns if tells.get(name) is not None]
     if len(fitting) == 1:
         name = fitting[0]
-        told = f"{source.name}: {name} is read as the probability of class {tells[name]}, which it tells from the other"
-        return {name: f"prob_{tells[name]}"}, [f"{told}; to leave it out, --map {shlex.quote(f'{name}=unread')}"]
+        text = f"{source.name}: {name} is read as the probability of class {tells[name]}, which it tells from the other"
+        return {name: f"prob_{tells[name]}"}, [f"{text}; to leave it out, --map {shlex.quote(f'{name}=unread')}"]
     seen = fitting or columns or [name for name in others if tells.get(name) is not None]
     if not seen:
         return {}, []
     some = ", ".join(seen[:6]) + (", ..." if len(seen) > 6 else "")
-    name = next((one for one in seen if tells.get(one) is not None), seen[0])
+    name = next((name_ for name_ in seen if tells.get(name_) is not None), seen[0])
     low, high = (np.nanmin(numbers[name]), np.nanmax(numbers[name])) if name in numbers else (-1, -1)
     remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
     if low >= 0 and 1 < high <= 100:
@@ -389,16 +389,16 @@ def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple
     return {}, [f"{source.name}: {some} {'is' if len(seen) == 1 else 'are'} not read; {remedy}"]
 
 
-def _class_told(values: Array, said: Array, classes: list[str]) -> str | None:
+def _class_told(values: Array, predicted: Array, classes: list[str]) -> str | None:
     """The one of two predicted classes whose rows have the larger numbers, between 0 and 1; None where neither has."""
-    known = np.isfinite(values)
-    if len(classes) != 2 or len(said) < _LEAST_ROWS or values[known].min() < 0 or values[known].max() > 1:
+    finite = np.isfinite(values)
+    if len(classes) != 2 or len(predicted) < _LEAST_ROWS or values[finite].min() < 0 or values[finite].max() > 1:
         return None
-    second = said[known] == classes[1]
+    second = predicted[finite] == classes[1]
     n, m = int(second.sum()), int((~second).sum())
     if not n or not m:
         return None
-    _, cell, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    _, cell, counts = np.unique(values[finite], return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - (counts - 1) / 2
     area = (float(rank[cell][second].sum()) - n * (n + 1) / 2) / (n * m)
     return classes[1] if area >= _SURE else classes[0] if area <= 1 - _SURE else None
@@ -419,7 +419,7 @@ def listed(asked: Asked) -> list[str]:
     >>> listed("age, year"), listed(["last, first"])
     (['age', 'year'], ['last, first'])
     """
-    names = [one.strip() for one in asked.split(",")] if isinstance(asked, str) else list(asked or ())
+    names = [word.strip() for word in asked.split(",")] if isinstance(asked, str) else list(asked or ())
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if not all(names) or not names:
         raise UsageError(f"expected --features a,b or auto, got {asked!r}")
@@ -445,10 +445,10 @@ def with_features(
     >>> found.encoding.names, found.encoding.left_out
     (('age=30', 'age=31', 'age: other', 'age: missing'), {})
     """
-    known = sources[0].encoding
+    encoding_before = sources[0].encoding
     if asked is None:
-        lacks = known is not None and target is not None and target.encoding is None
-        return list(sources), target.encoded(known) if lacks and target and known else target
+        lacks = encoding_before is not None and target is not None and target.encoding is None
+        return list(sources), target.encoded(encoding_before) if lacks and target and encoding_before else target
     files = [*sources, *([] if target is None else [target])]
     for source in files:
         if "features" in source.fields:
@@ -457,7 +457,7 @@ def with_features(
 
     every, names, left_out = asked == _AUTO, [] if asked == _AUTO else listed(asked), {}
     for name in sources[0].own_columns if every else ():
-        lacking = next((one.name for one in files if name not in one.own_columns), None)
+        lacking = next((file.name for file in files if name not in file.own_columns), None)
         if name in (*_OURS, *taken):
             continue
         if lacking is not None:

@@ -70,7 +70,7 @@ def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
 def _metric_names(name: str, value: Any) -> list[str]:
     from ..estimators.expected_classes import metric_name
 
-    return [metric_name(one) for one in texts(name, value)]
+    return [metric_name(text) for text in texts(name, value)]
 
 
 def _prior(name: str, value: Any) -> Any:
