@@ -252,8 +252,6 @@ def install_line(extra: str) -> str:
     except (ValueError, KeyError, TypeError, AttributeError):  # written by another hand than pip's
         return from_index
     # the libraries by name; a requirement of ours is `vl-convert-python>=1.8; extra == "report"`
-    requirements = [require.partition(";") for require in installed.requires or []]
-    of_extra = [
-        name.strip() for name, _, marker in requirements if marker.strip().replace("'", '"') == f'extra == "{extra}"'
-    ]
+    needs = [require.replace("'", '"').partition(";") for require in installed.requires or []]
+    of_extra = [name.strip() for name, _, marker in needs if marker.strip() == f'extra == "{extra}"']
     return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else from_index

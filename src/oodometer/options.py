@@ -89,8 +89,8 @@ def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **a
     Without a default it must be given. With ``flag`` it is an option in the shell. An `option` that must be given has
     the default ``dataclasses.MISSING``.
     """
-    about_option = About(**about, positional="flag" not in about)
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": about_option})
+    metadata = {"about": About(**about, positional="flag" not in about)}
+    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
@@ -237,18 +237,11 @@ def documented(text: str, record: type[Options]) -> str:
     paragraphs = inspect.cleandoc(text).split("\n\n")
     block = ["Parameters\n----------"]
     for name, _, about in declared(record):
-        block.append(f"{name} :\n{_indented(about.doc or about.help)}")
-    at = next(
-        (i for i, paragraph in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", paragraph, re.DOTALL)),
-        None,
-    )
-    at = len(paragraphs) if at is None else at
+        lines = textwrap.wrap(about.doc or about.help, 108, break_on_hyphens=False)
+        block.append("\n    ".join((f"{name} :", *lines)))
+    after = (i for i, text in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", text, re.DOTALL))
+    at = next(after, len(paragraphs))
     return "\n\n".join((*paragraphs[:at], "\n".join(block), *paragraphs[at:]))
-
-
-_indented = functools.partial(
-    textwrap.fill, width=112, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False
-)
 
 
 Check = Callable[[str, Any], Any]
@@ -552,9 +545,7 @@ def in_python(message: str, names: Collection[str]) -> str:
         given: dict[str, list[str]] = {}
         for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
             own = option.replace("-", "_")
-            name = next(
-                (candidate for candidate in (_OTHER_NAMES.get(own), own, f"{own}s") if candidate in names), None
-            )
+            name = next((ours for ours in (_OTHER_NAMES.get(own), own, f"{own}s") if ours in names), None)
             if name is None:
                 return found[0]
             given.setdefault(name, []).extend([value] if value else [])
@@ -568,8 +559,8 @@ def _as_code(name: str, values: list[str]) -> str:
     """Values of an option as an argument of Python; numbers, and placeholders in capitals, stay."""
     plain = [value.strip("'") for value in values]
     if name == "mapping" and values:
-        return json.dumps(dict(one.rpartition("=")[::2] for one in plain), ensure_ascii=False)
+        return json.dumps(dict(pair.rpartition("=")[::2] for pair in plain), ensure_ascii=False)
     if name == "classes" and values:
         return json.dumps(plain[0].split(","), ensure_ascii=False)
-    code = [one if re.fullmatch(r"[A-Z]+|[\d.]+", one) else json.dumps(one, ensure_ascii=False) for one in plain]
+    code = [text if re.fullmatch(r"[A-Z]+|[\d.]+", text) else json.dumps(text, ensure_ascii=False) for text in plain]
     return f"[{', '.join(code)}]" if len(code) > 1 or (code and name in ("methods", "metrics")) else "".join(code)
