@@ -24,6 +24,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.models import BagOfWords, FrozenEncoder
 from oodometer.models.torch.training import TrainingConfig
 
+from .conftest import Pairs, accuracy, reversals
+
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
 PLAN = TrainingConfig(epochs=8, batch_size=16, learning_rate=3e-3, warmup=0.1)
@@ -40,12 +42,12 @@ MAKERS: dict[str, Callable[..., Any]] = {
         config=T5, **{"max_length": 24, **more}, training=training
     ),
 }
-Pairs = tuple[list[str], list[str], list[bool]]
 
 
-def correctness(judge: Any, pairs: Pairs) -> float:
-    """Share of right verdicts."""
-    return float((judge.judge(*pairs[:2]) == np.array(pairs[2])).mean())
+def shortened(pairs: Pairs) -> Pairs:
+    """The first 300 pairs, where it does not matter how well a judge learns."""
+    inputs, outputs, verdicts = pairs
+    return inputs[:300], outputs[:300], verdicts[:300]
 
 
 @pytest.fixture(scope="module", params=list(MAKERS))
@@ -60,18 +62,16 @@ def judge(kind: str, train: Pairs, held: Pairs) -> Any:
 
 
 def test_finds_injected_errors(judge: Any, held: Pairs) -> None:
-    assert correctness(judge, held) > 0.8
-    p = judge.probabilities(*held[:2])
+    assert accuracy(judge, held) > 0.8
+    seen: list[tuple[int, int]] = []
+    p = judge.probabilities(*held[:2], progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1]
     assert p.dtype == np.float32
     assert p.shape == (400,)
     right = np.array(held[2])
     assert p[right].mean() > 0.6 > 0.4 > p[~right].mean()
     np.testing.assert_array_equal(judge.judge(*held[:2]), p >= 0.5)
-
-
-def test_probabilities_are_calibrated_where_dev_was(judge: Any, held: Pairs) -> None:
-    """The mean probability is the share of correct outputs, which is half here as it was in training."""
-    assert float(judge.probabilities(*held[:2]).mean()) == pytest.approx(0.5, abs=0.07)
+    assert float(p.mean()) == pytest.approx(0.5, abs=0.07)  # the share of correct outputs, as in training
     assert np.exp(-3) < judge.temperature < np.exp(3)
 
 
@@ -83,12 +83,6 @@ def test_each_pair_is_judged_for_itself(judge: Any, held: Pairs) -> None:
         np.testing.assert_allclose(
             judge.probabilities(inputs[i : i + 1], outputs[i : i + 1]), whole[i : i + 1], atol=1e-5
         )
-
-
-def test_progress_reaches_the_end(judge: Any, held: Pairs) -> None:
-    seen: list[tuple[int, int]] = []
-    judge.probabilities(*held[:2], progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1][0] == seen[-1][1]
 
 
 def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
@@ -119,7 +113,7 @@ def test_seeds_settle_everything(kind: str, train: Pairs, held: Pairs) -> None:
 
     def asked(seed: int) -> Any:
         plan = TrainingConfig(epochs=1, batch_size=16, learning_rate=3e-3, seed=seed)
-        return MAKERS[kind](plan).fit(*train).probabilities(*held[:2])
+        return MAKERS[kind](plan).fit(*shortened(train)).probabilities(*held[:2])
 
     first, second, other = asked(0), asked(0), asked(1)
     np.testing.assert_array_equal(first, second)
@@ -127,7 +121,7 @@ def test_seeds_settle_everything(kind: str, train: Pairs, held: Pairs) -> None:
 
 
 def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp_path: Path) -> None:
-    whole = MAKERS[kind](ONE).fit(*train, dev=held)
+    whole = MAKERS[kind](ONE).fit(*shortened(train), dev=held)
 
     def stop(done: int, total: int) -> None:
         if done == 2 * total // 3:
@@ -135,8 +129,10 @@ def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp
 
     steps: list[int] = []
     with pytest.raises(KeyboardInterrupt):
-        MAKERS[kind](ONE).fit(*train, dev=held, checkpoint=tmp_path, progress=stop)
-    again = MAKERS[kind](ONE).fit(*train, dev=held, checkpoint=tmp_path, progress=lambda d, t: steps.append(d))
+        MAKERS[kind](ONE).fit(*shortened(train), dev=held, checkpoint=tmp_path, progress=stop)
+    again = MAKERS[kind](ONE).fit(
+        *shortened(train), dev=held, checkpoint=tmp_path, progress=lambda d, t: steps.append(d)
+    )
     assert steps[0] == 2 * steps[-1] // 3 + 1
     np.testing.assert_allclose(again.probabilities(*held[:2]), whole.probabilities(*held[:2]), atol=1e-6)
     assert again.temperature == pytest.approx(whole.temperature, rel=1e-5)
@@ -144,12 +140,10 @@ def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp
 
 def test_an_unbalanced_training_does_not_favour_its_larger_class(kind: str) -> None:
     """Trained on 90 % correct pairs and asked about half and half: with share=0.5 both kinds of error are as rare."""
-    from .conftest import reversals
-
     pairs, dev = reversals(900, 2, words=3, share=0.9), reversals(300, 3, words=3, share=0.9)
     held = reversals(400, 1, words=3)
     judge = MAKERS[kind](replace(PLAN, epochs=4)).fit(*pairs, dev=dev)
-    assert correctness(judge, held) > 0.6
+    assert accuracy(judge, held) > 0.6
     assert judge.trained_share == pytest.approx(0.9)
     p = judge.probabilities(*held[:2])
     assert float(p.mean()) == pytest.approx(0.5, abs=0.15)
@@ -204,7 +198,7 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
 
 def test_log_odds_are_those_of_the_two_answers(train: Pairs, held: Pairs, transformers: Any) -> None:
     """One pass with both answers agrees with the log-probabilities of each answer, asked one by one."""
-    judge = GenerativeDiscriminator(config=T5, max_length=24, training=ONE).fit(*train)
+    judge = GenerativeDiscriminator(config=T5, max_length=24, training=ONE).fit(*shortened(train))
     texts = [f"{given} | {output}" for given, output in zip(held[0][:10], held[1][:10], strict=True)]
     rows = [judge.model.logprobs([text] * 2, ["Correct", "Incorrect"]).sums() for text in texts]
     margins = np.array([right - wrong for right, wrong in rows])
@@ -220,7 +214,7 @@ def test_any_classifier_can_judge(tiny_encoder: Path, reviews: Any, tmp_path: Pa
         BagOfWords(training=TrainingConfig(epochs=4, batch_size=16, learning_rate=0.05)),
     ):
         judge = ClassifierDiscriminator(model=model).fit(*pairs, dev=pairs)
-        assert correctness(judge, pairs) > 0.9
+        assert accuracy(judge, pairs) > 0.9
         again = load_discriminator(judge.save(tmp_path / model.kind))
         np.testing.assert_allclose(again.probabilities(*pairs[:2]), judge.probabilities(*pairs[:2]), atol=1e-6)
         assert again.options()["model"] == judge.options()["model"] != None  # noqa: E711
@@ -231,13 +225,11 @@ def test_a_pretrained_encoder_by_path(tiny_encoder: Path, reviews: Any) -> None:
     pairs = (["is it good"] * len(texts), texts, labels)
     plan = TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005)
     judge = ClassifierDiscriminator(str(tiny_encoder), max_length=32, training=plan).fit(*pairs)
-    assert correctness(judge, pairs) > 0.9
+    assert accuracy(judge, pairs) > 0.9
 
 
 def test_a_pretrained_encoder_decoder_by_path(transformers: Any, tmp_path: Path) -> None:
     from oodometer.models.seq2seq import learn_words
-
-    from .conftest import reversals
 
     train, held = reversals(900, 0, words=3), reversals(400, 1, words=3)
     tokenizer = learn_words([*train[0], *train[1], "Correct Incorrect |"])
@@ -249,7 +241,7 @@ def test_a_pretrained_encoder_decoder_by_path(transformers: Any, tmp_path: Path)
     tokenizer.save_pretrained(tmp_path)
     plan = replace(PLAN, epochs=4)
     judge = GenerativeDiscriminator(str(tmp_path), max_length=40, stand_ins=None, training=plan).fit(*train, dev=held)
-    assert correctness(judge, held) > 0.7
+    assert accuracy(judge, held) > 0.7
 
 
 def test_one_model_must_be_named() -> None:
@@ -285,8 +277,8 @@ def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: 
 
 
 def test_regression_of_verdicts_is_a_classifier(transformers: Any, train: Pairs, held: Pairs) -> None:
-    soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
-    hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
+    soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*shortened(train))
+    hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*shortened(train))
     np.testing.assert_allclose(soft.probabilities(*held[:2]), hard.probabilities(*held[:2]), atol=1e-3)
 
 

@@ -7,6 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -127,31 +128,6 @@ AT_ONCE = 4096
 """Texts that are asked in one call: enough to fill batches with texts of one length, few enough to be held."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Subsets:
-    """Which features of an example are present in each text that is asked.
-
-    Parameters
-    ----------
-    present : bool, shape (subset, feature); the first row has all features.
-    weights : of each subset in the fit, float64, shape (subset,).
-    """
-
-    present: Array
-    weights: Array
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A linear model: the values of the features, float64, shape (feature,), the probability without any, and R²."""
-
-    values: Array
-    base: float
-    r2: float
-
-
 class BlackBox(Attribution):
     """A method that asks the model about subsets of the words: it needs no more of a model than its probabilities.
 
@@ -159,10 +135,16 @@ class BlackBox(Attribution):
     the answers (`_fitted`).
     """
 
+    samples: int
     absent: str
     seed: int
 
     at_once: ClassVar[int] = AT_ONCE
+
+    def __post_init__(self) -> None:
+        whole_number("samples", self.samples, 2)
+        whole_number("seed", self.seed, 0)
+        checked_absent(self.absent)
 
     def explain(
         self,
@@ -184,22 +166,23 @@ class BlackBox(Attribution):
         results: list[WordAttributions] = []
         done, total = 0, sum(self._number(example.features) for example in examples)
         for group in self.groups(examples):
-            subsets = [self._subsets(example.features, self._rng(example)) for example in group]
-            rows = [len(example.present) for example in subsets]
+            # draws depend on the seed and on the text, not on where it stands or beside what
+            marks = [int(checksum(*example.texts), 16) for example in group]
+            rngs = [np.random.default_rng([self.seed, mark]) for mark in marks]
+            subsets = [self._subsets(example.features, rng) for example, rng in zip(group, rngs, strict=True)]
             requests: list[Text] = []
-            for example, which in zip(group, subsets, strict=True):
-                requests += absence.texts(example, which.present)
-            answers = ask(requests, _scaled(progress, done, sum(rows), total))
-            done += sum(rows)
-            parts = np.split(answers, np.cumsum(rows)[:-1])
+            for example, (present, _) in zip(group, subsets, strict=True):
+                requests += absence.texts(example, present)
+            many = len(requests)
+            answers = ask(requests, None if progress is None else partial(_scaled, progress, done, many, total))
+            done += many
+            parts = np.split(answers, np.cumsum([len(present) for present, _ in subsets])[:-1])
             for example, which, probabilities in zip(group, subsets, parts, strict=True):
                 target = class_at(wanted, len(results), probabilities[0])
-                own, many = probabilities[:, target], len(example.words)
-                fit = self._fitted(which, own)
-                separator = float(fit.values[-1]) if example.is_pair else math.nan
-                results.append(
-                    WordAttributions(example, fit.values[:many], separator, target, float(own[0]), fit.base, fit.r2)
-                )
+                own = probabilities[:, target]
+                values, base, r2 = self._fitted(*which, own)
+                separator, p = float(values[-1]) if example.is_pair else math.nan, float(own[0])
+                results.append(WordAttributions(example, values[: len(example.words)], separator, target, p, base, r2))
         self._truncated = ask.truncated
         return results
 
@@ -208,16 +191,12 @@ class BlackBox(Attribution):
         """How many subsets are asked of an example with so many features."""
 
     @abstractmethod
-    def _subsets(self, features: int, rng: np.random.Generator) -> Subsets:
-        """The subsets, the whole text first; all chance comes from ``rng``."""
+    def _subsets(self, features: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Which features are present, bool, shape (subset, feature), the whole text first; weights, shape (subset,)."""
 
     @abstractmethod
-    def _fitted(self, subsets: Subsets, answers: Array) -> Fit:
-        """The linear model of the probabilities of one class, shape (subset,)."""
-
-    def _rng(self, words: Words) -> np.random.Generator:
-        """Draws depend on the seed and on the text, not on where it stands or beside what."""
-        return np.random.default_rng([self.seed, int(checksum(*words.texts), 16)])
+    def _fitted(self, present: Array, weights: Array, answers: Array) -> tuple[Array, float, float]:
+        """Of the probabilities of one class, shape (subset,): values of the features, probability without any, R²."""
 
     def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
         """Examples in order, as many together as have at most `at_once` subsets, and one at least."""
@@ -253,7 +232,5 @@ def weighted_r2(answers: Array, predicted: Array, weights: Array) -> float:
     return 1 - float(weights @ (answers - predicted) ** 2) / whole
 
 
-def _scaled(progress: Progress | None, done: int, rows: int, total: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda part, whole: progress(done + rows * part // whole, total)
+def _scaled(progress: Progress, done: int, rows: int, total: int, part: int, whole: int) -> None:
+    progress(done + rows * part // whole, total)

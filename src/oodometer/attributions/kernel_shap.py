@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..registry import register
-from .black_box import REMOVE, BlackBox, Fit, Subsets, checked_absent, weighted_r2, whole_number
+from .black_box import REMOVE, BlackBox, weighted_r2
 
 
 @final
@@ -57,31 +57,26 @@ class KernelShap(BlackBox):
     absent: str = REMOVE
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        whole_number("samples", self.samples, 2)
-        whole_number("seed", self.seed, 0)
-        checked_absent(self.absent)
-
     def _number(self, features: int) -> int:
         return 2 + _budget(self.samples, features)
 
-    def _subsets(self, features: int, rng: np.random.Generator) -> Subsets:
+    def _subsets(self, features: int, rng: np.random.Generator) -> tuple[Array, Array]:
         present, weights = shapley_subsets(features, _budget(self.samples, features), rng)
         ends = np.array([[True] * features, [False] * features])
-        return Subsets(np.concatenate([ends, present]), np.concatenate([[0.0, 0.0], weights]))
+        return np.concatenate([ends, present]), np.concatenate([[0.0, 0.0], weights])
 
-    def _fitted(self, subsets: Subsets, answers: Array) -> Fit:
+    def _fitted(self, present: Array, weights: Array, answers: Array) -> tuple[Array, float, float]:
         whole, base = float(answers[0]), float(answers[1])
-        inner, p, weights = subsets.present[2:], answers[2:], subsets.weights[2:]
+        inner, p, weights = present[2:], answers[2:], weights[2:]
         features, total = inner.shape[1], whole - base
         if not len(inner):
-            return Fit(np.array([total]), base, math.nan)
+            return np.array([total]), base, math.nan
         # phi = total / n + delta, where delta sums to 0: against it a row counts as what it has above its own mean.
         size = inner.mean(axis=1, keepdims=True)
         root = np.sqrt(weights)
         delta = np.linalg.lstsq((inner - size) * root[:, None], (p - base - size[:, 0] * total) * root, rcond=None)[0]
         values = total / features + delta
-        return Fit(values, base, weighted_r2(p, base + inner @ values, weights))
+        return values, base, weighted_r2(p, base + inner @ values, weights)
 
 
 def _budget(samples: int, features: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..registry import register
-from .black_box import REMOVE, BlackBox, Fit, Subsets, checked_absent, weighted_r2, whole_number
+from .black_box import REMOVE, BlackBox, weighted_r2
 
 
 @final
@@ -58,9 +58,7 @@ class Lime(BlackBox):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole_number("samples", self.samples, 2)
-        whole_number("seed", self.seed, 0)
-        checked_absent(self.absent)
+        super().__post_init__()
         if not _is_above_0(self.kernel_width):
             raise UsageError(f"expected kernel_width above 0, got {self.kernel_width!r}")
         if not _is_above_0(self.alpha):
@@ -69,21 +67,20 @@ class Lime(BlackBox):
     def _number(self, features: int) -> int:
         return self.samples
 
-    def _subsets(self, features: int, rng: np.random.Generator) -> Subsets:
+    def _subsets(self, features: int, rng: np.random.Generator) -> tuple[Array, Array]:
         absent = rng.integers(1, features + 1, size=(self.samples - 1, 1))
         ranks = rng.random((self.samples - 1, features)).argsort(axis=1).argsort(axis=1)
         present = np.concatenate([np.ones((1, features), dtype=bool), ranks >= absent])
         distances = 100 * (1 - np.sqrt(present.mean(axis=1)))
-        return Subsets(present, np.exp(-(distances**2) / (2 * self.kernel_width**2)))
+        return present, np.exp(-(distances**2) / (2 * self.kernel_width**2))
 
-    def _fitted(self, subsets: Subsets, answers: Array) -> Fit:
-        weights = subsets.weights
-        x = subsets.present.astype(np.float64)
+    def _fitted(self, present: Array, weights: Array, answers: Array) -> tuple[Array, float, float]:
+        x = present.astype(np.float64)
         middle, mean = np.average(x, axis=0, weights=weights), np.average(answers, weights=weights)
         away = x - middle
         weighted = away * weights[:, None]
         values = np.linalg.solve(weighted.T @ away + self.alpha * np.eye(x.shape[1]), weighted.T @ (answers - mean))
-        return Fit(values, math.nan, weighted_r2(answers, mean + away @ values, weights))
+        return values, math.nan, weighted_r2(answers, mean + away @ values, weights)
 
 
 def _is_above_0(value: object) -> bool:

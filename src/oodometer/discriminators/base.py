@@ -242,7 +242,8 @@ class TrainedDiscriminator(Discriminator):
 
     def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None = None) -> tuple[Array, int]:
         """Log odds of Correct, float64, shape (sample,), and how many pairs were cut."""
-        raise NotImplementedError
+        answers = self.model.ask(list(zip(inputs, outputs, strict=True)), progress=progress)
+        return log_odds(answers.logits_of(self.model.kind)), int(self.model.truncated)
 
     @classmethod
     @abstractmethod

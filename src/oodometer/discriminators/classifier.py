@@ -17,7 +17,7 @@ from ..models.base import Classifier, Progress, load_model
 from ..models.text.frozen_encoder import FrozenEncoder
 from ..models.text.network import TextClassifier
 from ..models.torch.training import TrainingConfig
-from .base import CLASSES, Learnt, TrainedDiscriminator, log_odds
+from .base import CLASSES, Learnt, TrainedDiscriminator
 from .pair_encoder import pair_encoder
 
 
@@ -61,10 +61,6 @@ class EncoderDiscriminator(TrainedDiscriminator):
         more = {"dev": labelled(dev)} if dev is not None and isinstance(self.model, TextClassifier) else {}
         self.model.fit(*labelled(learnt), classes=CLASSES, checkpoint=checkpoint, progress=progress, **more)
         return int(self.model.truncated)
-
-    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None = None) -> tuple[Array, int]:
-        logits = self.model.logits(list(zip(inputs, outputs, strict=True)), progress=progress)
-        return log_odds(logits), int(self.model.truncated)
 
     @classmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:

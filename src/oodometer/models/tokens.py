@@ -90,22 +90,6 @@ MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """The special tokens of BERT, at the numbers 0 to 4."""
 
 
-def train_words(texts: Iterable[str], special: Sequence[str], unknown: str) -> Any:
-    """Words that white space parts, behind the special ones: the most frequent first, equal counts by the alphabet."""
-    load_transformers()
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
-    inner = Tokenizer(models.WordLevel(unk_token=unknown))
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=2**31, min_frequency=1, special_tokens=list(special), show_progress=False
-    )
-    # A special token in a text is no word, and white space is what Python takes for it.
-    plain = (" ".join(word for word in text.split() if word not in special) for text in texts)
-    inner.train_from_iterator(plain, trainer)
-    return inner
-
-
 def train_byte_pieces(
     texts: Iterable[str], size: int, special: Sequence[str], before: Any, *, min_frequency: int = 0
 ) -> Any:
@@ -124,28 +108,6 @@ def train_byte_pieces(
     )
     inner.train_from_iterator(texts, trainer)
     return inner
-
-
-def train_word_pieces(texts: Sequence[str], size: int, letters: int) -> Any:
-    """Word pieces in lower case as of BERT, at most ``size``, of the first ``letters`` letters of the alphabet."""
-    load_transformers()
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
-    inner = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    inner.normalizer = normalizers.BertNormalizer(lowercase=True)
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    inner.decoder = decoders.WordPiece()
-    # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
-    # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
-    seen = {letter for text in texts for letter in inner.normalizer.normalize_str(text) if letter.strip()}
-    letters_known = sorted(seen)[:letters]
-    named = [*MARKS, *letters_known, *(f"##{letter}" for letter in letters_known)]
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
-    inner.train_from_iterator(texts, trainer)
-    pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))  # the letters are not special there
-    pieces.normalizer, pieces.pre_tokenizer, pieces.decoder = inner.normalizer, inner.pre_tokenizer, inner.decoder
-    pieces.add_special_tokens(list(MARKS))
-    return pieces
 
 
 def with_marks(inner: Any, max_length: int) -> Any:
@@ -185,7 +147,18 @@ def learn_words(texts: Iterable[str]) -> Any:
     >>> found("a cat ) dog")["input_ids"], found.decode([3, 4])
     ([4, 3, 6, 2, 1], 'cat a')
     """
-    return _wrapped(train_words(texts, SPECIAL, UNKNOWN))
+    load_transformers()
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    inner = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=2**31, min_frequency=1, special_tokens=list(SPECIAL), show_progress=False
+    )
+    # A special token in a text is no word, and white space is what Python takes for it.
+    plain = (" ".join(word for word in text.split() if word not in SPECIAL) for text in texts)
+    inner.train_from_iterator(plain, trainer)
+    return _wrapped(inner)
 
 
 def learn_pieces(texts: Iterable[str], size: int) -> Any:
@@ -228,4 +201,22 @@ def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
 
     Source: Devlin et al. (2019).
     """
-    return with_marks(train_word_pieces([joined(text) for text in texts], size, MOST_LETTERS), max_length)
+    plain = [joined(text) for text in texts]
+    load_transformers()
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    inner = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    inner.normalizer = normalizers.BertNormalizer(lowercase=True)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.decoder = decoders.WordPiece()
+    # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
+    # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
+    seen = {letter for text in plain for letter in inner.normalizer.normalize_str(text) if letter.strip()}
+    letters_known = sorted(seen)[:MOST_LETTERS]
+    named = [*MARKS, *letters_known, *(f"##{letter}" for letter in letters_known)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
+    inner.train_from_iterator(plain, trainer)
+    pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))  # the letters are not special there
+    pieces.normalizer, pieces.pre_tokenizer, pieces.decoder = inner.normalizer, inner.pre_tokenizer, inner.decoder
+    pieces.add_special_tokens(list(MARKS))
+    return with_marks(pieces, max_length)

@@ -550,8 +550,6 @@ def guess_accuracy(truths: Sequence[Any]) -> Array:
     >>> (100 * guess_accuracy(sets)).round(1).tolist()
     [38.9, 72.2, 38.9]
     """
-    from .few_shot import few_shot_evaluation
-
     counts = {len(truth) for truth in truths}
     if len(counts) != 1:
         raise UsageError(f"expected sets of the same models, got {sorted(counts)} models; give each set's accuracies")

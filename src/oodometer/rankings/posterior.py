@@ -19,37 +19,6 @@ from ..results.ranking import Settling
 __all__ = ["Settling", "labels_to_settle", "rows_to_label"]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Patterns:
-    """The distinct ways in which models disagree about a row. Rows on which all agree are left out.
-
-    Parameters
-    ----------
-    predicted : class that each model predicts, int64, shape (pattern, model).
-    counts : rows of each pattern, shape (pattern,).
-    pairs : rows on which models a and b differ, shape (model, model).
-    rows : all rows, with those on which all agree.
-    """
-
-    predicted: Array
-    counts: Array
-    pairs: Array
-    rows: int
-
-
-def patterns_of(predicted: Array) -> Patterns:
-    """The patterns of predicted classes, shape (model, row).
-
-    >>> found = patterns_of(np.array([[0, 1, 1, 0], [0, 0, 0, 0]]))
-    >>> found.predicted.tolist(), found.counts.tolist(), found.pairs.tolist()
-    ([[1, 0]], [2], [[0, 2], [2, 0]])
-    """
-    apart = predicted[:, (predicted != predicted[0]).any(axis=0)]
-    distinct, counts = np.unique(apart.T, axis=0, return_counts=True)
-    return Patterns(distinct, counts, disagreements(predicted), predicted.shape[1])
-
-
 def disagreements(predicted: Array) -> Array:
     """Rows on which each two models predict another class: int64, shape (model, model); predicted (model, row)."""
     return np.stack([(predicted != own).sum(axis=1) for own in predicted])
@@ -183,8 +152,11 @@ def posterior(
     if not everything.size:
         raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
     labelled, true = classes[:, known_truth >= 0], known_truth[known_truth >= 0]
-    patterns = patterns_of(everything)
-    right, weight = _cells(patterns, labelled, true, prior)
+    # the distinct ways in which models disagree about a row; rows on which all agree are left out
+    parted = everything[:, (everything != everything[0]).any(axis=0)]
+    patterns, counts = np.unique(parted.T, axis=0, return_counts=True)
+    pairs, rows = disagreements(everything), everything.shape[1]  # rows on which two models differ, and all
+    right, weight = _cells(patterns, counts, pairs, labelled, true, prior)
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
     before = (right * weight[0]) @ ~right.T
@@ -201,7 +173,7 @@ def posterior(
         weight = weight.sum(axis=0)
         models = len(right)
         # models that never differ are one model, whose share they divide: rounding must not part them
-        same = patterns.pairs == 0
+        same = pairs == 0
         first = same.argmax(axis=1)
         members = same.sum(axis=1)
         rng = np.random.default_rng([seed, 0xBE57])
@@ -219,10 +191,10 @@ def posterior(
             total[np.unique(first)] += (top / top.sum(axis=1, keepdims=True)).sum(axis=0)
         p_best = np.asarray(total[first] / draws / members)
     else:  # one share for each model that differs from the others; models that never differ divide theirs
-        members = (patterns.pairs == 0).sum(axis=1)
+        members = (pairs == 0).sum(axis=1)
         p_best = np.asarray(1 / members / (1 / members).sum())
     # P(Beta(s + w_ab, s + w_ba) > 1/2); 1/2 where two models never differ
-    ever = patterns.pairs > 0
+    ever = pairs > 0
     side = np.where(ever, (before + before.T) / 2, 1.0)
     won = np.where(ever, wins * worth, 0.0)
     p_better = np.where(ever, betainc(side + won.T, side + won, 0.5), 0.5)
@@ -235,9 +207,9 @@ def posterior(
         p_better=p_better,
         wins=wins,
         prior=(before + before.T) / 2,
-        disagreement=patterns.pairs / patterns.rows,
+        disagreement=pairs / rows,
         labels=len(true),
-        pool=patterns.rows - len(true),
+        pool=rows - len(true),
         neither=disagreements(labelled) - wins - wins.T,
         classes=len(np.union1d(everything, true)),
         worth=mean_worth,
@@ -252,9 +224,8 @@ def checked_truth(truth: object, rows: int) -> Array:
     return labels
 
 
-def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
+def _cells(of: Array, counts: Array, pairs: Array, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
     """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
-    of = patterns.predicted
     ranked = np.sort(of, axis=1)
     there = np.ones(of.shape, dtype=bool)  # the first of each class that is predicted: there may be a thousand classes
     there[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
@@ -263,9 +234,9 @@ def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tu
     least = np.full(len(of), np.inf)  # disagreements of the pair that disagrees least often, of those that do here
     for a in range(of.shape[1]):
         for b in range(a):
-            least = np.where(of[:, a] != of[:, b], np.minimum(least, patterns.pairs[a, b]), least)
+            least = np.where(of[:, a] != of[:, b], np.minimum(least, pairs[a, b]), least)
     weight = np.zeros((2, len(pattern)))
-    weight[0] = (prior * patterns.counts / least / 2)[pattern]
+    weight[0] = (prior * counts / least / 2)[pattern]
     cell_of = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
     for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
         cell = cell_of.get((row.tobytes(), int(c)))

@@ -18,7 +18,7 @@ from ..torch.batches import Asking, padded, sorted_batches
 from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
 from ..torch.training import read_tensors, write_tensors
-from .network import piece_ids, with_words_dropped
+from .network import counted_ids, with_words_dropped
 
 
 @final
@@ -87,7 +87,7 @@ class FrozenEncoder(Classifier):
         self._open()
         device = choose_device(self.device)
         self.net.to(device)
-        sequences = piece_ids(self.tokenizer, check_texts(texts), self.max_length)
+        sequences = counted_ids(self.tokenizer, check_texts(texts), self.max_length)[0]
         batches = sorted_batches(sequences.lengths, self.batch_size)
         folder = None
         if checkpoint is not None:  # one file a batch, in a folder named after settings and texts

@@ -161,17 +161,12 @@ class TextClassifier(TorchClassifier):
         return with_words_dropped(inputs, seed)
 
 
-def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
-    """Ids of word pieces with the tokenizer's special tokens; a text too long loses its middle.
-
-    Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
-    the middle.
-    """
-    return counted_ids(tokenizer, texts, max_length)[0]
-
-
 def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False) -> tuple[Ragged, int]:
-    """The ids of `piece_ids`, and the number of texts that were too long; ``end``: they lose their end instead."""
+    """Ids of word pieces with the tokenizer's special tokens, and how many texts were too long.
+
+    Such a text loses its middle, or with ``end`` its end; of a pair the longer part loses its end, until both are of
+    one length, then both do. Source: Sun et al. (2019) for the middle.
+    """
     if any(not isinstance(text, str) for text in texts):
         first = [text if isinstance(text, str) else text[0] for text in texts]
         second = ["" if isinstance(text, str) else text[1] for text in texts]

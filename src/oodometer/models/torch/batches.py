@@ -157,26 +157,20 @@ class Asking:
             whole[self._batch] = part
 
 
-def last_linear(net: Any) -> Any:
-    """The last linear layer of a network; `UsageError` where it has none."""
-    torch = load_torch()
-    layers = [module for module in net.modules() if isinstance(module, torch.nn.Linear)]
-    if not layers:
-        raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
-    return layers[-1]
-
-
 @contextmanager
 def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
     """Inside, what the last linear layer of a network read in its last call can be had; nothing where not wanted.
 
-    Raises `UsageError` for a layer that reads more than one vector a sample.
+    Raises `UsageError` for a network without one, and where it reads more than one vector a sample.
     """
     if not wanted:
         yield tuple
         return
+    layers = [module for module in net.modules() if isinstance(module, load_torch().nn.Linear)]
+    if not layers:
+        raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
     seen: list[Any] = []
-    hook = last_linear(net).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    hook = layers[-1].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
 
     def had() -> tuple[Any]:
         read = seen.pop()
