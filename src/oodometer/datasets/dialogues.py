@@ -24,7 +24,7 @@ _SAID = ("content", "text", "utterance", "value")  # where the text of a turn is
 
 def text_key(turn: Any) -> str | None:
     """Where the text of a turn stands that is an object; None where it is none."""
-    return next((one for one in _SAID if one in turn), None) if isinstance(turn, dict) else None
+    return next((key for key in _SAID if key in turn), None) if isinstance(turn, dict) else None
 
 
 def said(turn: Any) -> Any:
@@ -34,8 +34,8 @@ def said(turn: Any) -> Any:
     ('Hi.', 'Hello!', None)
     """
     key = text_key(turn)
-    found = turn if key is None else turn[key]
-    return found if isinstance(found, str) else None
+    text = turn if key is None else turn[key]
+    return text if isinstance(text, str) else None
 
 
 def is_context(column: str, row: Mapping[str, Any]) -> bool:
@@ -81,8 +81,8 @@ def replies_among(turns: Sequence[Any]) -> list[int]:
     >>> replies_among([{"role": role, "content": "x"} for role in ("system", "user", "assistant", "user")])
     [2]
     """
-    told = [turn if isinstance(turn, dict) else {} for turn in turns]
-    roles = [str(one.get("role") or one.get("from")).lower() for one in told]
+    objects = [turn if isinstance(turn, dict) else {} for turn in turns]
+    roles = [str(turn.get("role") or turn.get("from")).lower() for turn in objects]
     is_chat = not _CHAT.isdisjoint(roles)
     return [at for at in range(1, len(turns)) if not is_chat or roles[at] in _ASSISTANT]
 
@@ -115,20 +115,20 @@ def exchange(
     position: int | None = None
     if candidates is not None:
         texts = list(candidates) if isinstance(candidates, (list, tuple)) else []
-        if len(texts) < 2 or any(said(one) is None for one in texts):
+        if len(texts) < 2 or any(said(text) is None for text in texts):
             raise _odd("a list of at least two texts", candidates, "candidates", place)
         offered = tuple(map(said, texts))
-        value, text = row.get(label or "label"), said(response)
+        value, reply = row.get(label or "label"), said(response)
         if value is not None:
             whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
             position = int(float(value)) if whole else -1
             if not 0 <= position < len(offered):
                 expected = f"a position from 0 to {len(offered) - 1} of the right candidate"
                 raise _odd(expected, value, label or "label", place)
-        elif text is not None:
-            if text not in offered:
-                raise _odd("the response among the candidates", text, "response", place)
-            position = offered.index(text)
+        elif reply is not None:
+            if reply not in offered:
+                raise _odd("the response among the candidates", reply, "response", place)
+            position = offered.index(reply)
     name = row["source_row"] if row.get("source_row") is not None else number
     if row.get("id") is not None:
         name = f"{row['id']}-{row['turn']}" if row.get("turn") is not None else row["id"]
@@ -167,12 +167,12 @@ def replies(
     ['Hello!', 'Bye.', 'Here.']
     """
     pool = Replies((turn for _, turns in conversations for turn in turns[1:]), candidates, seed, source)
-    samples = [(one, turns, at) for one, turns in conversations for at in range(1, len(turns))]
-    ids = tuple(f"{one}-{at}" for one, _, at in samples)
+    samples = [(name, turns, at) for name, turns in conversations for at in range(1, len(turns))]
+    ids = tuple(f"{name}-{at}" for name, _, at in samples)
     offered = [pool.among(name, turns[at]) for name, (_, turns, at) in zip(ids, samples, strict=True)]
     inputs = tuple(Dialogue(turns[:at], texts) for (_, turns, at), (texts, _) in zip(samples, offered, strict=True))
-    kinds = () if types is None else tuple(types[one] for one, _, _ in samples)
-    return Dataset(name, inputs, tuple(place for _, place in offered), kinds, ids, source, "dialogue")
+    kinds = () if types is None else tuple(types[name] for name, _, _ in samples)
+    return Dataset(name, inputs, tuple(right for _, right in offered), kinds, ids, source, "dialogue")
 
 
 @final
@@ -199,11 +199,11 @@ class Replies:
         """Candidates of the sample of this name, and the place of the true one; the seed and the name settle both."""
         rng = np.random.default_rng([self._seed, zlib.crc32(name.encode())])
         # One more than are needed: the true one may be among them.
-        places = rng.choice(len(self._pool), size=self._many, replace=False)
-        offered = [self._pool[i] for i in places if self._pool[i] != true][: self._many - 1]
-        place = int(rng.integers(self._many))
-        offered.insert(place, true)
-        return tuple(offered), place
+        drawn = rng.choice(len(self._pool), size=self._many, replace=False)
+        offered = [self._pool[i] for i in drawn if self._pool[i] != true][: self._many - 1]
+        right = int(rng.integers(self._many))
+        offered.insert(right, true)
+        return tuple(offered), right
 
 
 _DAILY, _DAILY_SPLITS = "dailydialog.jsonl.xz", ("train", "validation", "test")
@@ -217,12 +217,12 @@ def daily_dialog(split: str, *, candidates: int = 10, seed: int = 0) -> Dataset:
     whether its whole conversation also stands in the training split, as 93 of the test split do. See `replies` for
     candidates and ids. Source: Li et al. (2017), non-commercial licence.
     """
-    found = daily_dialog_conversations(split)
+    conversations = daily_dialog_conversations(split)
     seen = {turns for _, turns in daily_dialog_conversations("train")} if split != "train" else set()
-    types = {name: _SEEN if turns in seen else _NEW for name, turns in found}
+    types = {name: _SEEN if turns in seen else _NEW for name, turns in conversations}
     folder = data_folder()
     source = "li2017/dailydialog" if folder is None else str(folder / _DAILY)
-    return replies(found, f"DailyDialog {split}", candidates=candidates, seed=seed, types=types, source=source)
+    return replies(conversations, f"DailyDialog {split}", candidates=candidates, seed=seed, types=types, source=source)
 
 
 def daily_dialog_conversations(split: str) -> list[Conversation]:
@@ -236,13 +236,13 @@ def daily_dialog_conversations(split: str) -> list[Conversation]:
     if folder is None:
         rows = hub_rows("li2017/daily_dialog", split)
         return [(str(i), tuple(map(str, row["dialog"]))) for i, row in enumerate(rows)]
-    path, found = folder / _DAILY, []
+    path, out = folder / _DAILY, []
     for row, plain in read_objects(path, "split", "i", "turns"):
         turns: Any = plain["turns"]
         if not isinstance(turns, list) or not all(isinstance(turn, str) for turn in turns):
             raise damaged("a list of turns", repr(turns)[:40], path, row)
         if plain["split"] == split:
-            found.append((str(plain["i"]), tuple(turns)))
-    if not found:
+            out.append((str(plain["i"]), tuple(turns)))
+    if not out:
         raise damaged(f"conversations of the split {split}", "none", path, what="it")
-    return found
+    return out

@@ -234,7 +234,7 @@ _SIDE = 96
 _STL10_SHAPE = (_SIDE, _SIDE, 3)
 _NAMES = {"car": "automobile"}  # in CIFAR-10; a frog is in CIFAR-10 alone, a monkey in STL10 alone
 _TO_CIFAR = np.array(
-    [CIFAR10_CLASSES.index(one) if (one := _NAMES.get(name, name)) in CIFAR10_CLASSES else -1 for name in STL10_CLASSES]
+    [CIFAR10_CLASSES.index(own) if (own := _NAMES.get(name, name)) in CIFAR10_CLASSES else -1 for name in STL10_CLASSES]
 )
 
 

@@ -320,7 +320,7 @@ def _feature_words(name: str, short: Sequence[dict[str, Any]], rows: Sequence[di
             other = without.get((row["role"], row["paradigm"]))
             starts = [None if other is None else _first_difference(row["sentence"], other)]
         elif row["L"] and name == "VERB":
-            starts = [found.start(1) for found in _MAIN_VERB.finditer(row["sentence"])]
+            starts = [match.start(1) for match in _MAIN_VERB.finditer(row["sentence"])]
         elif row["L"]:
             words = _WORD.finditer(row["sentence"])
             starts = [word.start() for word in words if word.group().strip(".,").lower() in ADJECTIVES]
@@ -335,7 +335,7 @@ def _first_difference(sentence: str, other: str) -> int | None:
     >>> _first_difference("men sang on a hill.", "women sang by the sea.") is None
     True
     """
-    mine = [(found.group(), found.start()) for found in _WORD.finditer(sentence)]
+    mine = [(match.group(), match.start()) for match in _WORD.finditer(sentence)]
     left, theirs = [word for word, _ in mine], other.split()
     start = 0
     while start < min(len(left), len(theirs)) and left[start] == theirs[start]:

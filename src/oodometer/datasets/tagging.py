@@ -27,7 +27,7 @@ _PENN = {
     "X": "FW LS SYM UH XX GW X",
     ".": ". , : `` '' -LRB- -RRB- ( ) # $ - ... \" ' --",
 }
-_FROM_PENN = {tag: one for one, tags in _PENN.items() for tag in tags.split()}
+_FROM_PENN = {tag: name for name, tags in _PENN.items() for tag in tags.split()}
 
 # Brown's tags, as Penn would tag the same words: its own names for be, have and do are verbs, possessive pronouns are
 # pronouns, `all` and `such` before a noun are determiners, ordinals and `other`, `many`, `more` are adjectives.
@@ -45,7 +45,7 @@ _BROWN = {
     "X": "UH NIL FW",
     ".": ". , : ` `` '' ' ( ) --",
 }
-_FROM_BROWN = {tag: one for one, tags in _BROWN.items() for tag in tags.split()}
+_FROM_BROWN = {tag: name for name, tags in _BROWN.items() for tag in tags.split()}
 _ENDING = re.compile(r"(-(TL|HL|NC|T|N))+$")
 
 
@@ -105,8 +105,8 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     sample = _corpora(path)["wsj_sample"]
     documents = [name.rsplit("/", 1)[0] for *_, name in sample]
     parts = split_by_group(Dataset.of_rows("wsj", sample, path.name), documents, _TAG_SHARES, seed)
-    found = parts[("train", "dev", "test").index(split)]
-    return found + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name) if split == "train" else found
+    part = parts[("train", "dev", "test").index(split)]
+    return part + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name) if split == "train" else part
 
 
 def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> Dataset:
@@ -123,11 +123,11 @@ def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> 
             data_file(TREEBANKS, f"the treebank {treebank}")
         hub: list[Row] = []
         for split in splits:
-            found = hub_rows(_UD, "validation" if split == "dev" else split, _UD_HUB[treebank])
-            names = found.features["upos"].feature.names
-            for i, one in enumerate(found):
-                tags = " ".join(names[tag] for tag in one["upos"])
-                hub.append((" ".join(one["tokens"]), tags, treebank, f"{split}/{i}"))
+            table = hub_rows(_UD, "validation" if split == "dev" else split, _UD_HUB[treebank])
+            names = table.features["upos"].feature.names
+            for i, cells in enumerate(table):
+                tags = " ".join(names[tag] for tag in cells["upos"])
+                hub.append((" ".join(cells["tokens"]), tags, treebank, f"{split}/{i}"))
         return Dataset.of_rows(treebank, hub, _UD)
     path = folder / TREEBANKS
     rows = [row for name, split, row in _treebanks(path) if name == treebank and split in splits]
@@ -137,32 +137,32 @@ def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> 
 @cache
 def _corpora(path: Path) -> dict[str, list[Row]]:
     """Rows of each corpus, tags mapped."""
-    found: dict[str, list[Row]] = {"wsj_sample": [], "conll2000_train": [], "brown": [], "masc": []}
-    for row, one in read_objects(path, "corpus", "genre", "tok", "tag"):
-        corpus = str(one["corpus"])
-        if corpus not in found:
+    out: dict[str, list[Row]] = {"wsj_sample": [], "conll2000_train": [], "brown": [], "masc": []}
+    for row, cells in read_objects(path, "corpus", "genre", "tok", "tag"):
+        corpus = str(cells["corpus"])
+        if corpus not in out:
             continue
-        words, tags = _pair(one, "tag", path, row)
+        words, tags = _pair(cells, "tag", path, row)
         brown = corpus == "brown"
         mapped = [from_brown(tag, word) if brown else from_penn(tag) for tag, word in zip(tags, words, strict=True)]
-        name = f"{one.get('doc', corpus)}/{one.get('i', row)}"
-        found[corpus].append((" ".join(words), " ".join(mapped), str(one["genre"]), name))
-    return found
+        name = f"{cells.get('doc', corpus)}/{cells.get('i', row)}"
+        out[corpus].append((" ".join(words), " ".join(mapped), str(cells["genre"]), name))
+    return out
 
 
 @cache
 def _treebanks(path: Path) -> list[tuple[str, str, Row]]:
     """Treebank, split and row."""
-    found = []
-    for row, one in read_objects(path, "treebank", "split", "genre", "tok", "upos"):
-        words, tags = _pair(one, "upos", path, row)
-        entry = (" ".join(words), " ".join(tags), str(one["genre"]), str(one.get("id", row)))
-        found.append((str(one["treebank"]), str(one["split"]), entry))
-    return found
+    out = []
+    for row, cells in read_objects(path, "treebank", "split", "genre", "tok", "upos"):
+        words, tags = _pair(cells, "upos", path, row)
+        entry = (" ".join(words), " ".join(tags), str(cells["genre"]), str(cells.get("id", row)))
+        out.append((str(cells["treebank"]), str(cells["split"]), entry))
+    return out
 
 
-def _pair(one: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[str], list[str]]:
-    words, tags = str(one["tok"]).split(), str(one[column]).split()
+def _pair(cells: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[str], list[str]]:
+    words, tags = str(cells["tok"]).split(), str(cells[column]).split()
     if not words or len(words) != len(tags):
         raise damaged("as many tags as words", f"{len(words)} words and {len(tags)} tags", path, row)
     return words, tags

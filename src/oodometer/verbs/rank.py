@@ -489,7 +489,7 @@ def ask_models(
         raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
     given = _read_rows(data["examples"], opened, sources, columns, label=True, cluster=options.cluster)
     row = given.parts[0].take([0])
-    of_each = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
+    of_each = [m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for m in opened]
     check_classes(
         of_each,
         sources,
@@ -516,7 +516,7 @@ def ask_models(
     if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
         mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
         there = set(given.ids if pool.named and given.named else given.texts)
-        fresh = [row for row, one in enumerate(mine) if one not in there] if mine else list(range(len(pool.ids)))
+        fresh = [row for row, key in enumerate(mine) if key not in there] if mine else list(range(len(pool.ids)))
         picked, twice = [*picked, (pool, fresh)], len(pool.ids) - len(fresh)
     order = [(rows, at) for rows, some in picked for at in some]
     blocks, truth = picked, {}
@@ -538,7 +538,7 @@ def ask_models(
     return Answered(
         names=tuple(names),
         sources=tuple(sources),
-        records=tuple(one.slice(0, len(order)) for one in records),
+        records=tuple(record.slice(0, len(order)) for record in records),
         labels=np.array([code_of[name] for name in labelled.values()], dtype=np.int64),
         ids=tuple(rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order),
         modality=given.modality,
@@ -554,7 +554,7 @@ def ask_models(
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},
         references=tuple(
-            replace(one.slice(len(order), len(one)), label=right, first_row=0) for one in records if len(right)
+            replace(each.slice(len(order), len(each)), label=right, first_row=0) for each in records if len(right)
         ),
     )
 

@@ -610,7 +610,7 @@ def stress(options: StressOptions) -> StressTest:
     kept.claim("results for these data, options and seed", *_RESULTS)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
     conditions = [condition for kind in kinds for condition in kind.conditions]
-    different = {stem: shifted.dataset(rows) for one in conditions for stem, rows in one.different.items()}
+    different = {stem: shifted.dataset(rows) for some in conditions for stem, rows in some.different.items()}
     asked = {"reference": reference_rows.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
     total = sum(len(some) for some, _ in asked.values()) * len(runs)

@@ -79,7 +79,7 @@ class _Stretch:
     """Part of a copy: which one, where it goes, and its images by row, file and name as written."""
 
     number: int
-    home: Path
+    folder: Path
     first: int
     files: Sequence[Path]
     names: Sequence[Path]
@@ -103,14 +103,14 @@ class _FolderJob(Job):
             if rows:
                 shifted = shift.apply(images, severity, seed=self.options.seed, first_row=rows[0])
                 for row, image in zip(rows, shifted, strict=True):
-                    _write(image, stretch.home / stretch.names[row - stretch.first])
+                    _write(image, stretch.folder / stretch.names[row - stretch.first])
                 tell(rows[-1] + 1, len(rows))
             rows.clear()
             images.clear()
 
         size = 0
         for row, (file, name) in enumerate(zip(stretch.files, stretch.names, strict=True), stretch.first):
-            if (stretch.home / name).is_file():
+            if (stretch.folder / name).is_file():
                 continue
             try:
                 image = decode_image(file)
@@ -138,12 +138,12 @@ class _FolderJob(Job):
         fingerprint = _fingerprint(self, [[str(file), content_of(file)] for file in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
-            homes = [kept.path / self.name(n) if len(self.copies) > 1 else kept.path for n in range(len(self.copies))]
+            folders = [kept.path / self.name(n) if len(self.copies) > 1 else kept.path for n in range(len(self.copies))]
             size = every if engine is None else STRETCH
             stretches = [
-                _Stretch(number, home, first, files[first : first + size], names[first : first + size])
-                for number, home in enumerate(homes)
-                if not (home / MANIFEST).is_file()
+                _Stretch(number, folder, first, files[first : first + size], names[first : first + size])
+                for number, folder in enumerate(folders)
+                if not (folder / MANIFEST).is_file()
                 for first in range(0, every, size)
             ]
             done = total - sum(len(stretch.files) for stretch in stretches)
@@ -165,7 +165,7 @@ class _FolderJob(Job):
                     rule = "the names of the source; JPEG and GIF as PNG, all without loss"
                     rows = every - len(left_out)
                     manifest = _manifest(self, stretch.number, fingerprint, rows, left_out, files=rule)
-                    write_atomic(stretch.home / MANIFEST, _as_text(manifest))
+                    write_atomic(stretch.folder / MANIFEST, _as_text(manifest))
                 tell(done, 0, 0 if engine is None else len(stretch.files))
 
             if engine is not None:
@@ -173,13 +173,13 @@ class _FolderJob(Job):
             for stretch in stretches if engine is None else ():
                 finished(stretch, self(stretch, partial(tell, stretch.number * every)))
             tell(total, 0, 0)
-            last: dict[str, Any] = json.loads((homes[-1] / MANIFEST).read_text(encoding="utf-8"))
+            last: dict[str, Any] = json.loads((folders[-1] / MANIFEST).read_text(encoding="utf-8"))
         return last
 
-    def places(self, number: int) -> tuple[Path, Path]:
+    def paths(self, number: int) -> tuple[Path, Path]:
         """Where a copy and its manifest are in the end."""
-        home = self.out / self.name(number) if len(self.copies) > 1 else self.out
-        return home, home / MANIFEST
+        folder = self.out / self.name(number) if len(self.copies) > 1 else self.out
+        return folder, folder / MANIFEST
 
 
 def written_names(names: Sequence[Path]) -> list[Path]:
@@ -228,9 +228,9 @@ class _ArrayJob(FileJob):
         """As of a folder."""
         return _fingerprint(self, self.examples.stamp)
 
-    def place(self, home: Path, number: int) -> tuple[Path, Path]:
+    def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
         """In a folder of its own."""
-        return home / self.name(number) / self.source.name, home / self.name(number) / MANIFEST
+        return folder / self.name(number) / self.source.name, folder / self.name(number) / MANIFEST
 
     def check(self) -> int:
         """The number of images; `InputError` and `UsageError` where there are none, or the place is none for them."""
@@ -253,7 +253,7 @@ class _ArrayJob(FileJob):
             )
         return len(images)
 
-    def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
         """Write the shifted images, part by part, then the other arrays as they are; then the manifest."""
         shift, severity = self.copies[number]
         arrays, name = self.examples.arrays, self.examples.input
@@ -277,8 +277,8 @@ class _ArrayJob(FileJob):
                             np.lib.format.write_array(member, array, allow_pickle=False)
 
         manifest = _manifest(self, number, self.fingerprint, len(images), [], array=name, carried=list(arrays))
-        place.parent.mkdir(exist_ok=True)
-        write(place, copy)
+        path.parent.mkdir(exist_ok=True)
+        write(path, copy)
         write(beside, _as_text(manifest))
         return manifest
 
@@ -307,7 +307,7 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
         options.seed,
         manifest["rows"],
         tuple(
-            ShiftedCopy(shift.name, severity, *map(str, job.places(number)))
+            ShiftedCopy(shift.name, severity, *map(str, job.paths(number)))
             for number, (shift, severity) in enumerate(copies)
         ),
         skipped=tuple((image["name"], image["why"]) for image in manifest["skipped"]),

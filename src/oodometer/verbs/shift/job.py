@@ -77,8 +77,8 @@ class Job:
         What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
         Raises `UsageError` where another process fills it.
         """
-        home = self.out.resolve()
-        part = home.with_name(f".{home.name}.part")
+        out = self.out.resolve()
+        part = out.with_name(f".{out.name}.part")
         mine = False
         try:
             part.mkdir(exist_ok=True)
@@ -88,17 +88,17 @@ class Job:
                 yield kept
             for name in (RUN, LOCK):
                 (part / name).unlink(missing_ok=True)
-            if home.is_dir():
-                home.rmdir()  # it was empty
-            os.replace(part, home)
-            (home / JOB).unlink()
+            if out.is_dir():
+                out.rmdir()  # it was empty
+            os.replace(part, out)
+            (out / JOB).unlink()
         except (InputError, UsageError):
             if mine:
                 shutil.rmtree(part, ignore_errors=True)
             raise
         except OSError as error:
-            said = error.strerror or error
-            raise WorkError(f"cannot write {self.out}: {said}; free some space or choose another place") from error
+            reason = error.strerror or error
+            raise WorkError(f"cannot write {self.out}: {reason}; free some space or choose another place") from error
 
 
 @dataclass(eq=False)
@@ -113,18 +113,18 @@ class FileJob(Job):
         """A short name of source and settings."""
 
     @abstractmethod
-    def place(self, home: Path, number: int) -> tuple[Path, Path]:
+    def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
         """Where one of several copies and its manifest lie below a folder."""
 
     @abstractmethod
-    def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
         """Write a copy and, last, its manifest, with a function of a path and what it is to hold."""
 
-    def places(self, number: int) -> tuple[Path, Path]:
+    def paths(self, number: int) -> tuple[Path, Path]:
         """Where a copy and its manifest are in the end."""
         if len(self.copies) == 1:
             return self.out, self.out.with_suffix(f".{MANIFEST}")
-        return self.place(self.out, number)
+        return self.paths_in(self.out, number)
 
     def run(self, engine: Engine | None, unit: int = 1) -> list[dict[str, Any]]:
         """Write all copies, those of several that are not there yet; what their manifests say.
@@ -134,10 +134,10 @@ class FileJob(Job):
         every = len(self.copies)
         if every == 1:
             with together():
-                return [self.write(0, *self.places(0), write_result)]
+                return [self.write(0, *self.paths(0), write_result)]
         with self.filling(self.fingerprint) as kept:
             part = kept.path
-            rest = [number for number in range(every) if not self.place(part, number)[1].is_file()]
+            rest = [number for number in range(every) if not self.paths_in(part, number)[1].is_file()]
             done = iter(range(every - len(rest) + 1, every + 1))
 
             def tell(_: int) -> None:
@@ -148,12 +148,12 @@ class FileJob(Job):
             if engine is not None:
                 run_tasks(engine, _Task(self.sent, part, self.fingerprint), rest, on_done=tell)
             for number in range(every):
-                place, beside = self.place(part, number)
+                path, beside = self.paths_in(part, number)
                 here = engine is None and number in rest
-                told = self.write(number, place, beside, write_atomic) if here else None
+                manifest = self.write(number, path, beside, write_atomic) if here else None
                 if engine is None:
                     kept.tell(number + 1, every, int(here))
-                self.written.append(told or json.loads(beside.read_text(encoding="utf-8")))
+                self.written.append(manifest or json.loads(beside.read_text(encoding="utf-8")))
         return self.written
 
 
@@ -167,7 +167,7 @@ class _Task:
 
     def __call__(self, number: int) -> None:
         job = _kept(self)
-        job.write(number, *job.place(self.part, number), write_atomic)
+        job.write(number, *job.paths_in(self.part, number), write_atomic)
 
 
 @lru_cache(maxsize=1)

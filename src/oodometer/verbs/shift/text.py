@@ -315,12 +315,12 @@ class _TextJob(FileJob):
         what = [self.command, files, self.texts.column, self.texts.where, settings, self.options.seed, __version__]
         return checksum(json.dumps(what, sort_keys=True, default=str))
 
-    def place(self, home: Path, number: int) -> tuple[Path, Path]:
+    def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
         """Beside the others."""
-        place = home / f"{self.name(number)}{self.texts.rows.ending}"
-        return place, place.with_suffix(f".{MANIFEST}")
+        path = folder / f"{self.name(number)}{self.texts.rows.ending}"
+        return path, path.with_suffix(f".{MANIFEST}")
 
-    def write(self, number: int, place: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
         """Write the texts that can be shifted so far, with the numbers that they have; then the manifest."""
         cls, severity = self.copies[number]
         shift, settings = self.inputs.made(cls)
@@ -339,7 +339,7 @@ class _TextJob(FileJob):
                 counts.update(rows=1, words=shifted.words, targets=shifted.targets)
                 yield {**again(shifted.turns), _SOURCE_ROW: row}
 
-        write(place, self.texts.rows.written(rows()))
+        write(path, self.texts.rows.written(rows()))
         many = counts["rows"]
         if not many:
             why = "; ".join(f"{many:,}: {why}" for why, many in (*refused.items(), *dropped.items()))
@@ -404,7 +404,7 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     same = ("kind", "severity", "rows", "dropped", "words", "targets", "counts")
     copies = []
     for number, manifest in enumerate(manifests):
-        out, path = map(str, job.places(number))
+        out, path = map(str, job.paths(number))
         copies.append(ShiftedTexts(out=out, manifest=path, **{name: manifest[name] for name in same}))
     last = manifests[-1]
     about = (__version__, command, str(job.source), options.seed, last["read"], tuple(copies), last["refused"])
