@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -232,17 +233,15 @@ def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
     assert (brier.name, ece.name) == ("stress-0-brier", "stress-0-ece")
 
 
-@pytest.fixture
-def candidates() -> dict[str, Any]:
-    more: dict[str, Any] = {"column": None, "where": {}, "label": None, "label_needed": False}
-    return {"modality": "dialogue", "candidates": 5, "seed": 3, **more}
+def asked(candidates: int, seed: int) -> SimpleNamespace:
+    return SimpleNamespace(column=None, label=None, candidates=candidates, seed=seed)
 
 
-def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path, candidates: dict[str, Any]) -> None:
+def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path) -> None:
     told = oodometer.stress("talk.jsonl", {"overlap": Overlap()}, out="out", candidates=5, seed=3,
                             kind=["insufficient-context=1/2", "short-context=1,2"])  # fmt: skip
     assert told.modality == "dialogue"
-    plain = read_examples(Path("talk.jsonl"), **candidates)
+    plain = read_examples("talk.jsonl", "dialogue", asked(5, 3), where={}, label_needed=False)
     of = {one.number: one for one in plain.rows}
     for _, curve, point in told.points():
         record = oodometer.store.as_source(point.predictions[0], extra_columns=["id", "source_row"]).read(  # type: ignore[attr-defined]
@@ -279,8 +278,7 @@ def test_candidates_do_not_depend_on_other_rows(sizes: list[int], seed: int, dat
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "talk.jsonl"
         place.write_text(lines(rows))
-        more: dict[str, Any] = {"column": None, "where": {}, "label": None, "label_needed": False, "candidates": 4}
-        every = read_examples(place, modality="dialogue", seed=seed, **more)
+        every = read_examples(place, "dialogue", asked(4, seed), where={}, label_needed=False)
         kept = data.draw(st.sets(st.sampled_from([one.number for one in every.rows]), min_size=1))
         part, numbers = every.dataset(dict.fromkeys(kept, ("other",)))
         whole, all_numbers = every.dataset()

@@ -82,11 +82,6 @@ class Examples:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def labelled(self) -> bool:
-        """Whether the truth of any of them is known."""
-        return any(row.label is not None for row in self.rows)
-
     def of(self, rows: Iterable[Example]) -> Self:
         """The same with other examples."""
         return replace(self, rows=tuple(rows))
@@ -146,23 +141,14 @@ def _pixels(image: Any, shift: Any = None, severity: Any = None, seed: int = 0, 
 
 
 def read_examples(
-    path: Path,
-    *,
-    modality: str,
-    column: str | None,
-    where: Mapping[str, str],
-    label: str | None,
-    label_needed: bool,
-    candidates: int,
-    seed: int,
+    path: str | Path, modality: str, options: Any, *, where: Mapping[str, str], label_needed: bool
 ) -> Examples:
     """Read a file, or a folder of images, as `shift` does.
 
     A response without candidates gets others, drawn by the seed and its id from all responses of the file. Raises
     `InputError` for what cannot be read, and where the column ``label`` is named, needed and absent.
     """
-    out: list[Example] = []
-    refused: Counter[str] = Counter()
+    path, label, out, refused = Path(path), options.label, list[Example](), Counter[str]()
     if modality == "image":
         folder = FolderExamples(path, ("image",)) if path.suffix.lower() != ".npz" else None
         source = folder or ArrayExamples(path, ("image",), Columns(label=label))
@@ -175,7 +161,7 @@ def read_examples(
                 out.append(Example(number, number, name, number, (image,), truth, size=pixels.nbytes))
         return Examples(str(path), modality, tuple(out), refused, label or "label")
     rows, dialogues = Rows(path), modality == "dialogue"
-    read = list(enumerate(Texts(rows, column, where, dialogues).read(refused), 1))
+    read = list(enumerate(Texts(rows, options.column, where, dialogues).read(refused), 1))
     if not read:
         got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
         raise rows.wrong("dialogues with a reply" if dialogues else "texts", got, "give dialogues of two turns or more")
@@ -191,7 +177,7 @@ def read_examples(
         pool: Replies | None = None
         if any(reply.candidates is None for reply in exchanges):
             replies = (reply.response for reply in exchanges if reply.response is not None)
-            pool = Replies(replies, candidates, seed, str(path))
+            pool = Replies(replies, options.candidates, options.seed, str(path))
         for (number, (_, again)), reply in zip(read, exchanges, strict=True):
             offered, position = reply.candidates, reply.label
             if pool is not None and offered is None and reply.response is not None:
@@ -594,7 +580,24 @@ def stress(options: StressOptions) -> StressTest:
         engine = task_engine(options.engine, options.workers, gpu=gpu)
     refuse_others(options, modality)
     wanted = _wanted(options, inputs, modality)
-    shifted, reference_rows = _read(options, modality)
+    where = filters_of(options.where)
+    shifted = read_examples(data, modality, options, where=where, label_needed=reference is None)
+    if options.rows is not None and options.rows < len(shifted):
+        chosen = np.random.default_rng([seed, options.rows]).choice(len(shifted), size=options.rows, replace=False)
+        shifted = shifted.of(shifted.rows[i] for i in sorted(chosen))
+    if reference is None:
+        reference_rows, shifted = shifted.halves(seed)
+    else:
+        where = filters_of(options.reference_where) or where
+        reference_rows = read_examples(reference, modality, options, where=where, label_needed=True)
+    file = reference_rows.file
+    if not any(row.label is not None for row in reference_rows.rows):
+        raise InputError(
+            "labelled rows, on which the estimates rest",
+            got="no subfolder" if os.path.isdir(file) else f"no value in a column {reference_rows.label}",
+            remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
+            file=file,
+        )
     if modality != "dialogue":
         every = shifted.of(sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number))
         for run in runs:
@@ -649,7 +652,7 @@ def stress(options: StressOptions) -> StressTest:
             modality=modality,
             rows=len(shifted),
             refused=shifted.refused,
-            labelled=shifted.labelled,
+            labelled=any(row.label is not None for row in shifted.rows),
             reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(reference_rows)},
             level=options.level,
             seed=seed,
@@ -693,29 +696,3 @@ def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[
         out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
     inputs.check(list(out))
     return out
-
-
-def _read(options: StressOptions, modality: str) -> tuple[Examples, Examples]:
-    """What is shifted, and the labelled rows that are not."""
-    reference, where, seed = options.reference, filters_of(options.where), options.seed
-
-    def read(path: str | Path, where: Mapping[str, str], needed: bool) -> Examples:
-        more: dict[str, Any] = {"column": options.column, "label": options.label, "candidates": options.candidates}
-        return read_examples(Path(path), modality=modality, where=where, label_needed=needed, seed=seed, **more)
-
-    every = read(options.data, where, reference is None)
-    if options.rows is not None and options.rows < len(every):
-        chosen = np.random.default_rng([seed, options.rows]).choice(len(every), size=options.rows, replace=False)
-        every = every.of(every.rows[i] for i in sorted(chosen))
-    if reference is None:
-        labelled, shifted = every.halves(seed)
-    else:
-        labelled, shifted = read(reference, filters_of(options.reference_where) or where, True), every
-    if not labelled.labelled:
-        raise InputError(
-            "labelled rows, on which the estimates rest",
-            got="no subfolder" if os.path.isdir(labelled.file) else f"no value in a column {labelled.label}",
-            remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
-            file=labelled.file,
-        )
-    return shifted, labelled
