@@ -19,6 +19,7 @@ from oodometer.verbs.discriminate import judge_outputs, train_judges
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
+    "read": oodometer.read_log,
     "report": oodometer.load_result,
     "reproduce": reproduce,
     "discriminate train": train_judges,
