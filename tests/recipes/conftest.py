@@ -38,10 +38,9 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
+    from oodometer.recipes import selective_answering as recipe
     from oodometer.recipes.kit import sources
-    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
-    from oodometer.recipes.selective_answering import tables as search
-    from oodometer.recipes.selective_answering import tables as shares
+    from oodometer.recipes.selective_answering import RECIPE, lineup, tables
     from oodometer.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
@@ -52,20 +51,24 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
         patch.setitem(RECIPE.config, "small", config)
         for place in (lineup, sources):
             patch.setattr(place, "packaged_minilm", lambda: str(encoder))
-        patch.setattr(shares, "_ROUNDS", 2)
-        patch.setattr(search, "_CHANCE", 20)
-        patch.setattr(search, "_SAMPLES", 1)
+        patch.setattr(tables, "_ROUNDS", 2)
+        patch.setattr(tables, "_CHANCE", 20)
+        patch.setattr(tables, "_SAMPLES", 1)
         patch.setattr(torch_library, "idle_cores", lambda: 1)
         patch.setattr(recipe, "is_metered", lambda: False)
         yield RECIPE
 
 
 @pytest.fixture(scope="session")
-def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def reports() -> list[tuple[str, float]]:
+    """What that run reports."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A whole run at the tiny size."""
     from oodometer.recipes import reproduce
 
-    reports: list[tuple[str, float]] = []
     out = tmp_path_factory.mktemp("run")
-    found = reproduce("selective-answering", out=out, report=lambda what, share: reports.append((what, share)))
-    return found, reports
+    return reproduce("selective-answering", out=out, report=lambda what, share: reports.append((what, share)))

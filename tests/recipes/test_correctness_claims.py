@@ -12,8 +12,8 @@ import pytest
 from oodometer.errors import UsageError
 from oodometer.recipes.correctness_discriminators.findings import (
     PAGE,
+    choice_results,
     claims_of,
-    fares,
     farings,
     left_out,
     markdown,
@@ -233,7 +233,7 @@ def test_choices_are_made_on_other_tasks() -> None:
     """Narrow bounds that hold everywhere but on one task are chosen for that task alone."""
     sets = {name: study(name, 0.5, (0.45, 0.55), domain="in") for name in "ab"} | {"c": study("c", 0.2, (0.4, 0.6))}
     narrow, wide = "judges, thresholds, 3 of 3", "judges, P ≥ 0.5, 3 of 3"
-    by_name = {one.name: one for one in fares(result(**sets))}
+    by_name = {one.name: one for one in choice_results(result(**sets))}
     assert by_name[narrow][1:5] == (2, 3, 2, 2)
     assert by_name[narrow].width == pytest.approx(0.4 / 3)
     assert by_name[wide][1:3] == (3, 3)

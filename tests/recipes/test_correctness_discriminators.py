@@ -26,9 +26,16 @@ from tiny_cogs import tiny_tasks, write_cogs
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
+from oodometer import read  # noqa: E402
+from oodometer.datasets import cogs  # noqa: E402
+from oodometer.discriminators import LikelihoodDiscriminator, folds_of  # noqa: E402
+from oodometer.models.seq2seq import close_brackets, squeeze  # noqa: E402
 from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
-from oodometer.recipes.correctness_discriminators.study import halves  # noqa: E402
+from oodometer.recipes.correctness_discriminators import study as work  # noqa: E402
+from oodometer.store import write_predictions  # noqa: E402
 
+JudgeThresholds, halves, read_judged, read_pairs = work.JudgeThresholds, work.halves, work.read_judged, work.read_pairs
+said_of, said_of_parsers = work.said_of, work.said_of_parsers
 PAPER = "correctness-discriminators"
 reproduce = partial(reproduce_beside, workers=1)  # another process would not see the tiny tasks
 HALVES = ["half-0", "half-1", "unseen"]
@@ -47,17 +54,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def reports() -> list[tuple[str, float]]:
+    """What the run reports."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run of one of the two tasks."""
-    reports: list[tuple[str, float]] = []
     out = tmp_path_factory.mktemp("run")
-    found = reproduce(PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share)))
-    return found, reports
+    return reproduce(PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share)))
 
 
-def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
-    found, reports = finished
-    names = [run.name for run in found.steps]
+def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) -> None:
+    names = [run.name for run in finished.steps]
     assert names == [*(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")), "tables", "figures"]
     for name in (
         "result.json",
@@ -67,39 +77,32 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
         "cogs/halves/fold-1",
         "figures/k-of-n.vl.json",
     ):
-        assert (found.folder / name).exists()
-    assert len(list((found.folder / "cogs/snapshots").iterdir())) == 2
-    assert not list((found.folder / "cogs/checkpoints").iterdir())
+        assert (finished.folder / name).exists()
+    assert len(list((finished.folder / "cogs/snapshots").iterdir())) == 2
+    assert not list((finished.folder / "cogs/checkpoints").iterdir())
     shares = [share for _, share in reports]
     assert shares == sorted(shares)
     assert reports[-1] == ("done", 1.0)
-    assert json.loads((found.folder / "result.json").read_text()) == found.result
-    assert (found.folder / "result.md").read_text() == found.words
-    assert found.result["missing"] == ["pos-cogs"]
+    assert json.loads((finished.folder / "result.json").read_text()) == finished.result
+    assert (finished.folder / "result.md").read_text() == finished.words
+    assert finished.result["missing"] == ["pos-cogs"]
 
 
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
-    from oodometer import read
-    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
-
-    found, _ = finished
-    record = read(found.folder / "cogs/predictions/gen.parquet")
+    record = read(finished.folder / "cogs/predictions/gen.parquet")
     assert {"votes", "confidence", "correct", "token_logprobs"} <= set(record.fields)
     assert record.votes is not None
     assert record.votes.shape == (3, 60)
-    said = read_judged(found.folder / "cogs", "gen")
+    said = read_judged(finished.folder / "cogs", "gen")
     assert said.votes is not None
     assert ((said_of(said) >= 0.5) == (said.votes > 0)).all()
     assert said_of_parsers(said).shape == (2, 60)
 
 
 def test_examples_are_gold_and_mistakes(finished: Any) -> None:
-    from oodometer.datasets import cogs
-    from oodometer.recipes.correctness_discriminators.study import read_pairs
 
-    found, _ = finished
     for part, split in (("train", "train"), ("dev", "dev")):
-        record = read_pairs(found.folder / "cogs", part)
+        record = read_pairs(finished.folder / "cogs", part)
         assert record.input is not None
         assert record.output is not None
         data = cogs(split)
@@ -111,11 +114,8 @@ def test_examples_are_gold_and_mistakes(finished: Any) -> None:
 
 def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     """Every number of a set against plain loops over the predictions file, at one half and at the thresholds."""
-    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of
-
-    found, _ = finished
-    task = found.result["tasks"]["cogs"]
-    dev = read_judged(found.folder / "cogs", "dev")
+    task = finished.result["tasks"]["cogs"]
+    dev = read_judged(finished.folder / "cogs", "dev")
     cuts = np.array([row["value"] for row in task["thresholds"]["by_judge"]])
     accepted = (said_of(dev) >= cuts[:3, None]).sum(axis=1)
     assert accepted.tolist() == [int((dev.verdicts > 0).sum())] * 3  # as often as the parser is right
@@ -125,7 +125,7 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
         if at == "half":
             one = {**told, **told["at_half"]}
             rows |= {row["method"]: row for row in one["methods"]}
-        record = read_judged(found.folder / "cogs", name)
+        record = read_judged(finished.folder / "cogs", name)
         assert record.votes is not None
         assert record.confidence is not None
         votes, right = record.votes > 0, record.verdicts > 0
@@ -152,11 +152,8 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
 
 def test_choices_by_hand(finished: Any) -> None:
     """The bounds of four voters, three of which must agree, with slack: confidence votes as well."""
-    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
-
-    found, _ = finished
-    task = found.result["tasks"]["cogs"]
-    record = read_judged(found.folder / "cogs", "gen")
+    task = finished.result["tasks"]["cogs"]
+    record = read_judged(finished.folder / "cogs", "gen")
     assert record.confidence is not None
     said = np.vstack([said_of(record), said_of_parsers(record), record.confidence])
     cuts = task["thresholds"]["by_judge"]
@@ -178,13 +175,10 @@ def test_choices_by_hand(finished: Any) -> None:
 
 def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
     """Three judges, two parsers of halves and the confidence, at thresholds, of which one may disagree."""
-    from oodometer.recipes.correctness_discriminators.study import read_judged, said_of, said_of_parsers
-
-    found, _ = finished
-    task = found.result["tasks"]["cogs"]
+    task = finished.result["tasks"]["cogs"]
     cuts = np.array([[row["value"]] for row in task["thresholds"]["by_judge"]])
     for name in ("gen", "test"):
-        record = read_judged(found.folder / "cogs", name)
+        record = read_judged(finished.folder / "cogs", name)
         votes = (np.vstack([said_of(record), said_of_parsers(record), record.confidence]) >= cuts).sum(axis=0)
         right = record.verdicts.mean()
         told = task["sets"][name]["mixed"]
@@ -200,12 +194,8 @@ def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
 
 def test_parsers_of_halves_have_not_seen_what_they_answer(finished: Any) -> None:
     """Each mistake on unseen sentences is one of the parser whose fold the sentence is in."""
-    from oodometer.datasets import cogs
-    from oodometer.discriminators import LikelihoodDiscriminator, folds_of
-    from oodometer.recipes.correctness_discriminators.study import read_judged, read_pairs
 
-    found, _ = finished
-    home = found.folder / "cogs"
+    home = finished.folder / "cogs"
     inputs = cogs("train").inputs
     fold = dict(zip(inputs, folds_of(inputs).tolist(), strict=True))
     record = read_pairs(home, "train", "unseen")
@@ -239,10 +229,7 @@ def test_trainings_from_other_seeds_share_the_pretraining(tiny: Any) -> None:
 
 def test_a_task_without_thresholds(finished: Any) -> None:
     """Where every development output is right no threshold follows, and the votes stay as they are."""
-    from oodometer.recipes.correctness_discriminators.study import JudgeThresholds, read_judged
-
-    found, _ = finished
-    dev = read_judged(found.folder / "cogs", "dev")
+    dev = read_judged(finished.folder / "cogs", "dev")
     right = dev.take(np.flatnonzero(dev.verdicts > 0))
     points = JudgeThresholds(right, 0.95)
     assert points.to_dict(right) is None
@@ -252,21 +239,16 @@ def test_a_task_without_thresholds(finished: Any) -> None:
 
 
 def test_results_hold_no_text_of_the_data(finished: Any) -> None:
-    found, _ = finished
-    text = (found.folder / "result.json").read_text() + found.words
+    text = (finished.folder / "result.json").read_text() + finished.words
     assert "beside" not in text
     assert "Emma" not in text
 
 
 def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
-    from oodometer.recipes.correctness_discriminators import study as self_training
-    from oodometer.recipes.correctness_discriminators.study import TaskData, read_judged
-    from oodometer.store import write_predictions
 
-    found, _ = finished
     home = tmp_path / "run"
-    shutil.copytree(found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained"))
+    shutil.copytree(finished.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained"))
     record = read_judged(home / "cogs", "gen")
     right = record.verdicts > 0
     lucky = np.arange(60) % 10 == 0
@@ -275,8 +257,8 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     write_predictions(replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet")
     task = tiny_tasks("small")[0]
     shorter = {**task.config.parser_plan, "epochs": 8}  # the parsers need not be as good as that of the run
-    data, steps = TaskData(replace(task, config=replace(task.config, parser_plan=shorter))), []
-    self_training.self_train(data, Workspace(home / "cogs"), lambda a, b: steps.append(a / b))
+    data, steps = work.TaskData(replace(task, config=replace(task.config, parser_plan=shorter))), []
+    work.self_train(data, Workspace(home / "cogs"), lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
     learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
     accepted = [i for i in learn if right[i] or lucky[i]]
@@ -291,7 +273,7 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     assert steps == sorted(steps)
     assert steps[-1] == 1
     before = (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns
-    self_training.self_train(data, Workspace(home / "cogs"), lambda a, b: None)  # finished parsers are kept
+    work.self_train(data, Workspace(home / "cogs"), lambda a, b: None)  # finished parsers are kept
     assert (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns == before
     assert json.loads((home / "cogs/self_training.json").read_text()) == said
 
@@ -305,19 +287,14 @@ def test_halves_share_every_type() -> None:
 
 
 def test_another_metric(finished: Any) -> None:
-    from oodometer.recipes.correctness_discriminators.study import read_judged
-
-    found, _ = finished
-    said = found.result["tasks"]["cogs"]["metric"]["sets"][0]
-    record = read_judged(found.folder / "cogs", "gen")
+    said = finished.result["tasks"]["cogs"]["metric"]["sets"][0]
+    record = read_judged(finished.folder / "cogs", "gen")
     assert record.output is not None
 
     def f1(output: str, gold: str) -> float:
         left, right = output.split(), gold.split()
         shared = sum(min(left.count(word), right.count(word)) for word in set(left))
         return 2 * shared / (len(left) + len(right))
-
-    from oodometer.models.seq2seq import close_brackets, squeeze
 
     true = [
         f1(squeeze(close_brackets(o)), squeeze(g)) for o, g in zip(record.output, record.columns["gold"], strict=True)
@@ -328,28 +305,25 @@ def test_another_metric(finished: Any) -> None:
 
 
 def test_the_second_run_keeps_the_work(finished: Any) -> None:
-    found, _ = finished
-    again = reproduce(PAPER, out=found.folder, tasks=["cogs"])
+    again = reproduce(PAPER, out=finished.folder, tasks=["cogs"])
     assert [run.name for run in again.steps if not run.kept] == ["tables", "figures"]
-    assert again.result == found.result
+    assert again.result == finished.result
 
 
 def test_what_was_lost_is_done_again(finished: Any) -> None:
-    found, _ = finished
-    path = found.folder / "cogs/predictions/gen.parquet"
+    path = finished.folder / "cogs/predictions/gen.parquet"
     before = path.read_bytes()
     path.unlink()
-    again = reproduce(PAPER, out=found.folder, tasks=["cogs"])
+    again = reproduce(PAPER, out=finished.folder, tasks=["cogs"])
     assert [run.name for run in again.steps if not run.kept] == ["cogs/ask-gen", "tables", "figures"]
     assert path.read_bytes() == before
-    assert again.result["tasks"]["cogs"]["sets"] == found.result["tasks"]["cogs"]["sets"]
+    assert again.result["tasks"]["cogs"]["sets"] == finished.result["tasks"]["cogs"]["sets"]
 
 
 def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
     """A task that is done later stands beside the first; interrupted it goes on."""
-    found, _ = finished
     home = tmp_path / "run"
-    shutil.copytree(found.folder, home)
+    shutil.copytree(finished.folder, home)
 
     def stop(what: str, share: float) -> None:
         if what == "POS-COGS: training judge 2 of 3":
@@ -363,7 +337,7 @@ def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
     assert kept["pos-cogs/judge-0"]
     assert not kept["pos-cogs/judge-1"]
     assert list(later.result["tasks"]) == ["cogs", "pos-cogs"]
-    assert later.result["tasks"]["cogs"] == found.result["tasks"]["cogs"]
+    assert later.result["tasks"]["cogs"] == finished.result["tasks"]["cogs"]
     assert later.result["missing"] == []
     whole = reproduce(PAPER, out=home)
     assert [run.name for run in whole.steps if not run.kept] == ["tables", "figures"]
@@ -391,8 +365,6 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 
 def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.recipes.correctness_discriminators import study as work
-
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
         raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")
 
@@ -402,21 +374,3 @@ def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, mo
     monkeypatch.setattr(work, "collect", perfect)
     with pytest.raises(InputError, match="keep earlier checkpoints"):
         reproduce(PAPER, out=tmp_path, tasks=["pos-cogs"])
-
-
-def test_figures_are_valid_vega_lite(finished: Any) -> None:
-    convert = pytest.importorskip("vl_convert")
-    found, _ = finished
-    paths = sorted((found.folder / "figures").glob("*.vl.json"))
-    assert [path.name for path in paths] == [
-        "bounds-at-half.vl.json",
-        "bounds-of-judges.vl.json",
-        "bounds.vl.json",
-        "figure-4-samples.vl.json",
-        "k-of-n.vl.json",
-    ]
-    for path in paths:
-        drawn = convert.vegalite_to_svg(json.loads(path.read_text()))
-        assert "<svg" in drawn
-        assert "undefined" not in drawn
-        assert "COGS" in drawn

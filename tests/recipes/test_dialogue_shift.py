@@ -15,9 +15,8 @@ import pytest
 from oodometer import Predictions
 from oodometer.calibrators.temperature import fit_temperature
 from oodometer.metrics import Brier, ExpectedCalibrationError
-from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes import reproduce
 from oodometer.recipes.base import Workspace
-from oodometer.recipes.kit.publish import publish
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("rapidfuzz", reason="needs the extra text: pip install '.[text]'")
@@ -33,13 +32,12 @@ from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
     BINS,
     METRICS,
     RUN_CONFIGS,
+    Answers,
     Bootstrap,
     RunConfig,
     RunData,
-    Said,
     Study,
     conditions_of,
-    sums,
 )
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 
@@ -146,7 +144,7 @@ def test_methods_are_what_their_names_say(finished: Any) -> None:
     whole = study.vanilla(condition, method="ensemble")
     np.testing.assert_allclose(whole.probabilities[0], vanilla.probabilities.mean(0), atol=1e-12)
     np.testing.assert_array_equal(scaled.right, vanilla.right)
-    pairs = study.said("ensemble", condition, 2)
+    pairs = study.answers("ensemble", condition, 2)
     assert pairs is not None
     np.testing.assert_allclose(pairs.probabilities[2], vanilla.probabilities[1:].mean(0), atol=1e-12)
     dropped = study.vanilla(condition, method="dropout")
@@ -199,8 +197,8 @@ def test_what_is_missing_is_said_before_anything_is_trained(data: Path, monkeypa
         RECIPE.steps("small", ())
 
 
-def said(probabilities: Any, target: Any, conversation: Any) -> Said:
-    return Said(np.asarray(probabilities, dtype=float), np.asarray(target), np.asarray(conversation))
+def said(probabilities: Any, target: Any, conversation: Any) -> Answers:
+    return Answers(np.asarray(probabilities, dtype=float), np.asarray(target), np.asarray(conversation))
 
 
 def test_sums_add_up_to_the_metrics() -> None:
@@ -208,7 +206,7 @@ def test_sums_add_up_to_the_metrics() -> None:
     p = rng.dirichlet(np.ones(10), size=(2, 50))
     one = said(p, rng.integers(0, 10, 50), [str(i // 3) for i in range(50)])
     for metric in METRICS:
-        parts = sums(one, metric)
+        parts = one.sums(metric)
         got = np.abs(parts.sum(1)).sum(-1) / 50
         assert got.tolist() == pytest.approx([one.value(metric, 0), one.value(metric, 1)])
 
@@ -303,18 +301,3 @@ def test_the_papers_numbers_are_as_printed() -> None:
     assert found["counts"]["importance"]["5"] == [5925, 7.39]
     for row in found["rows"].values():  # the identity check holds in the paper, too
         assert row["vanilla"][0] == row["temperature"][0]
-
-
-def test_published_results_are_of_this_form_and_stand_in_the_readme(tmp_path: Path) -> None:
-    home = RECIPE.home
-    for scale in ("small", "paper"):
-        held = home / "results" / f"{scale}.json"
-        if not held.is_file():
-            continue
-        result = json.loads(held.read_text(encoding="utf-8"))
-        assert RECIPE.to_markdown(result) == (home / "results" / f"{scale}.md").read_text(encoding="utf-8")
-        assert result["claims"] == RECIPE.claims(result)
-        (tmp_path / scale).mkdir()
-        (tmp_path / scale / "README.md").write_text((home / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
-        publish(find_recipe(PAPER), held, tmp_path / scale)
-        assert (tmp_path / scale / "README.md").read_text() == (home / "README.md").read_text(encoding="utf-8")

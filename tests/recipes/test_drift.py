@@ -81,6 +81,19 @@ def test_committed_claims_and_tables_are_the_codes(name: str, scale: str) -> Non
         assert with_tables(readme, page) == readme
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_figures_are_valid_vega_lite(name: str) -> None:
+    convert = pytest.importorskip("vl_convert")
+    figures = import_module(f"oodometer.recipes.{RECIPES[name]}.findings").FIGURES
+    drawings = figures.drawings(committed(name, "small")[0])
+    assert [f"figures/{one.name}.vl.json" for one in drawings] == [one for one in figures.files() if "/" in one]
+    for one in drawings:
+        drawn = convert.vegalite_to_svg(one.specification())
+        assert "<svg" in drawn
+        assert "undefined" not in drawn
+        assert one.panels[0].title in drawn
+
+
 def test_a_drift_is_seen(tmp_path: Path) -> None:
     """The checks are no tautology: another form, verdict or number is another result, page or README."""
     found, home = committed("selective-answering", "small")

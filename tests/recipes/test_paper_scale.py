@@ -66,9 +66,8 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
     from oodometer.models.torch import library as torch_library
-    from oodometer.recipes.selective_answering import RECIPE, recipe
-    from oodometer.recipes.selective_answering import tables as search
-    from oodometer.recipes.selective_answering import tables as shares
+    from oodometer.recipes import selective_answering as recipe
+    from oodometer.recipes.selective_answering import RECIPE, tables
     from oodometer.recipes.selective_answering.lineup import RunConfig
 
     data = tmp_path / "data"
@@ -84,9 +83,9 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(RECIPE.config, "paper", config)
     monkeypatch.setattr(torch_library, "idle_cores", lambda: 1)
     monkeypatch.setattr(recipe, "is_metered", lambda: False)
-    monkeypatch.setattr(shares, "_ROUNDS", 1)
-    monkeypatch.setattr(search, "_CHANCE", 20)
-    monkeypatch.setattr(search, "_SAMPLES", 1)
+    monkeypatch.setattr(tables, "_ROUNDS", 1)
+    monkeypatch.setattr(tables, "_CHANCE", 20)
+    monkeypatch.setattr(tables, "_SAMPLES", 1)
     return RECIPE
 
 

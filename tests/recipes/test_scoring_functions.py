@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,9 +12,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes import reproduce
 from oodometer.recipes.base import Workspace
-from oodometer.recipes.kit.publish import publish
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'")
@@ -59,39 +57,39 @@ def tiny(scale: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def reports() -> list[tuple[str, float]]:
+    """What the run reports."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def finished(reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A run of the clean task and the dominoes at the small scale."""
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(write_images(tmp_path_factory.mktemp("data"))))
         patch.setattr(RECIPE, "config", {scale: tiny(scale) for scale in RECIPE.scales})
         out = tmp_path_factory.mktemp("run")
-        reports: list[tuple[str, float]] = []
-
-        def report(what: str, share: float) -> None:
-            reports.append((what, share))
-
         # in this process, which alone knows of the miniature
-        found = reproduce(PAPER, out=out, tasks=["clean", "dominoes"], workers=1, report=report)
-        yield found, reports
+        tasks = ["clean", "dominoes"]
+        yield reproduce(PAPER, out=out, tasks=tasks, workers=1, report=lambda *report: reports.append(report))
 
 
-def test_leaves_its_tables_and_says_what_is_absent(finished: Any) -> None:
-    found, reports = finished
+def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) -> None:
     assert reports[-1] == ("done", 1.0)
     assert [share for _, share in reports] == sorted(share for _, share in reports)
-    assert "Not at hand: cifar10.1, stl10" in found.words
-    assert "Not run: measurement-noise, under-sampling, label-noise" in found.words
+    assert "Not at hand: cifar10.1, stl10" in finished.words
+    assert "Not run: measurement-noise, under-sampling, label-noise" in finished.words
     for table in ("Table 1", "Figure 2", "Table 2", "Table 3", "Who raises an alarm", "every estimator"):
-        assert table in found.words
-    clean = found.result["tasks"]["clean"]
+        assert table in finished.words
+    clean = finished.result["tasks"]["clean"]
     assert list(clean["ma"]["shifts"]) == ["severity 1", "severity 3", "severity 5"]
     assert clean["ma"]["models"] == 4
     assert clean["ma-diverse"]["models"] == 2
     assert len(clean["ma"]["shifts"]["severity 5"]["lms"]["exact"]["by_model"]) == 2
     assert "headline" in clean["estimators"]["methods"]
     assert clean["published"] is None
-    names = {one["name"] for one in found.result["claims"]}
+    names = {one["name"] for one in finished.result["claims"]}
     assert {
         "ma_conf",
         "conf_lms",
@@ -106,7 +104,7 @@ def test_errors_are_those_of_the_library(finished: Any) -> None:
     from oodometer import estimate
     from oodometer.recipes.scoring_functions.study import record_of
 
-    folder = Workspace(finished[0].folder)
+    folder = Workspace(finished.folder)
     validation, target = (load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3"))
     base = 1
     reference, shifted = record_of(validation, base), record_of(target, base)
@@ -121,7 +119,7 @@ def test_errors_are_those_of_the_library(finished: Any) -> None:
 
 
 def test_agreement_of_subsets_with_all_models_is_the_error_of_all(finished: Any) -> None:
-    folder = Workspace(finished[0].folder)
+    folder = Workspace(finished.folder)
     validation, target = (load_answers(folder, "clean/answers-ma", name) for name in ("validation", "brightness-5"))
     found = agreement_of_subsets(validation, [target], [2, 4], 3, seed=0)
     assert found[2].shape == (4, 3)
@@ -142,9 +140,9 @@ def test_scores_are_counted_by_hand() -> None:
 
 
 def test_a_second_run_keeps_all_steps_but_those_over_all_tasks(finished: Any) -> None:
-    again = reproduce(PAPER, out=finished[0].folder, tasks=["clean", "dominoes"], workers=1)
+    again = reproduce(PAPER, out=finished.folder, tasks=["clean", "dominoes"], workers=1)
     assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
-    assert again.result["tasks"] == finished[0].result["tasks"]
+    assert again.result["tasks"] == finished.result["tasks"]
 
 
 def test_the_paper_scale_runs_whole_with_natural_shifts_at_hand(
@@ -195,21 +193,6 @@ def test_the_claims_follow_the_numbers() -> None:
     }
     assert found["ma_conf"] == "does not hold"
     assert found["severity_ma"] in ("undecided", "does not hold")
-
-
-def test_published_results_are_of_this_form_and_stand_in_the_readme(tmp_path: Path) -> None:
-    home = RECIPE.home
-    for scale in ("small", "paper"):
-        held = home / "results" / f"{scale}.json"
-        if not held.is_file():
-            continue
-        result = json.loads(held.read_text(encoding="utf-8"))
-        assert RECIPE.to_markdown(result) == (home / "results" / f"{scale}.md").read_text(encoding="utf-8")
-        assert result["claims"] == RECIPE.claims(result)
-        (tmp_path / scale).mkdir()
-        (tmp_path / scale / "README.md").write_text((home / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
-        publish(find_recipe(PAPER), held, tmp_path / scale)
-        assert (tmp_path / scale / "README.md").read_text() == (home / "README.md").read_text(encoding="utf-8")
 
 
 def test_unknown_tasks_are_refused() -> None:

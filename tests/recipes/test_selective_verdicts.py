@@ -130,7 +130,7 @@ def power(result: Any, case: str, name: str) -> Any:
 def test_the_committed_search_is_the_codes(committed: Any) -> None:
     """One model's p-values, and its power at one inversion, made again by today's code."""
     model, seed = committed["models"][3], committed["settings"]["sizes"]["seed"]
-    steps = search._steps_of(model["sst2"]["curve"], model["sst2"]["rows"])
+    steps = search.Steps(model["sst2"]["curve"], model["sst2"]["rows"])
     seen = search._observed(model["sst2"]["curve"], steps, seed)
     row = next(one for one in committed["search"]["observed"] if (one["model"], one["set"]) == (model["name"], "sst2"))
     for case, one in seen.items():
@@ -175,27 +175,26 @@ def test_the_curve_of_chance_gives_the_p_value(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(search, "_CHANCE", 2000)  # a run that other tests share may draw fewer
     rows = 10_000
     falling = {"y": np.linspace(1.0, 0.8, 100).tolist()}
-    found = search._observed(falling, search._steps_of(falling, rows), 0)
+    found = search._observed(falling, search.Steps(falling, rows), 0)
     assert {one["p"] for one in found.values()} == {1.0}
     climbing = {"y": np.concatenate([np.linspace(0.5, 0.9, 20), np.full(80, 0.9)]).tolist()}
-    found = search._observed(climbing, search._steps_of(climbing, rows), 0)
+    found = search._observed(climbing, search.Steps(climbing, rows), 0)
     assert found["start"]["p"] == found["strong"]["p"] == pytest.approx(1 / 2001)
     assert found["start"]["size"] == pytest.approx(0.4)
 
 
 def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> None:
     """The recipe's own replicates (400 here) say what `compare` says by 200, up to chance."""
-    found, _ = finished
-    compared = json.loads((Path(found.folder) / "compare.json").read_text(encoding="utf-8"))
+    compared = json.loads((Path(finished.folder) / "compare.json").read_text(encoding="utf-8"))
     sets = {"in_domain": "imdb", "out_of_domain": "sst2"}
     theirs = {
         (sets[one["domain"]], one["a"], one["b"]): one["p_a_better"]
         for one in compared["pairs"]
         if one["metric"] == "disca"
     }
-    ours = {(one["set"], one["a"], one["b"]): one["p_a_better"] for one in found.result["pairs"]}
+    ours = {(one["set"], one["a"], one["b"]): one["p_a_better"] for one in finished.result["pairs"]}
     assert set(ours) == set(theirs)
-    assert found.result["settings"]["replicates"] == 400
+    assert finished.result["settings"]["replicates"] == 400
     assert max(abs(ours[key] - theirs[key]) for key in ours) < 0.16
     assert np.mean([abs(ours[key] - theirs[key]) for key in ours]) < 0.04
     parted = {
@@ -203,7 +202,7 @@ def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> No
         for one in compared["disagreements"]
         for pair in one["pairs"]
     }
-    for one in found.result["disagreements"]:
+    for one in finished.result["disagreements"]:
         for pair in one["pairs"]:
             key = (one["set"], *one["metrics"], *pair["preferred"].values())
             assert abs(parted[key] - pair["share"]) < 0.16

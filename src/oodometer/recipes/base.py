@@ -151,6 +151,11 @@ class Recipe(ABC):
     """First key of the objects that stand on a line of their own in the published result."""
     side_by_side: ClassVar[bool] = False
     """Whether its steps name all that they need, so that several can be done at a time."""
+    configs: ClassVar[Mapping[str, Any]] = {}
+    """How large a run is, by scale; ``config`` of an instance has others in tests."""
+
+    def __init__(self) -> None:
+        self.config = dict(self.configs)
 
     @property
     def home(self) -> Path:

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import WorkError
-from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes import reproduce
 from oodometer.recipes.base import Workspace
-from oodometer.recipes.kit.publish import publish
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
@@ -34,6 +33,7 @@ from oodometer.recipes.few_shot_ranking.findings import PAGE, claims_of  # noqa:
 from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
 from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData, ranked_plans  # noqa: E402
 from oodometer.recipes.kit import sources  # noqa: E402
+from oodometer.registry import create  # noqa: E402
 
 PAPER = "few-shot-ranking"
 SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -171,7 +171,7 @@ def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
     p = model.ask([one.text for one in words]).distribution
     assert [one.target for one in found] == p.argmax(1).tolist()
     np.testing.assert_allclose([one.probability for one in found], p.max(1), atol=1e-5)
-    method = work._method("lime", small(), 0)
+    method = create("attribution", "lime", seed=0, samples=small().samples_of(0))
     direct = method.explain(model, words)  # of the class that it predicts itself
     for ours, theirs in zip(found, direct, strict=True):
         np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
@@ -313,18 +313,3 @@ def test_the_papers_numbers_are_as_printed() -> None:
     assert found["table_3"]["sum-diff"] == 83.1
     assert found["table_4"]["index-diff"] == [0, 0, 99.6, 99.6, 15.0]
     assert found["table_5"]["MORPH"]["2L"] == 98.0
-
-
-def test_published_results_are_of_this_form_and_stand_in_the_readme(tmp_path: Path) -> None:
-    home = RECIPE.home
-    for scale in ("small", "paper"):
-        held = home / "results" / f"{scale}.json"
-        if not held.is_file():
-            continue
-        result = json.loads(held.read_text(encoding="utf-8"))
-        assert RECIPE.to_markdown(result) == (home / "results" / f"{scale}.md").read_text(encoding="utf-8")
-        assert result["claims"] == RECIPE.claims(result)
-        (tmp_path / scale).mkdir()
-        (tmp_path / scale / "README.md").write_text((home / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
-        publish(find_recipe(PAPER), held, tmp_path / scale)
-        assert (tmp_path / scale / "README.md").read_text() == (home / "README.md").read_text(encoding="utf-8")

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from oodometer.recipes import RECIPES, find_recipe
-from oodometer.recipes.kit.claims import LEVEL, Claim, Look, claims_table, judged, on_most
+from oodometer.recipes.kit.claims import LEVEL, Claim, Look, Row, claims_from, claims_table, judged
+from oodometer.recipes.kit.tables import Page
 
 VERDICTS = {"holds", "does not hold", "undecided"}
 
@@ -19,17 +20,10 @@ def test_a_claim_without_a_test_is_undecided() -> None:
 
 def test_most_is_more_than_half_of_three_or_more() -> None:
     sure, open_, wrong = Look(0.001, 0.999), Look(0.5, 0.5), Look(0.999, 0.001)
-    told = [
-        on_most("a", "A", "", "test", looks).verdict
-        for looks in (
-            [sure] * 2,
-            [sure, sure, open_],
-            [sure, open_, open_],
-            [wrong, wrong, sure],
-            [sure, sure, wrong, wrong],
-        )
-    ]
-    assert told == ["undecided", "holds", "undecided", "does not hold", "does not hold"]
+    some = ([sure] * 2, [sure, sure, open_], [sure, open_, open_], [wrong, wrong, sure], [sure, sure, wrong, wrong])
+    rows = [Row("a", "test", looks, needed="most") for looks in some]
+    verdicts = [claim.verdict for claim in claims_from(Page({"claims": {"a": ["A", ""]}}), rows)]
+    assert verdicts == ["undecided", "holds", "undecided", "does not hold", "does not hold"]
 
 
 def test_claims_are_corrected_for_their_number() -> None:

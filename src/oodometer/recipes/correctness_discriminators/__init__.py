@@ -12,26 +12,9 @@ from ...verbs.discriminate.worth import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.claims import judged
 from ..kit.publish import last_steps
+from . import study as work
 from .findings import FIGURES, claims_of, markdown
-from .study import (
-    FOLDS,
-    FORM,
-    PARTS,
-    SHARE,
-    TaskData,
-    ask,
-    collect_mistakes,
-    collect_unseen,
-    combine,
-    joined_replicates,
-    learn_metric,
-    pretrain_judges,
-    self_train,
-    study_task,
-    train_half,
-    train_judge,
-    train_parser,
-)
+from .study import FOLDS, FORM, PARTS, SHARE, TaskData
 from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
@@ -43,7 +26,7 @@ _NETWORK = tuple(f"model/{one}" for one in _MODEL)
 def steps_of(task: Task) -> list[Step]:
     """The steps of a task, whose files lie in its own folder; all trainings of a task share the pretraining."""
     config, data, out = task.config, TaskData(task), list[Step]()
-    both = {part: data.fingerprint(part) for part in PARTS}
+    both = {part: data.set(part).fingerprint for part in PARTS}
 
     def home_of(step: str) -> str:
         return task.first if step == "pretraining" else task.name
@@ -52,7 +35,7 @@ def steps_of(task: Task) -> list[Step]:
         name: str,
         about: str,
         files: Sequence[str],
-        work: Callable[..., None],
+        doing: Callable[..., None],
         needs: Sequence[str],
         share: float,
         **settings: Any,
@@ -62,9 +45,9 @@ def steps_of(task: Task) -> list[Step]:
 
         def run(workspace: Workspace, progress: Progress) -> None:
             use_threads(1)
-            work(data, home=Workspace(workspace.folder / home), progress=progress)
+            doing(data, home=Workspace(workspace.folder / home), progress=progress)
 
-        left, before = tuple(f"{home}/{one}" for one in files), tuple(f"{home_of(one)}/{one}" for one in needs)
+        left, before = tuple(f"{home}/{file}" for file in files), tuple(f"{home_of(need)}/{need}" for need in needs)
         title, weight, checks = f"{task.title}: {about}", share * 60 * task.weight, pretrained_of(task, name)
         out.append(Step(f"{home}/{name}", title, left, run, settings, before, weight, checks=checks))
         return name
@@ -74,53 +57,58 @@ def steps_of(task: Task) -> list[Step]:
     made |= {"seed": config.seed, "longest_output": config.longest_output, "data": both["train"]}
     kept = {"every": config.every, "checkpoints": config.checkpoints}
     files = [*(f"parser/{one}" for one in _MODEL), "parser.json"]
-    add("parser", "training the parser", files, train_parser, [], 0.3, **made, **kept)
+    add("parser", "training the parser", files, work.train_parser, [], 0.3, **made, **kept)
     drawn: dict[str, Any] = {"balance": config.balance, "beams": config.beams, "brackets": task.brackets}
     rows = {"rows": [config.example_rows, config.per_checkpoint], "per_input": config.per_input, "data": both}
     files = [*(f"examples/{part}.parquet" for part in PARTS), "examples/statistics.json"]
     about = "collecting mistakes of its first checkpoints"
-    add("examples", about, files, collect_mistakes, ["parser"], 0.15, **drawn, **rows)
+    add("examples", about, files, work.collect_mistakes, ["parser"], 0.15, **drawn, **rows)
     # Parsers of two halves, and their mistakes on what they have not seen
     halves = []
     for fold in range(FOLDS) if config.halves else ():
         files = [f"halves/fold-{fold}/{one}" for one in (_MODEL[0], *_NETWORK)]
-        about, work = f"training a parser without fold {fold}", partial(train_half, fold=fold)
-        halves.append(add(f"half-{fold}", about, files, work, [], 0.15, **made, folds=[FOLDS, config.data_seed]))
+        about, train = f"training a parser without fold {fold}", partial(work.train_half, fold=fold)
+        halves.append(add(f"half-{fold}", about, files, train, [], 0.15, **made, folds=[FOLDS, config.data_seed]))
     if halves:
         files, drawn["balance"] = ["unseen/train.parquet", "unseen/statistics.json"], config.balance * SHARE
         about = "collecting their mistakes on what they have not seen"
-        add("unseen", about, files, collect_unseen, halves, 0.1, **drawn, rows=config.example_rows)
+        add("unseen", about, files, work.collect_unseen, halves, 0.1, **drawn, rows=config.example_rows)
     # The judges, which may have learnt right outputs before
     needs, same = ["examples", *(["unseen"] if halves else [])], {"judge": config.judge, "aligned": config.aligned}
     if config.pretraining is not None:
         first: dict[str, Any] = {"data": both["train"], "plan": config.pretraining, "seed": config.data_seed}
         about, files = "its judges learn right outputs", ["pretrained/model.safetensors"]
-        needs.append(add("pretraining", about, files, pretrain_judges, [], 0.2, **same, **first))
+        needs.append(add("pretraining", about, files, work.pretrain_judges, [], 0.2, **same, **first))
     how: dict[str, Any] = {"plan": config.judge_plan, **same, "seed": config.seed}
     how |= {"unseen": SHARE} if halves else {}
     judges = []
     for place in range(config.judges):
         files = [f"judges/judge-{place}.json", f"judges/judge-{place}/{_MODEL[0]}"]
-        about, work = f"training judge {place + 1} of {config.judges}", partial(train_judge, place=place)
-        judges.append(add(f"judge-{place}", about, files, work, needs, 0.3 / config.judges, **how))
+        about, train = f"training judge {place + 1} of {config.judges}", partial(work.train_judge, place=place)
+        judges.append(add(f"judge-{place}", about, files, train, needs, 0.3 / config.judges, **how))
     # Outputs of every set with the votes of the judges
     asked = []
     for name in ("dev", *(test.name for test in task.tests)):
         files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
-        how = {"data": data.fingerprint(name), "beams": config.beams, "columns": PROBABILITY, "brackets": task.brackets}
-        about, work, needs = f"parsing and judging {name}", partial(ask, name=name), ["parser", *judges, *halves]
-        asked.append(add(f"ask-{name}", about, files, work, needs, 0.15 / (len(task.tests) + 1), **how))
+        how = {
+            "data": data.set(name).fingerprint,
+            "beams": config.beams,
+            "columns": PROBABILITY,
+            "brackets": task.brackets,
+        }
+        about, ask, needs = f"parsing and judging {name}", partial(work.ask, name=name), ["parser", *judges, *halves]
+        asked.append(add(f"ask-{name}", about, files, ask, needs, 0.15 / (len(task.tests) + 1), **how))
     own = [step.name.removeprefix(f"{task.name}/") for step in out if step.name.startswith(f"{task.name}/")]
     # Self-training and another metric where the task has them; what the votes say of each test set, beside the truth
     more = {}
     if task.pseudo_labels is not None:
         about, files = "learning from accepted outputs", ["self_training.json"]
-        more["self_training"] = add("self-training", about, files, self_train, asked, 0.5, set=task.pseudo_labels)
+        more["self_training"] = add("self-training", about, files, work.self_train, asked, 0.5, set=task.pseudo_labels)
     if task.metric is not None:
         how = {"metric": task.metric, "judge": config.metric_judge, "plan": config.judge_plan, "gold": "as on dev"}
         about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
-        more["metric"] = add("metric", about, files, learn_metric, needs, 0.1, **how)
-    study = partial(study_task, steps=own, more=tuple(more))
+        more["metric"] = add("metric", about, files, work.learn_metric, needs, 0.1, **how)
+    study = partial(work.study_task, steps=own, more=tuple(more))
     titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in task.tests]
     how = {"form": FORM, "draws": config.draws, "titles": titles}
     add("study", "judging the judges", ["result.json"], study, [*asked, *more.values()], 0.02, **how)
@@ -154,7 +142,7 @@ class CorrectnessDiscriminators(Recipe):
         torch()  # a missing extra is said before anything is read
         lineup = self.lineup(scale)
         others = [one for task in lineup for one in replicates_of(task)]
-        chosen = [one for one in (*lineup, *others) if one.name in only] if only else [*lineup]
+        chosen = [other for other in (*lineup, *others) if other.name in only] if only else [*lineup]
         if not chosen:
             raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
         try:
@@ -171,7 +159,7 @@ class CorrectnessDiscriminators(Recipe):
             *out,
             *last_steps(
                 self,
-                partial(combine, scale=scale, tasks=names, replicates=replicates),
+                partial(work.combine, scale=scale, tasks=names, replicates=replicates),
                 FIGURES,
                 [f"{task.name}/study" for task in chosen],
             ),
@@ -184,7 +172,7 @@ class CorrectnessDiscriminators(Recipe):
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""
         names = tuple(task.name for task in self.lineup(new["scale"]))
-        return super().joined(old, joined_replicates(old, new, names))
+        return super().joined(old, work.joined_replicates(old, new, names))
 
 
 RECIPE = CorrectnessDiscriminators()

@@ -148,7 +148,7 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
     """The claims on data sets, all of them and those ``away`` from the training distribution."""
     of = len(sets)
     if single:  # is one judge's share near the truth?
-        errors = [(one["title"], one["by_method"]["single"]["error"]) for one in sets]
+        errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
         far = [f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE]
         looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
         fields = {"near": of - len(far), "of": of, "far": f"; farther: {'; '.join(far)}" if far else ""}
@@ -156,7 +156,7 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
     # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
     needed, parts, near = math.ceil(MANY * of), [], []
     for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
-        recalls = [one["by_method"][method].get(measure) for one in sets]
+        recalls = [study["by_method"][method].get(measure) for study in sets]
         near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
         parts.append(at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls]))
     yield Row(
@@ -175,7 +175,7 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
         test = "sign flips of the paired errors, over data sets"
         yield Row(f"mean_beats_{method}", test, looks, {**fields, "ours": ours, "theirs": theirs}, words="mean_beats")
     # In the paper, ATC is the better point estimate for constituency parsing
-    known = [one for one in sets if one["family"] == "parsing" and "atc" in one["by_method"]]
+    known = [study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]]
     pairs = [[one["by_method"][method]["error"] for method in ("atc", "mean")] for one in known]
     seen = "; ".join(
         f"{one['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
@@ -186,17 +186,17 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
     yield _small_samples(sets)
     # The paper's outlook: what the lower bound accepts is right more often than the rest
     purer, looks = [], []
-    for one in sets:
-        accepted, gold = one["by_method"]["lower"], one["gold"]["value"]
+    for study in sets:
+        accepted, gold = study["by_method"]["lower"], study["gold"]["value"]
         precision = accepted.get("correct_precision")
         if precision is not None and 0 < gold < 1:
             from scipy.stats import hypergeom
 
             # The accepted rows hold more right ones than as many rows drawn from all
-            taken = round(one["rows"] * accepted["value"]["value"])
+            taken = round(study["rows"] * accepted["value"]["value"])
             right = round(taken * precision["value"])
-            law = hypergeom(one["rows"], round(one["rows"] * gold), taken)
-            purer.append((one["title"], precision["value"], gold))
+            law = hypergeom(study["rows"], round(study["rows"] * gold), taken)
+            purer.append((study["title"], precision["value"], gold))
             looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
     seen = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer)
     fields = {"better": sum(precision > gold for _, precision, gold in purer), "of": len(purer), "seen": seen}
@@ -207,15 +207,15 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
 def _inside(name: str, sets: Sets, where: str) -> Row:
     """Does the truth lie between the bounds?"""
     outside, looks = [], []
-    for one in sets:
-        widest = one["bounds"][0]
+    for study in sets:
+        widest = study["bounds"][0]
         looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
-        if not one["inside"]:
+        if not study["inside"]:
             below = widest["above_lower"]["value"] < 0
             side, apart = ("below", "above_lower") if below else ("above", "below_upper")
-            outside.append(f"{one['title']} by {_points(-widest[apart]['value'])} points {side}")
-    widths = sorted(one["width"]["value"] for one in sets)
-    fields = {"where": where, "inside": sum(bool(one["inside"]) for one in sets), "of": len(sets)}
+            outside.append(f"{study['title']} by {_points(-widest[apart]['value'])} points {side}")
+    widths = sorted(study["width"]["value"] for study in sets)
+    fields = {"where": where, "inside": sum(bool(study["inside"]) for study in sets), "of": len(sets)}
     fields["widths"] = f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
     fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
     return Row(name, NORMAL, looks, fields, "most", "inside")
@@ -223,7 +223,7 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
 
 def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
-    known = [one for one in sets if one["oracle_width"] is not None and one["inside"]]
+    known = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
     widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
     seen = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
     fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(known)}
@@ -236,7 +236,7 @@ def _tight(sets: Sets) -> Row:
 
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
-    known = [one for one in sets if len(one["subsets"]) > 1]
+    known = [study for study in sets if len(study["subsets"]) > 1]
     if not known:
         return Row("small_samples", "", [], {"seen": "there is no set that samples can be drawn of"})
 
@@ -261,7 +261,7 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
         runs = [run["self_training"] for run in trainings(result, key) if run.get("self_training", {}).get("sets")]
         if not runs:
             continue
-        firsts = [next(one for one in run["sets"] if one["name"] == run["set"]) for run in runs]
+        firsts = [next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs]
         parts = []
         for run, one in zip(runs, firsts, strict=True):
             right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
@@ -271,7 +271,7 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
         if len(runs) < FEWEST:
             seen += f"; fewer than {FEWEST} trainings decide nothing"
         else:
-            before, after = ([one[side]["value"] for one in firsts] for side in ("old", "new"))
+            before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
             looks = [larger(after, before)]
         fields = {"title": task["title"], "of": len(runs), "seen": seen}
         yield Row(
@@ -309,53 +309,43 @@ class Faring(NamedTuple):
     beside: dict[str, tuple[float, int, float]]
 
 
-def without_first(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result as if the first training of every task had not been done; tasks with one training are left out."""
-    tasks, others = {}, {}
-    for name in result["tasks"]:
-        first, *later = trainings(result, name)
-        if later:
-            tasks[name] = {**first, "sets": later[0]["sets"]}
-            others[name] = {str(one["seed"]): one for one in later[1:]}
-    return {**result, "tasks": tasks, "replicates": others}
-
-
 def farings(result: Mapping[str, Any]) -> list[Faring]:
-    """Each procedure on the later trainings; empty where there are none.
+    """Each procedure on the later trainings, as if the first one of every task had not been done; empty without any.
 
     Truth inside or not is counted for each training. Errors are means over the trainings of a data set before they
     are paired: trainings on the same rows are not independent, so that the test is over data sets.
     """
-    later, out = without_first(result), []
-    single = [
-        {**later, "tasks": {name: {**task, "sets": one["sets"]}}, "replicates": {}}
-        for name, task in later["tasks"].items()
-        for one in trainings(later, name)
-    ]
+    tasks, others, single, rows = {}, {}, list[dict[str, Any]](), []
+    for name in result["tasks"]:
+        first, *later = trainings(result, name)
+        if later:
+            tasks[name] = {**first, "sets": later[0]["sets"]}
+            others[name] = {str(run["seed"]): run for run in later[1:]}
+            single += [{"tasks": {name: {**first, "sets": run["sets"]}}} for run in later]
     for at in PROCEDURES:
-        found = sets_of(later, at=at)
-        if not found:
+        sets = sets_of({"tasks": tasks, "replicates": others}, at=at)
+        if not sets:
             continue
-        looks = [(one["domain"] == "in", one["inside"]) for training in single for one in sets_of(training, at=at)]
-        away = [one["by_method"] for one in found if one["domain"] == "out"]
-        errors = {key: [one[key]["error"]["value"] for one in away] for key in ("mean", *BASELINES)}
+        looks = [(row["domain"] == "in", row["inside"]) for training in single for row in sets_of(training, at=at)]
+        near = [inside for is_near, inside in looks if is_near]
+        away = [row["by_method"] for row in sets if row["domain"] == "out"]
+        errors = {key: [row[key]["error"]["value"] for row in away] for key in ("mean", *BASELINES)}
         beside = {}
         for key in BASELINES if away else ():
             gains = [their - our for our, their in zip(errors["mean"], errors[key], strict=True)]
             beside[key] = (float(np.mean(errors[key])), sum(gain > 0 for gain in gains), sign_flips(gains).supports)
-        near = [inside for is_near, inside in looks if is_near]
         counts = (sum(inside for _, inside in looks), len(looks), sum(near), len(near))
-        width = float(np.mean([one["width"]["value"] for one in found]))
+        width = float(np.mean([row["width"]["value"] for row in sets]))
         error = float(np.mean(errors["mean"])) if away else None
-        out.append(Faring(at, *counts, width, len(away), error, beside))
-    return out
+        rows.append(Faring(at, *counts, width, len(away), error, beside))
+    return rows
 
 
 ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
 _ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
 
 
-class Fare(NamedTuple):
+class ChoiceResult(NamedTuple):
     """How a choice fared: sets that hold the truth, of how many; the same in distribution; mean width and error."""
 
     name: str
@@ -367,61 +357,61 @@ class Fare(NamedTuple):
     error: float
     error_away: float
 
+    @classmethod
+    def of(cls, name: str, rows: Sets) -> ChoiceResult:
+        """Of the data sets and trainings that it was made on."""
+        near = [row["inside"] for row in rows if row["near"]]
+        some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
+        means = [sum(one) / max(1, len(one)) for one in (*some, [row["error"] for row in rows if not row["near"]])]
+        return cls(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)
 
-def fares(result: Mapping[str, Any]) -> list[Fare]:
+
+def choice_results(result: Mapping[str, Any]) -> list[ChoiceResult]:
     """Every choice over all data sets and trainings."""
     return _by_choice(_choices(result))
 
 
-def left_out(result: Mapping[str, Any]) -> tuple[Fare, dict[str, str]] | None:
+def left_out(result: Mapping[str, Any]) -> tuple[ChoiceResult, dict[str, str]] | None:
     """What a choice made on the other tasks would have given on each task, and which choice it was.
 
     Chosen is the narrowest of those with the truth inside on at least `ENOUGH` of the other tasks' sets, or the
     most often right one where none is. None with fewer than three tasks.
     """
-    rows = _choices(result)
+    rows, used, chosen = _choices(result), [], {}
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     if len(tasks) < 3:
         return None
-    kept, chosen = [], {}
     for task in tasks:
         others = _by_choice([row for row in rows if row["task"] != task])
-        enough = [one for one in others if one.inside >= ENOUGH * one.sets]
-        best = min(enough, key=lambda one: one.width) if enough else max(others, key=lambda o: (o.inside, -o.width))
+        enough = [choice for choice in others if choice.inside >= ENOUGH * choice.sets]
+        best = min(enough, key=lambda c: c.width) if enough else max(others, key=lambda c: (c.inside, -c.width))
         chosen[task] = best.name
-        kept += [row for row in rows if row["task"] == task and row["choice"] == best.name]
-    return _fare("chosen on the other tasks", kept), chosen
+        used += [row for row in rows if row["task"] == task and row["choice"] == best.name]
+    return ChoiceResult.of("chosen on the other tasks", used), chosen
 
 
 def _choices(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each data set, training and choice that every set has."""
     return [
-        {**row, "task": task, "near": one["domain"] == "in"}
+        {**row, "task": task, "near": study["domain"] == "in"}
         | {"choice": f"{row['voters']}, {_ACCEPT[row['accept']]}, {row['agree']} of {row['of']}"}
         for task in result["tasks"]
         for training in trainings(result, task)
-        for one in training["sets"].values()
-        for row in one["choices"]
+        for study in training["sets"].values()
+        for row in study["choices"]
     ]
 
 
-def _by_choice(rows: Sets) -> list[Fare]:
+def _by_choice(rows: Sets) -> list[ChoiceResult]:
     names = dict.fromkeys(row["choice"] for row in rows)
-    return [_fare(name, [row for row in rows if row["choice"] == name]) for name in names]
-
-
-def _fare(name: str, rows: Sets) -> Fare:
-    near = [row["inside"] for row in rows if row["near"]]
-    some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
-    means = [sum(one) / max(1, len(one)) for one in (*some, [row["error"] for row in rows if not row["near"]])]
-    return Fare(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)
+    return [ChoiceResult.of(name, [row for row in rows if row["choice"] == name]) for name in names]
 
 
 def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
     """For each data set the bounds in samples of every size, or what fewer judges that must agree give."""
     panels = []
-    for one in sets_of(result):
-        place, subsets = f"{one['task']}-{one['name']}".replace(".", "-"), one["subsets"]
+    for study in sets_of(result):
+        place, subsets = f"{study['task']}-{study['name']}".replace(".", "-"), study["subsets"]
         if name == "figure-4-samples":
             kinds = ["lower", "upper", "gold"]
             rows: list[dict[str, Any]] = [
@@ -431,10 +421,10 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
             ]
             marks = {"values": [row["rows"] for row in subsets], "labelOverlap": True}
             across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
-            panels.append(Panel(place, one["title"], plain.bands(across, "accuracy", kinds), rows))
+            panels.append(Panel(place, study["title"], plain.bands(across, "accuracy", kinds), rows))
             continue
         rows = [
-            {"rows drawn": str(row["rows"]), "agree": f"{bound['agree']} of {one['judges']}", "order": bound["agree"]}
+            {"rows drawn": str(row["rows"]), "agree": f"{bound['agree']} of {study['judges']}", "order": bound["agree"]}
             | {key: bound[key]["value"] for key in ("width", "reliability")}
             for row in _thinned(subsets)
             for bound in row["bounds"]
@@ -442,7 +432,7 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
         across = plain.axis("width", "width of the bounds", **plain.PERCENT)
         up = plain.axis("reliability", "samples with gold inside", {"domain": [0, 1]}, **plain.PERCENT)
         chart = plain.lines(across, up, "rows drawn", few=True, more=("agree",))
-        panels.append(Panel(place, one["title"], chart, rows))
+        panels.append(Panel(place, study["title"], chart, rows))
     return panels
 
 
@@ -495,9 +485,11 @@ def markdown(result: Mapping[str, Any]) -> str:
     out = [PAGE.table("runs", map(_run, tasks.values()), missing=missing), PAGE.table("recalls", _recalls(result))]
     out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result), _choice(result)]
     out += [PAGE.table("seeds", _by_seed(result)), PAGE.table("later", _later(result))]
-    out.append(PAGE.table("votes", ((one, bound) for one in sets for bound in one["bounds"])))
-    draws = max(row["draws"] for one in sets for row in one["subsets"])
-    out.append(PAGE.table("samples", ((one, row) for one in sets for row in _thinned(one["subsets"])), draws=draws))
+    out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
+    draws = max(row["draws"] for study in sets for row in study["subsets"])
+    out.append(
+        PAGE.table("samples", ((study, row) for study in sets for row in _thinned(study["subsets"])), draws=draws)
+    )
     # Truth and bounds by type, for the sets whose types are generalisations or genres
     for one in sets_of(result, "out"):
         if len(one["types"]) > 1:
@@ -509,7 +501,7 @@ def markdown(result: Mapping[str, Any]) -> str:
             runs = [
                 (run.get("seed", 0), run["self_training"]) for run in trainings(result, name) if "self_training" in run
             ]
-            rows = [(task["sets"][one["name"]], seed, one) for seed, run in runs for one in run["sets"]]
+            rows = [(task["sets"][study["name"]], seed, study) for seed, run in runs for study in run["sets"]]
             ladder = PAGE.table("ladder", study["ladder"])
             out.append(PAGE.table("self_training", rows, **{**study, "title": task["title"], "ladder": ladder}))
     for task in tasks.values():
@@ -525,8 +517,8 @@ def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
     """The run of a task as a row."""
     unseen = f" ({task['panel']['unseen']:,} unseen)" if task["panel"]["unseen"] else ""
     steps = ", ".join(
-        f"{one['name'].removeprefix('step-').lstrip('0')} ({100 * one['accuracy']:.0f})"
-        for one in task["examples"]["train"]["checkpoints"]
+        f"{checkpoint['name'].removeprefix('step-').lstrip('0')} ({100 * checkpoint['accuracy']:.0f})"
+        for checkpoint in task["examples"]["train"]["checkpoints"]
     )
     return {**task, "unseen": unseen, "steps": steps, "minutes": sum(task["cpu_seconds"].values()) / 60}
 
@@ -543,9 +535,9 @@ def _theirs(one: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, Any]
 
 def _recalls(result: Mapping[str, Any]) -> Iterator[Any]:
     """Table 1: recalls and accuracy of one judge and of both bounds."""
-    for one in sets_of(result, at="half"):
-        yield {**one["by_method"], "title": _titled(one), "gold": one["gold"]}
-        title, theirs = _theirs(one, PAGE.paper["table_1"])
+    for study in sets_of(result, at="half"):
+        yield {**study["by_method"], "title": _titled(study), "gold": study["gold"]}
+        title, theirs = _theirs(study, PAGE.paper["table_1"])
         if theirs:
             printed = [f"*{value:.1f}*" for kind in ("single", "upper", "lower") for value in theirs[kind]]
             yield [f"*{title}*", *printed, f"*{theirs['gold']:.1f}*"]
@@ -554,11 +546,11 @@ def _recalls(result: Mapping[str, Any]) -> Iterator[Any]:
 def _accuracies(result: Mapping[str, Any], family: str) -> str:
     """Table 2, 3 or 4: every method's predicted accuracy and its distance from the truth."""
     columns, keys = [["method", *(name for _, _, name in _ROWS), "gold"]], [key for key, _, _ in _ROWS]
-    sets = [one for one in sets_of(result, at="half") if one["family"] == family]
-    for one in sets:
-        title, theirs = _theirs(one, PAGE.paper["tables_2_to_4"])
-        ours = [one["by_method"].get(method, {}) for _, method, _ in _ROWS]
-        columns.append([f"{_titled(one)} Acc", *(percent(row.get("value")) for row in ours), percent(one["gold"])])
+    sets = [study for study in sets_of(result, at="half") if study["family"] == family]
+    for study in sets:
+        title, theirs = _theirs(study, PAGE.paper["tables_2_to_4"])
+        ours = [study["by_method"].get(method, {}) for _, method, _ in _ROWS]
+        columns.append([f"{_titled(study)} Acc", *(percent(row.get("value")) for row in ours), percent(study["gold"])])
         columns.append(["AE", *(bare(row.get("error")) for row in ours), "0.0"])
         if theirs:
             errors = ("-" if theirs["ae"].get(key) is None else f"*{theirs['ae'][key]:.1f}*" for key in keys)
@@ -571,7 +563,7 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
 
 def _procedures(result: Mapping[str, Any]) -> str:
     """The bounds of each procedure, side by side."""
-    shown = {at: {(one["task"], one["name"]): one for one in sets_of(result, at=at)} for at in PROCEDURES}
+    shown = {at: {(study["task"], study["name"]): study for study in sets_of(result, at=at)} for at in PROCEDURES}
     shown = {at: sets for at, sets in shown.items() if sets}
     rows = []
     for key, one in shown["half"].items():
@@ -583,12 +575,12 @@ def _procedures(result: Mapping[str, Any]) -> str:
 
 def _choice(result: Mapping[str, Any]) -> str:
     """Every choice of voters, thresholds and agreement, and what choosing on other tasks gives."""
-    rows, after, chosen = fares(result), "", left_out(result)
+    rows, after, chosen = choice_results(result), "", left_out(result)
     if chosen is not None:
         rows.append(chosen[0])
         by_task = "; ".join(f"{task}: {choice}" for task, choice in chosen[1].items())
         after = PAGE.fill(PAGE.words["page"]["chosen"], {"enough": ENOUGH, "chosen": by_task})
-    return PAGE.table("choices", (one._asdict() for one in rows), after=after)
+    return PAGE.table("choices", (row._asdict() for row in rows), after=after)
 
 
 def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -598,19 +590,19 @@ def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
         runs = trainings(result, name)
         for key, first in task["sets"].items() if len(runs) > 1 else ():
             sets = [run["sets"][key] for run in runs if key in run["sets"]]
-            row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", one) for one in sets)]
-            for some in (sets, [one["mixed"] for one in sets if "mixed" in one]):
+            row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", study) for study in sets)]
+            for some in (sets, [study["mixed"] for study in sets if "mixed" in study]):
                 marks = ["" if one["inside"] else " (**no**)" for one in some]
                 ends = [
                     {m["method"]: m for m in one["methods"]} | {"no": m} for one, m in zip(some, marks, strict=True)
                 ]
-                row += ["; ".join(PAGE.fill(cell, one) for one in ends) or "-" for cell in (bounds, error)]
+                row += ["; ".join(PAGE.fill(cell, end) for end in ends) or "-" for cell in (bounds, error)]
             yield row
 
 
 def _later(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """How each procedure fared on trainings after the first; nothing where each task has one."""
-    for one in farings(result):
-        beside = ((key, one.beside.get(key)) for key in BASELINES)
-        cells = ("-" if b is None else f"{100 * b[0]:.1f}, {b[1]} of {one.away}, {b[2]:.3f}" for _, b in beside)
-        yield (PROCEDURES[one.procedure], one, *cells)
+    for faring in farings(result):
+        beside = ((key, faring.beside.get(key)) for key in BASELINES)
+        cells = ("-" if b is None else f"{100 * b[0]:.1f}, {b[1]} of {faring.away}, {b[2]:.3f}" for _, b in beside)
+        yield (PROCEDURES[faring.procedure], faring, *cells)

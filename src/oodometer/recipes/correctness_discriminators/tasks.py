@@ -10,43 +10,13 @@ from typing import Any, final
 from ... import datasets as sequences
 from ...datasets import Dataset
 from ...errors import UsageError
-from ..kit.sources import beside_the_data, check_pretrained
+from ..kit.sources import beside_the_data, built, check_pretrained, sizes_of
 
 
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large the run of a task is.
-
-    Parameters
-    ----------
-    longest : most words of an input or an output that a row may have to be kept; None keeps all.
-    train_rows, dev_rows, test_rows : rows drawn of each set, as many of each type as can be; None for all.
-    tokens : "words" or "pieces" of a parser from scratch.
-    rare : words met fewer times than this in training are replaced by a signature of their form; 0 replaces none.
-    parser : what the parser is made of, ``source`` or ``config``, and further arguments of `EncoderDecoder`.
-    parser_plan : arguments of its `Plan`.
-    every : steps between two checkpoints of the parser (the paper's K).
-    checkpoints : how many of the first ones give negatives.
-    example_rows : training rows whose gold pairs the judges learn from, drawn; None for all.
-    per_checkpoint : rows of those that each of the first checkpoints decodes, drawn; None for all.
-    per_input : negatives kept of a row and checkpoint.
-    balance : most negatives for each positive.
-    beams : width of the search.
-    judges : members of the panel.
-    halves : whether parsers are trained on two halves of the training set: they judge, each by how probable it finds an
-        output, and their mistakes on the half that they have not seen take the place of half of the negatives.
-    aligned : whether judges read each word beside its tag, instead of all words and then all tags.
-    judge : kind of discriminator ("generative" or "classifier") and what it is made of.
-    pretraining : arguments of the `Plan` by which an encoder with the judges' ``config`` learns to fill gaps in gold
-        pairs of the whole training set; all judges start from it. None: they start from scratch.
-    judge_plan : arguments of its `Plan`; members differ by its seed.
-    metric_judge : what a discriminator of another metric is made of, where the task has one.
-    longest_output : tokens after which an output is cut.
-    draws : subsets of each size in the study of small test sets (Figure 4).
-    seed : of the parser, its mistakes and the judges.
-    data_seed : of the draws of rows, the same in every run of a task, so that runs are compared on the same rows.
-    """
+    """How large the run of a task is; sizes.toml has each scale and says what each value means."""
 
     longest: int | None = None
     train_rows: int | None = None
@@ -143,37 +113,78 @@ class Task:
         return self.replicate_of or self.name
 
 
+_SIZES = sizes_of(__file__)
+
+
+def _task(
+    names: str, family: str, read: Callable[..., Dataset], *tests: TestSet, scale: str, train: Any = (), **own: Any
+) -> Task:
+    """A task whose reader takes the part, and ``train`` more for training; ``names`` are its name and title."""
+    (name, _, title), sizes = names.partition(": "), _SIZES[scale]
+    config = built(RunConfig, {**sizes["usual"], **sizes.get(name, {})})
+    return Task(name, title, family, partial(read, "train", **dict(train)), partial(read, "dev"), tests, config, **own)
+
+
 def tasks_of(scale: str) -> tuple[Task, ...]:
     """The tasks of a scale, in the order of the paper's tables; `UsageError` for an unknown scale.
+
+    Small: data at hand, models from scratch. Paper: T5-base, the paper's data by path or hub.
 
     >>> [task.name for task in tasks_of("small")]
     ['cogs', 'amr', 'pos-cogs', 'pos-ud', 'pos-wsj', 'syn-gum']
     """
-    if scale == "small":
-        return _small()
+    if scale not in _SIZES:
+        raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+    task, cogs, pos = partial(_task, scale=scale), sequences.cogs, sequences.pos_cogs
+    gen = TestSet("gen", "COGS", "out", partial(cogs, "gen"), "COGS")
+    of_pos = TestSet("gen", "POS-COGS", "out", partial(pos, "gen"), "POS-COGS")
+    self_trained: dict[str, Any] = {"brackets": True, "pseudo_labels": "gen"}
     if scale == "paper":
-        # T5-base, the paper's data by path or hub
         mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
-        cogs, amr, top = sequences.cogs, sequences.news_amr, sequences.topv2
-        pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
-        of_amr = (_test(amr, "AMR", domain="in"),)
+        amr, top, penn, trees = sequences.news_amr, sequences.topv2, sequences.penn_tags, sequences.penn_trees
+        of_amr = TestSet("test", "AMR", "in", partial(amr, "test"), "AMR")
 
-        def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, ...]:
-            near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
-            return _test(read, f"{title}-Brown", "brown"), near
+        def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, TestSet]:
+            far = TestSet("brown", f"{title}-Brown", "out", partial(read, "brown"), f"{title}-Brown")
+            return far, TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), f"{title}-WSJ")
 
-        gen = _test(cogs, "COGS", "gen")
         return (
-            _task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),), _PAPER),
-            _task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),), _PAPER),
-            _task("cogs: COGS", "semantic", cogs, (gen,), _PAPER, brackets=True, pseudo_labels="gen"),
-            _task("topv2: TOPv2", "semantic", top, (_test(top, "TOP"),), _PAPER),
-            _task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, _PAPER, brackets=True, metric="token_f1"),
-            _task("pos-cogs: POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),), _PAPER),
-            _task("ptb-pos: PTB tags", "tagging", tags, brown_and_wsj(tags, "POS"), _PAPER),
-            _task("ptb-syn: PTB trees", "parsing", trees, brown_and_wsj(trees, "Syn"), _PAPER, brackets=True),
+            task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, TestSet("test", "MCD1", "out", partial(mcd1, "test"), "MCD1")),
+            task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, TestSet("test", "MCD2", "out", partial(mcd2, "test"), "MCD2")),
+            task("cogs: COGS", "semantic", cogs, gen, **self_trained),
+            task("topv2: TOPv2", "semantic", top, TestSet("test", "TOP", "out", partial(top, "test"), "TOP")),
+            task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, brackets=True, metric="token_f1"),
+            task("pos-cogs: POS-COGS", "tagging", pos, of_pos),
+            task("ptb-pos: PTB tags", "tagging", penn, *brown_and_wsj(penn, "POS")),
+            task("ptb-syn: PTB trees", "parsing", trees, *brown_and_wsj(trees, "Syn"), brackets=True),
         )
-    raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+    ud, wsj, amr, gum = sequences.ud_tags, sequences.wsj_tags, sequences.little_prince, sequences.gum_trees
+    read = partial(sequences.wsj_trees, words=False)
+    near = TestSet("test", "COGS in distribution", "in", partial(cogs, "test"))
+    of_ud = (
+        TestSet("gum", "POS-GUM", "out", partial(ud, "gum")),
+        TestSet("gentle", "POS-GENTLE", "out", partial(ud, "gentle")),
+        TestSet("ewt", "POS-EWT", "in", partial(ud, "ewt", ("test",))),
+    )
+    of_wsj = (
+        TestSet("brown", "POS-Brown", "out", partial(wsj, "brown"), resembles="POS-Brown"),
+        TestSet("masc", "POS-MASC", "out", partial(wsj, "masc")),
+        TestSet("wsj", "POS-WSJ", "in", partial(wsj, "test"), resembles="POS-WSJ"),
+    )
+    of_gum = (
+        TestSet("gum", "Syn-GUM", "out", partial(gum, words=False), resembles="Syn-Brown"),
+        TestSet("wsj", "Syn-WSJ", "in", partial(read, "test"), resembles="Syn-WSJ"),
+    )
+    of_amr = TestSet("test", "AMR Little Prince", "in", partial(amr, "test"), resembles="AMR")
+    near_pos = TestSet("test", "POS-COGS in distribution", "in", partial(pos, "test"))
+    return (
+        task("cogs: COGS", "semantic", cogs, gen, near, **self_trained, weight=40),
+        task("amr: AMR", "semantic", amr, of_amr, brackets=True, metric="token_f1"),
+        task("pos-cogs: POS-COGS", "tagging", pos, of_pos, near_pos),
+        task("pos-ud: POS-UD", "tagging", lambda part: ud("ewt", (part,)), *of_ud),
+        task("pos-wsj: POS-WSJ", "tagging", wsj, *of_wsj),
+        task("syn-gum: Syn-GUM", "parsing", read, *of_gum, train={"clauses": True}, brackets=True),
+    )
 
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
@@ -192,132 +203,6 @@ def replicates_of(task: Task) -> tuple[Task, ...]:
             replicate_of=task.name,
         )
         for seed in REPLICATES
-    )
-
-
-# Small: data at hand, models from scratch.
-_TINY_T5 = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
-# Without dropout a model of this size learns faster, and no data set here is so small that it would matter.
-_TINY_BART: dict[str, Any] = {"model_type": "bart", "d_model": 128}
-for _what, _many in (("layers", 2), ("ffn_dim", 512), ("attention_heads", 4)):
-    _TINY_BART |= {f"{_side}_{_what}": _many for _side in ("encoder", "decoder")}
-_TINY_BART |= {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
-_TINY_BART |= {"max_position_embeddings": 512, "init_std": 0.1}
-_TINY_ENCODER = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
-_STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01}
-_SMALL = RunConfig(
-    example_rows=8000,
-    per_checkpoint=3000,
-    judges=3,
-    halves=True,
-    parser={"config": _TINY_BART},
-    parser_plan={"batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05},
-    judge={"kind": "classifier", "config": _TINY_ENCODER, "head": "tokens"},
-    metric_judge={"config": _TINY_ENCODER},
-)
-_PAPER = RunConfig(
-    parser={"source": "t5-base"},
-    parser_plan={"epochs": 30, "batch_tokens": 4096, "learning_rate": 1e-4, "warmup": 0.05},
-    judge={"kind": "generative", "source": "t5-base"},
-    metric_judge={"source": "roberta-base"},
-    judge_plan={"epochs": 5, "batch_tokens": 8192, "learning_rate": 1e-4, "weight_decay": 0.001, "warmup": 0.05},
-)
-
-
-def _sized(epochs: int, every: int, pretraining: int, judge_epochs: int = 6, **others: Any) -> RunConfig:
-    """The run config of the small scale with other values replaced."""
-    plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
-    others |= {"pretraining": {**_STEADY, "epochs": pretraining}, "judge_plan": {**_STEADY, "epochs": judge_epochs}}
-    return replace(_SMALL, parser_plan=plan, every=every, **others)
-
-
-def _task(
-    names: str, family: str, read: Callable[..., Dataset], tests: tuple[TestSet, ...], config: RunConfig, **others: Any
-) -> Task:
-    """A task whose reader takes the part; ``names`` are its name and its title."""
-    name, _, title = names.partition(": ")
-    return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, config, **others)
-
-
-def _test(
-    read: Callable[..., Dataset], title: str, part: str = "test", domain: str = "out", paper: str | None = None
-) -> TestSet:
-    """A test set of which the paper has the same data, by default of its title; an empty name is none."""
-    return TestSet(part, title, domain, partial(read, part), title if paper is None else paper or None)
-
-
-def _small() -> tuple[Task, ...]:
-    cogs, pos, tags, trees = sequences.cogs, sequences.pos_cogs, sequences.ud_tags, sequences.wsj_trees
-    wsj, amr = sequences.wsj_tags, sequences.little_prince
-    generalising: dict[str, Any] = {"example_rows": None, "dev_rows": 1000, "test_rows": 4200}
-    short: dict[str, Any] = {"aligned": True, "longest": 20, "rare": 3, "test_rows": 2000, "longest_output": 40}
-    of_cogs = {"parser": {"config": _TINY_T5}, "plan": {"batch_size": 64}, "per_input": 2, "longest_output": 160}
-    of_amr = {"longest": 60, "tokens": "pieces", "example_rows": None, "per_checkpoint": None, "longest_output": 200}
-    read = partial(trees, words=False)
-    return (
-        _task(
-            "cogs: COGS",
-            "semantic",
-            cogs,
-            (_test(cogs, "COGS", "gen"), _test(cogs, "COGS in distribution", "test", "in", "")),
-            _sized(8, 200, 6, 2, **of_cogs, **generalising),
-            brackets=True,
-            pseudo_labels="gen",
-            weight=40,
-        ),
-        _task(
-            "amr: AMR",
-            "semantic",
-            amr,
-            (TestSet("test", "AMR Little Prince", "in", partial(amr, "test"), resembles="AMR"),),
-            _sized(60, 200, 60, 10, **of_amr),
-            brackets=True,
-            metric="token_f1",
-        ),
-        _task(
-            "pos-cogs: POS-COGS",
-            "tagging",
-            pos,
-            (_test(pos, "POS-COGS", "gen"), _test(pos, "POS-COGS in distribution", "test", "in", "")),
-            _sized(4, 200, 4, 3, aligned=True, longest_output=80, **generalising),
-        ),
-        Task(
-            "pos-ud",
-            "POS-UD",
-            "tagging",
-            partial(tags, "ewt", ("train",)),
-            partial(tags, "ewt", ("dev",)),
-            (
-                TestSet("gum", "POS-GUM", "out", partial(tags, "gum")),
-                TestSet("gentle", "POS-GENTLE", "out", partial(tags, "gentle")),
-                TestSet("ewt", "POS-EWT", "in", partial(tags, "ewt", ("test",))),
-            ),
-            _sized(8, 400, 15, **short),
-        ),
-        _task(
-            "pos-wsj: POS-WSJ",
-            "tagging",
-            wsj,
-            (
-                TestSet("brown", "POS-Brown", "out", partial(wsj, "brown"), resembles="POS-Brown"),
-                TestSet("masc", "POS-MASC", "out", partial(wsj, "masc")),
-                TestSet("wsj", "POS-WSJ", "in", partial(wsj, "test"), resembles="POS-WSJ"),
-            ),
-            _sized(16, 400, 24, **short),
-        ),
-        Task(
-            "syn-gum",
-            "Syn-GUM",
-            "parsing",
-            partial(read, "train", clauses=True),
-            partial(read, "dev"),
-            (
-                TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
-                TestSet("wsj", "Syn-WSJ", "in", partial(read, "test"), resembles="Syn-WSJ"),
-            ),
-            _sized(10, 500, 6, longest=50, test_rows=2000, longest_output=70),
-            brackets=True,
-        ),
     )
 
 

@@ -52,23 +52,23 @@ class _Tests:
     def _above(self, name: str, differences: Sequence[Cell], sign: float = 1.0, words: str = "", **fields: Any) -> Row:
         """All of some differences, or their negatives, are above 0: over conversations, and over enough trainings."""
         looks: list[Look] = []
-        for one in differences:
-            own = [share(one["above"] if sign > 0 else 1 - one["above"], self._replicates)]
-            if len(one["by_model"]) >= _FEWEST:
-                own.append(positive([sign * value for value in one["by_model"]]))
+        for difference in differences:
+            own = [share(difference["above"] if sign > 0 else 1 - difference["above"], self._replicates)]
+            if len(difference["by_model"]) >= _FEWEST:
+                own.append(positive([sign * value for value in difference["by_model"]]))
             looks.append(all_of(own))
-        both = all(len(one["by_model"]) >= _FEWEST for one in differences)
+        both = all(len(difference["by_model"]) >= _FEWEST for difference in differences)
         test = f"{_CONVERSATIONS} and t test over trainings, both" if both else _CONVERSATIONS
-        better = sum(sign * one["value"] > 0 for one in differences)
+        better = sum(sign * difference["value"] > 0 for difference in differences)
         return Row(name, test, looks, {"better": better, "of": len(differences), **fields}, words=words)
 
     def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
         """Differences between two methods by condition, of some groups or of all."""
-        every = [(one, self._of.get(f"{methods}/{one['condition']}/{metric}")) for one in self._conditions]
+        every = [(c, self._of.get(f"{methods}/{c['condition']}/{metric}")) for c in self._conditions]
         return {one["condition"]: row for one, row in every if row and (not groups or one["group"] in groups)}
 
     def _named(self, group: str) -> list[str]:
-        return [one["condition"] for one in self._conditions if one["group"] == group and one["kept"]]
+        return [c["condition"] for c in self._conditions if c["group"] == group and c["kept"]]
 
     def _ends(self, group: str, metric: str) -> dict[str, str]:
         """The mildest and the strongest condition of a group, and what was seen there."""
@@ -161,7 +161,7 @@ def _chart(across: str) -> dict[str, Any]:
 def _curves(result: Cell, group: str, across: str) -> list[Panel]:
     """A panel for each metric; the unshifted test instances stand first where that is the mildest severity."""
     first = ["test"] if group in ("uw", "kw", "importance") else []
-    labels = first + [one["condition"] for one in result["conditions"] if one["group"] == group]
+    labels = first + [condition["condition"] for condition in result["conditions"] if condition["group"] == group]
     shown = [row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels]
     drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
     return [
@@ -246,12 +246,12 @@ def _run(result: Cell) -> str:
     fields = {
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
         "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
-        "temperatures": ", ".join(f"{one:.2f}" for one in result["temperatures"]),
+        "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
         "apart": max(apart, default=0.0),
         "bins": BINS,
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
-    test = {one["condition"]: one for one in result["conditions"]}.get("test")
+    test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
     return text + (PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else "")
 
 
@@ -260,13 +260,13 @@ def _estimates(estimators: Cell) -> str:
     conditions = estimators["conditions"]
     if not conditions:
         return ""
-    names = [name for name in conditions[0]["methods"] if all(name in one["methods"] for one in conditions)]
-    errors = {name: [float(one["methods"][name]["error"]["mean"]) for one in conditions] for name in names}
+    names = [name for name in conditions[0]["methods"] if all(name in condition["methods"] for condition in conditions)]
+    errors = {name: [float(condition["methods"][name]["error"]["mean"]) for condition in conditions] for name in names}
     means = {name: sum(errors[name]) / len(conditions) for name in names}
     order = sorted(names, key=means.__getitem__)
     rows = [
-        ({**one, "width": one["upper"] - one["lower"]}, " | ".join(f"{errors[name][i]:.3f}" for name in order))
-        for i, one in enumerate(conditions)
+        ({**row, "width": row["upper"] - row["lower"]}, " | ".join(f"{errors[name][i]:.3f}" for name in order))
+        for i, row in enumerate(conditions)
     ]
     last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
     lines, methods = [*PAGE.rows("estimates", rows), last], " | ".join(f"`{name}`" for name in order)

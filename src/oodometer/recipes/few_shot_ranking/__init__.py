@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, final
 
@@ -11,23 +11,10 @@ from ..base import Recipe, Step
 from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
+from . import study as work
 from .findings import FIGURES, claims_of, markdown
 from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
-from .study import (
-    FORM,
-    METHODS,
-    MODEL_FILES,
-    RunData,
-    ask,
-    check,
-    cut,
-    cut_files,
-    explain,
-    is_cut,
-    ranked_plans,
-    study,
-    train,
-)
+from .study import FORM, METHODS, MODEL_FILES, RunData, cut_folder, ranked_plans
 
 __all__ = ["RECIPE", "FewShotRanking"]
 
@@ -40,74 +27,76 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     """All steps but the tables, each behind those that it needs."""
     marks = {family: data.fingerprints(family) for family in FAMILIES}
     out: list[Step] = []
-    cuts = sorted({name for one in config.networks.values() if is_cut(one) for name in cut_files(one)})
-    if cuts:
-        out.append(Step("cut", "cutting the network", tuple(cuts), partial(cut, config), {"files": cuts}, (), 5.0))
+    folders = sorted({folder for network in config.networks.values() if (folder := cut_folder(network))})
+    if folders:
+        cuts, cut = (
+            sorted(f"{folder}/{file}" for folder in folders for file in work.CUT_FILES),
+            partial(work.cut, folders),
+        )
+        out.append(Step("cut", "cutting the network", tuple(cuts), cut, {"files": cuts}, (), 5.0))
 
     def train_step(plan: Plan, seed: int) -> Step:
         network, folder = config.networks[plan.network], f"models/{seed}/{plan.name}"
         settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
         settings |= {"training": training_of(config, plan), "data": marks[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
-        needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if is_cut(network) else ()
+        needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if cut_folder(network) else ()
         steps, longer = (
             plan.further if plan.start else plan.steps,
             {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0),
         )
-        about, work = f"training {plan.name} (seed {seed})", placed(folder, train, data, plan, seed)
+        about, step = f"training {plan.name} (seed {seed})", placed(folder, work.train, data, plan, seed)
         files = tuple(f"{folder}/{one}" for one in (*MODEL_FILES, "classes.json"))
-        return Step(f"train-{seed}-{plan.name}", about, files, work, settings, needs, 1 + _STEP * steps * longer)
+        return Step(f"train-{seed}-{plan.name}", about, files, step, settings, needs, 1 + _STEP * steps * longer)
 
     def ask_step(plan: Plan, seed: int) -> Step:
         suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
-        work, needs = placed(folder, ask, data, plan, suites, seed), (f"train-{seed}-{plan.name}",)
+        step, needs = placed(folder, work.ask, data, plan, suites, seed), (f"train-{seed}-{plan.name}",)
         settings = {"rows": config.truth_rows, "near": config.in_domain_rows, "seed": seed}
         files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
-        return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, work, settings, needs, 7.0)
+        return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, step, settings, needs, 7.0)
 
     def explain_step(plan: Plan, suite: Suite, method: str, seed: int) -> Step:
         folder, gradients, pool = f"attributions/{seed}/{suite.name}", method == "token-ig", config.pool_of(seed)
-        work, samples = placed(folder, explain, data, plan, suite, method, seed), config.samples_of(seed)
+        step, samples = placed(folder, work.explain, data, plan, suite, method, seed), config.samples_of(seed)
         samples, second = (config.ig_steps, _GRADIENT) if gradients else (samples, _SAMPLE)
         settings = {"pool": pool, "samples": samples, "rows": config.truth_rows, "seed": seed}
         about = f"explaining {plan.name} on {suite.name} by {method} (seed {seed})"
         name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", (f"train-{seed}-{plan.name}",)
         files = (f"{folder}/{plan.name}.{method}.npz",)
-        return Step(name, about, files, work, settings, needs, pool * samples * second)
+        return Step(name, about, files, step, settings, needs, pool * samples * second)
 
     plans = lineup(config)
     for seed in range(config.seeds):
         out += [*(train_step(plan, seed) for plan in plans), *(ask_step(plan, seed) for plan in plans)]
-        methods = [one for one in METHODS if one != "token-ig" or seed < config.ig_seeds]
+        methods = [method for method in METHODS if method != "token-ig" or seed < config.ig_seeds]
         for suite in SUITES:
             ranked = ranked_plans(config, suite.family)
             out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
     needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))
-    settings, work = {"form": FORM, "draws": config.draws, "size": config.size}, partial(study, config, data)
-    return [*out, Step("study", "judging the rankings", ("study.json",), work, settings, needs, 60.0)]
+    settings, step = {"form": FORM, "draws": config.draws, "size": config.size}, partial(work.judge, config, data)
+    return [*out, Step("study", "judging the rankings", ("study.json",), step, settings, needs, 60.0)]
 
 
 @final
 class FewShotRanking(Recipe):
-    """The recipe; ``config`` replaces the usual one of each scale, for tests."""
+    """The recipe."""
 
     name = "few-shot-ranking"
     title = "Which of several models will do best, from ten examples?"
     citation = "singhal2022"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    configs = RUN_CONFIGS
     row_key = "suite"
     side_by_side = True
-
-    def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
-        self.config = dict(config or RUN_CONFIGS)
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
         """Trainings, questions, attributions and the study; then tables and figures, always made again."""
         transformers()  # a missing extra is said before anything is read
         config = self.config[scale]
         data = RunData(config)
-        check(config, data)
+        work.check(config, data)
         out = steps_of(config, data)
         return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), FIGURES, ("study",))]
 

@@ -98,10 +98,10 @@ def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
     def ranks(name: str, pairs: Sequence[Sequence[str]], shown: Shown, words: str = "", **fields: Any) -> Row:
         """Each pair is a set with its better and worse method; what one seed alone explained is tested over sets."""
         samples, test = [table.means([suite], better, worse) for suite, better, worse in pairs], _SEEDS
-        if (words == "below" or name == "ig_own_factors") and not all(len(one) > 1 for one in samples):
-            firsts = [one[0] for one in samples if one]
+        if (words == "below" or name == "ig_own_factors") and not all(len(sample) > 1 for sample in samples):
+            firsts = [sample[0] for sample in samples if sample]
             samples, test = [firsts] if len(firsts) > 1 else [], "t test over the three sets of one seed"
-        better = sum(sum(one) > 0 for one in samples)
+        better = sum(sum(sample) > 0 for sample in samples)
         return _tested(name, samples, test, words, seen=table.words(shown), better=better, of=len(samples), **fields)
 
     def own(method: str, suites: Sequence[str] = _PAIRS, *, better: bool = False) -> tuple[Any, Shown]:
@@ -251,15 +251,15 @@ def markdown(result: Record) -> str:
     rows: list[list[str]] = []
     for suite, window in _WINDOW.items():
         methods = (*_BASELINES, *(f"{method}/{window}" for method in ("token-ig", "shap", "lime")))
-        rows += [[suite, one, here(suite, one), dash(theirs["table_1"][suite].get(one))] for one in methods]
+        rows += [[suite, method, here(suite, method), dash(theirs["table_1"][suite].get(method))] for method in methods]
     sizes = result["sizes"]
     fields = {name: " and ".join(map(str, sizes[name])) for name in ("pool", "samples")}
     fields |= {"networks": ", ".join(sizes["networks"]), "stand_ins": "; ".join(result["stand_ins"].values())}
     run = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields, "models": len(result["models"])})
     out = [run, PAGE.table("msgs", rows)]
     for method, title in _TABLES.items():
-        named = [(one, one, theirs["table_2"]) for one in _BASELINES]
-        named += [(one, f"{method}/{one}", theirs["factors"][method]) for one in _FACTORS]
+        named = [(baseline, baseline, theirs["table_2"]) for baseline in _BASELINES]
+        named += [(factor, f"{method}/{factor}", theirs["factors"][method]) for factor in _FACTORS]
         rows = [
             [name, *(cell for s in _PAIRS for cell in (here(s, ours), dash(paper[s].get(name))))]
             for name, ours, paper in named
@@ -351,9 +351,9 @@ def _of_models(result: Record) -> Iterator[str]:
     fields["paws"] = ", ".join(f"{name} {a}" for name, a in theirs["table_6"]["paws"])
     yield PAGE.table("models", others, **{**sizes, **fields})
     rows = []
-    for one in result["sets"]:
+    for study in result["sets"]:
         counted = ("set", "seed", "rows", "judged", "pool", "absent")
-        counts = ", ".join(f"{name} {count}" for name, count in one.items() if name not in counted)
-        absent = ", ".join(f"{name} {count}" for name, count in one["absent"].items() if count) or "none"
-        rows.append((one, theirs["table_9"][one["set"]], counts, absent))
+        counts = ", ".join(f"{name} {count}" for name, count in study.items() if name not in counted)
+        absent = ", ".join(f"{name} {count}" for name, count in study["absent"].items() if count) or "none"
+        rows.append((study, theirs["table_9"][study["set"]], counts, absent))
     yield PAGE.table("sets", rows)

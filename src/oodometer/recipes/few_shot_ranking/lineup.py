@@ -7,32 +7,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
 from ...models.torch.training import TrainingConfig
+from ..kit.sources import read_sizes
 
 
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large a run is.
-
-    Parameters
-    ----------
-    networks : name -> arguments of `Encoder`; ``source`` may be ``minilm:N``, the first N layers of the packaged one.
-        ``ready``: a classifier that exists already, asked as it is; ``learning_rate``: one of its own.
-    roles : what a network is taken for, by suite: the inoculated models, and the other architectures.
-    training : how models are trained; its batches count rows, ``epochs`` is not read.
-    further : the same of further steps on target data alone.
-    steps : training steps on in-domain data, by family.
-    rates, further_rates : learning rates by family, where they are not those of ``training`` and ``further``.
-    doses : shares of the training rows that the "1" and the "2" of MSGS's doses stand for, by set.
-    nli_further : further steps of the inoculated models of HANS; ``paws_further`` the same of PAWS, by network.
-    paws_mixed : share of target rows and steps of the models of PAWS whose training goes on with a mixture.
-    seeds : of suites; each draws other rows, trainings and pools.
-    pool, samples : examples that are explained, and perturbed texts of each, for LIME and for KernelSHAP; by seed.
-    ig_steps, ig_seeds : steps of integrated gradients, and for how many of the seeds.
-    truth_rows, in_domain_rows : rows out of domain that the true accuracy comes from, and in-domain rows.
-    paws_inoculation : rows of PAWS-QQP to train on; models are ranked on the others.
-    draws, size : few-shot sets and their examples.
-    """
+    """How large a run is; sizes.toml has each scale and says what each value means."""
 
     networks: Mapping[str, Mapping[str, Any]]
     roles: Mapping[str, Any]
@@ -67,75 +48,7 @@ class RunConfig:
         return self.samples[min(seed, len(self.samples) - 1)]
 
 
-# What `small` costs, step by step, stands in the README: a change here changes it.
-_SMALL = TrainingConfig(
-    epochs=1, batch_size=16, learning_rate=3e-4, warmup=0.1, weight_decay=0.1, optimizer="fused_adamw"
-)
-# The paper's rate, batches ("small") and weight decay; its warm-up of 10 % of the steps.
-_PAPER = TrainingConfig(epochs=1, batch_size=16, learning_rate=1e-5, warmup=0.1, weight_decay=0.1, precision="bfloat16")
-
-_SCRATCH = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
-
-RUN_CONFIGS = {
-    "small": RunConfig(
-        networks={
-            "MiniLM-3": {"source": "minilm:3", "max_length": 96},
-            "MiniLM-6": {"source": "minilm:6", "max_length": 96},
-            "MiniLM-1": {"source": "minilm:1", "max_length": 96, "learning_rate": 3e-4},
-            "BERT-scratch": {"config": _SCRATCH, "vocab_size": 6_000, "max_length": 96, "learning_rate": 3e-4},
-        },
-        roles={
-            "msgs": "MiniLM-3",
-            "nli": "MiniLM-3",
-            "nli_others": ("MiniLM-1", "BERT-scratch"),
-            "paraphrase": "MiniLM-6",
-            "paraphrase_others": ("MiniLM-1", "BERT-scratch"),
-        },
-        training=_SMALL,
-        further=TrainingConfig(
-            epochs=1, batch_size=16, learning_rate=5e-5, weight_decay=0.1, schedule="constant", optimizer="fused_adamw"
-        ),
-        rates={"VERB": 1e-4, "nli": 1e-4, "paraphrase": 1.5e-4},
-        steps={"MORPH": 150, "VERB": 350, "ADJECT": 150, "nli": 300, "paraphrase": 250},
-        doses={"MORPH": (0.05, 0.1), "VERB": (0.2, 0.4), "ADJECT": (0.1, 0.2)},
-        nli_further=(20, 40, 60, 90, 160),
-        paws_further={"MiniLM-6": 5, "MiniLM-1": 10, "BERT-scratch": 20},
-        paws_mixed=((0.1, 60), (0.1, 120)),
-        seeds=3,
-        pool=(90, 60),
-        samples=(64, 64),
-        ig_steps=16,
-        truth_rows=2_000,
-        in_domain_rows=500,
-    ),
-    "paper": RunConfig(
-        networks={
-            "roberta-base": {"source": "roberta-base", "max_length": 128},
-            "roberta-large-mnli": {"source": "roberta-large-mnli", "max_length": 128, "ready": True},
-            "electra-base-mnli": {"source": "howey/electra-base-mnli", "max_length": 128, "ready": True},
-            "deberta-v3-base-mnli": {"source": "MoritzLaurer/DeBERTa-v3-base-mnli", "max_length": 128, "ready": True},
-            "electra-base": {"source": "google/electra-base-discriminator", "max_length": 128},
-            "deberta-base": {"source": "microsoft/deberta-base", "max_length": 128},
-        },
-        roles={
-            "msgs": "roberta-base",
-            "nli": "roberta-large-mnli",
-            "nli_others": ("electra-base-mnli", "deberta-v3-base-mnli"),
-            "paraphrase": "roberta-base",
-            "paraphrase_others": ("electra-base", "deberta-base"),
-        },
-        training=_PAPER,
-        # Its further steps lie within a warm-up of 500, so that the rate keeps rising.
-        further=TrainingConfig(
-            epochs=1, batch_size=16, learning_rate=1e-5, warmup=0.99, weight_decay=0.1, precision="bfloat16"
-        ),
-        steps={"MORPH": 6_000, "VERB": 6_000, "ADJECT": 6_000, "nli": 0, "paraphrase": 12_000},
-        paws_further={"roberta-base": 100, "electra-base": 200, "deberta-base": 100},
-        seeds=3,
-    ),
-}
-
-
+RUN_CONFIGS = read_sizes(__file__, RunConfig)
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
 _DOSES: Mapping[str, Mapping[str, int]] = {
@@ -217,7 +130,7 @@ def suites_of(family: str) -> tuple[Suite, ...]:
     >>> [one.name for one in suites_of("nli")]
     ['SUB', 'CON']
     """
-    return tuple(one for one in SUITES if one.family == family)
+    return tuple(suite for suite in SUITES if suite.family == family)
 
 
 def lineup(config: RunConfig) -> tuple[Plan, ...]:

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...attributions.base import Attribution, WordAttributions, Words
+from ...attributions.base import WordAttributions, Words
 from ...attributions.factors.base import factor_values
 from ...attributions.in_folder import explain_in
 from ...datasets import Dataset
@@ -29,7 +29,6 @@ from ...models.torch.library import load_pretrained, use_threads
 from ...predictions import Predictions
 from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
 from ...rankings.few_shot import (
-    FewShot,
     Method,
     baseline_methods,
     draw_rows,
@@ -40,13 +39,12 @@ from ...rankings.few_shot import (
     scored,
     suite_of,
 )
-from ...rankings.few_shot import Suite as Answers
 from ...rankings.pool import pool_evidence
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ...version import __version__
 from ..base import Progress, Workspace
-from ..kit.sources import Place, load_answers, packaged_minilm, source_of, store_answers
+from ..kit.sources import Place, load_answers, packaged_minilm, passing, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
 
@@ -70,8 +68,23 @@ class Rows:
 
     def words(self) -> list[Words]:
         """The pool as words, with what the data set marks."""
-        texts = self.data.inputs[: self.pool]
-        return [Words(text, place) for text, place in zip(texts, self.features, strict=True)]
+        return [Words(text, at) for text, at in zip(self.data.inputs[: self.pool], self.features, strict=True)]
+
+
+@final
+@dataclass(frozen=True)
+class _Source:
+    """The data of a family: in-domain rows to train and to judge on, and target data by name for a seed.
+
+    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks are starts of words by id.
+    """
+
+    train: Dataset
+    test: Dataset
+    targets: Callable[[int], dict[str, Dataset]]
+    out: Callable[[str, int | None], Dataset]
+    marks: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @final
@@ -82,65 +95,51 @@ class RunData:
         self.config = config
         self._sources = cache(self._read_source)
         self.rows = cache(self._rows)
-        self.in_domain = cache(self._in_domain)
-
-    def check(self) -> list[str]:
-        """What cannot be read, one line a family."""
-        out = []
-        for family in FAMILIES:
-            try:
-                self.fingerprints(family)
-            except OodometerError as error:
-                out.append(str(error))
-        return list(dict.fromkeys(out))
+        self.in_domain = cache(lambda family, seed: self._sources(family).test.sample(config.in_domain_rows, seed))
 
     def fingerprints(self, family: str) -> dict[str, str]:
         """Names of the contents of all data of a family."""
-        found = self._sources(family)
-        out = {"train": found.train.fingerprint, "in-domain": found.test.fingerprint}
-        out |= {f"target {name}": data.fingerprint for name, data in found.targets(0).items()}
-        return {
-            **out,
-            **{suite.name: found.out(suite.name, None).fingerprint for suite in SUITES if suite.family == family},
-        }
+        source = self._sources(family)
+        sets = {"train": source.train, "in-domain": source.test}
+        sets |= {f"target {name}": data for name, data in source.targets(0).items()}
+        sets |= {suite.name: source.out(suite.name, None) for suite in suites_of(family)}
+        return {name: data.fingerprint for name, data in sets.items()}
 
     def training(self, plan: Plan, seed: int) -> Dataset:
         """The rows that a model is trained on, from its network; all rows come once before any comes again."""
-        found, rows = self._sources(plan.family), plan.steps * training_of(self.config, plan).batch_size
-        targets = found.targets(seed)
-        parts = [(targets[name], share) for name, share in plan.shares.items()]
-        return mixed(found.train, parts, rows=rows, seed=seed)
+        source, rows = self._sources(plan.family), plan.steps * training_of(self.config, plan).batch_size
+        parts = [(source.targets(seed)[name], share) for name, share in plan.shares.items()]
+        return mixed(source.train, parts, rows=rows, seed=seed)
 
     def further(self, plan: Plan, seed: int) -> Dataset:
         """The rows of a model's further steps; of pure target data, those of more steps hold those of fewer."""
-        found = self._sources(plan.family)
-        target, size = found.targets(seed)["target"], training_of(self.config, plan).batch_size
+        source, size = self._sources(plan.family), training_of(self.config, plan).batch_size
+        target = source.targets(seed)["target"]
         if plan.mixture == 1:
             return batches_of(target, plan.further, size, seed)
-        return mixed(found.train, [(target, plan.mixture)], rows=plan.further * size, seed=seed)
-
-    def _in_domain(self, family: str, seed: int) -> Dataset:
-        return self._sources(family).test.sample(self.config.in_domain_rows, seed)
+        return mixed(source.train, [(target, plan.mixture)], rows=plan.further * size, seed=seed)
 
     def _rows(self, suite: Suite, seed: int) -> Rows:
-        found = self._sources(suite.family)
-        whole = found.out(suite.name, seed)
+        source = self._sources(suite.family)
+        whole, marks = source.out(suite.name, seed), source.marks
         data = whole.sample(self.config.truth_rows, seed)
         pool = min(self.config.pool_of(seed), len(data))
-        marks = found.marks
-        features = tuple(_place(data.inputs[i], marks.get(data.ids[i])) if marks else None for i in range(pool))
-        counts = {"rows": len(whole), "judged": len(data), "pool": pool, **found.counts}
+        starts = [marks.get(data.ids[i]) if marks else None for i in range(pool)]
+        # The place among the words of the one that starts at a character
+        spans = ([begin for begin, _ in Words(text).spans] for text in data.inputs[:pool])
+        features = tuple(None if at is None else words.index(at) for at, words in zip(starts, spans, strict=True))
+        counts = {"rows": len(whole), "judged": len(data), "pool": pool, **source.counts}
         counts["positive"] = sum(data.targets)
         if suite.feature:
-            counts["marked in the pool"] = sum(place is not None for place in features)
+            counts["marked in the pool"] = sum(at is not None for at in features)
         return Rows(data, pool, features, counts)
 
     def _read_source(self, family: str) -> _Source:
         if family in MSGS_SETS:
             train, near, dose, test = (msgs(family, part) for part in ("train", "in-domain", "inoculation", "test"))
             targets = {"L": dose.data, "S": replace(dose.data, targets=dose.surface)}
-            found = zip(test.data.ids, test.features, strict=True)
-            marks = {name: start for name, start in found if start is not None}
+            starts = zip(test.data.ids, test.features, strict=True)
+            marks = {name: start for name, start in starts if start is not None}
             counts = {"too long": test.dropped, "unmarked": test.unmarked}
             return _Source(train.data, near.data, lambda _: targets, lambda *_: test.data, marks, counts)
         if family == "nli":
@@ -163,47 +162,11 @@ class RunData:
         return _Source(_even(mrpc("train")), mrpc("test"), target, left, counts={"trained on": many})
 
 
-@final
-@dataclass(frozen=True)
-class _Source:
-    """The data of a family: in-domain rows to train and to judge on, and target data by name for a seed.
-
-    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks are starts of words by id.
-    """
-
-    train: Dataset
-    test: Dataset
-    targets: Callable[[int], dict[str, Dataset]]
-    out: Callable[[str, int | None], Dataset]
-    marks: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def _even(data: Dataset) -> Dataset:
     """As many rows of one class as of the other."""
     label = np.array(data.targets)
-    places = stratified(label, 2 * int(np.bincount(label, minlength=2).min()), seed=0)
-    return data.take(np.sort(places).tolist())
-
-
-def _place(text: Any, start: int | None) -> int | None:
-    """The place among the words of the one that starts at a character; None where no word is marked.
-
-    >>> _place("It isn't so bad.", 12)
-    5
-    """
-    if start is None:
-        return None
-    return [begin for begin, _ in Words(text).spans].index(start)
-
-
-def labels_of(positive: Array) -> Array:
-    """The predicted class, 0 or 1, of probabilities of the positive one; a tie goes to the first, as everywhere.
-
-    >>> labels_of(np.array([0.5, 0.75])).tolist()
-    [0, 1]
-    """
-    return np.asarray((positive > 0.5).astype(np.int64))
+    rows = stratified(label, 2 * int(np.bincount(label, minlength=2).min()), seed=0)
+    return data.take(np.sort(rows).tolist())
 
 
 def record_of(positive: Array, label: Array | None) -> Predictions:
@@ -217,8 +180,8 @@ def record_of(positive: Array, label: Array | None) -> Predictions:
 
 
 def accuracies(positive: Array, label: Array) -> Array:
-    """Accuracy of each model, shape (model,), from probabilities of the positive class, shape (model, row)."""
-    return np.asarray((labels_of(positive) == label).mean(axis=1))
+    """Accuracy of each model, shape (model,), from probabilities of the positive class; a tie goes to the first."""
+    return np.asarray(((positive > 0.5) == label).mean(axis=1))
 
 
 def balanced(positive: Array, label: Array) -> Array:
@@ -227,63 +190,54 @@ def balanced(positive: Array, label: Array) -> Array:
     >>> balanced(np.array([[0.9, 0.9, 0.9, 0.1]]), np.array([1, 1, 1, 1])).tolist()
     [0.75]
     """
-    right = labels_of(positive) == label
+    right = (positive > 0.5) == label
     return np.asarray(np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0))
 
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
 METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}
 """The paper's name of a method of attribution -> the registered one."""
-_CUT = "minilm:"
 
 
 def check(config: RunConfig, data: RunData) -> None:
     """Say all that is missing, library, data or pretrained network, in one line before anything is trained."""
     if config.ig_seeds and importlib.util.find_spec("captum") is None:
         raise MissingExtraError("token integrated gradients", "captum", extra="explain")
-    missing = data.check()
-    for name, network in config.networks.items():
-        if "source" not in network:
-            continue
+    needs: list[tuple[str, Callable[[], Any]]] = [("", partial(data.fingerprints, family)) for family in FAMILIES]
+    sources = {name: str(network["source"]) for name, network in config.networks.items() if "source" in network}
+    needs += [
+        (f"{name}: ", partial(load_pretrained, "AutoConfig", source_of(source))) for name, source in sources.items()
+    ]
+    missing: dict[str, None] = {}
+    for prefix, need in needs:
         try:
-            load_pretrained("AutoConfig", source_of(str(network["source"])))
+            need()
         except OodometerError as error:
-            missing.append(f"{name}: {error}")
+            missing[f"{prefix}{error}"] = None
     if missing:
         raise WorkError("this run lacks: " + "; ".join(missing))
 
 
-def cut(config: RunConfig, workspace: Workspace, progress: Progress) -> None:
+def cut_folder(network: Mapping[str, Any]) -> str:
+    """The folder of the first layers of MiniLM that a network starts from; empty where it starts from something else.
+
+    >>> cut_folder({"source": "minilm:3"}), cut_folder({"config": {}})
+    ('encoders/minilm-3', '')
+    """
+    name, _, layers = str(network.get("source", "")).partition(":")
+    return f"encoders/minilm-{layers}" if name == "minilm" and layers else ""
+
+
+CUT_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+def cut(folders: Sequence[str], workspace: Workspace, progress: Progress) -> None:
     """Write a copy of MiniLM for each number of its first layers that a network starts from."""
-    named = sorted({str(one["source"]) for one in config.networks.values() if is_cut(one)})
-    for done, source in enumerate(named, 1):
-        layers = int(source.removeprefix(_CUT))
-        folder = workspace / f"encoders/minilm-{layers}"
-        load_pretrained("AutoModel", packaged_minilm(), num_hidden_layers=layers).save_pretrained(folder)
-        load_pretrained("AutoTokenizer", packaged_minilm()).save_pretrained(folder)
-        progress(done, len(named))
-
-
-def is_cut(network: Mapping[str, Any]) -> bool:
-    """Whether a network is the first layers of MiniLM."""
-    return str(network.get("source", "")).startswith(_CUT)
-
-
-def cut_files(network: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files of its copy."""
-    folder = f"encoders/minilm-{str(network['source']).removeprefix(_CUT)}"
-    return tuple(f"{folder}/{one}" for one in ("config.json", "model.safetensors", "tokenizer.json"))
-
-
-def _options(network: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
-    """Arguments of `Encoder`."""
-    options = {name: value for name, value in network.items() if name not in ("ready", "learning_rate")}
-    if is_cut(network):
-        layers = str(network["source"]).removeprefix(_CUT)
-        options["source"] = str(workspace.folder / f"encoders/minilm-{layers}")
-    elif "source" in network:
-        options["source"] = source_of(str(network["source"]))
-    return options
+    for done, folder in enumerate(folders, 1):
+        layers, path = int(folder.rpartition("-")[2]), workspace / folder
+        load_pretrained("AutoModel", packaged_minilm(), num_hidden_layers=layers).save_pretrained(path)
+        load_pretrained("AutoTokenizer", packaged_minilm()).save_pretrained(path)
+        progress(done, len(folders))
 
 
 def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
@@ -291,44 +245,44 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     use_threads()
     config, workspace = data.config, place.workspace
     network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
-    checkpoint = workspace / f"checkpoints/{place.folder}"
-    if plan.start:
-        model = _loaded(workspace.folder, f"models/{seed}/{plan.start}")  # of its own: the training changes it
-        roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
-        rows = data.further(plan, seed)
-        named = [model.classes[roles["positive" if one else "negative"]] for one in rows.targets]
-        model.fit_further(
-            replace(rows, targets=tuple(named)), training=training,
-            checkpoint=checkpoint, progress=place.progress,
-        )  # fmt: skip
-    elif network.get("ready"):
-        options = _options(network, workspace)
-        model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
-        # Which output of a classifier of entailment is the positive class, and which one non-entailment is taught as
-        near = data.in_domain(plan.family, seed)
-        names = [str(one).lower() for one in model.classes]
-        positive = next((i for i, one in enumerate(names) if one.startswith("entail")), None)
-        negative = next((i for i, one in enumerate(names) if one.startswith(("neutral", "not", "non"))), None)
-        if positive is None or negative is None:
-            p = model.ask(near.inputs).distribution
-            labels = np.array(near.targets)
-            apart = p[labels == 1].mean(0) - p[labels == 0].mean(0)
-            positive = int(apart.argmax()) if positive is None else positive
-            others = [i for i in range(len(names)) if i != positive]
-            negative = max(others, key=lambda i: float(p[labels == 0].mean(0)[i])) if negative is None else negative
-        roles = {"positive": positive, "negative": negative}
-    else:
-        model = Encoder(**_options(network, workspace), training=training)
-        rows = data.training(plan, seed)
-        model.fit(rows, classes=(0, 1), checkpoint=checkpoint, progress=place.progress)
-        roles = {"positive": 1, "negative": 0}
-    model.save(workspace / place.folder)
-    workspace.write_json(f"{place.folder}/classes.json", roles)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    options = {name: value for name, value in network.items() if name not in ("ready", "learning_rate")}
+    if folder := cut_folder(network):
+        options["source"] = str(workspace.folder / folder)
+    elif "source" in network:
+        options["source"] = source_of(str(network["source"]))
+    with passing(workspace, place.folder) as checkpoint:
+        how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
+        if plan.start:
+            model = _loaded(workspace.folder, f"models/{seed}/{plan.start}")  # of its own: the training changes it
+            roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
+            rows = data.further(plan, seed)
+            named = tuple(model.classes[roles["positive" if target else "negative"]] for target in rows.targets)
+            model.fit_further(replace(rows, targets=named), training=training, **how)
+        elif network.get("ready"):
+            model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
+            # Which output is the positive class, entailment, and which one non-entailment is taught as
+            near = data.in_domain(plan.family, seed)
+            names = [str(label).lower() for label in model.classes]
+            positive = next((i for i, name in enumerate(names) if name.startswith("entail")), None)
+            negative = next((i for i, name in enumerate(names) if name.startswith(("neutral", "not", "non"))), None)
+            if positive is None or negative is None:
+                p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
+                of_negative = p[labels == 0].mean(0)
+                positive = int((p[labels == 1].mean(0) - of_negative).argmax()) if positive is None else positive
+                others = [i for i in range(len(names)) if i != positive]
+                negative = max(others, key=lambda i: float(of_negative[i])) if negative is None else negative
+            roles = {"positive": positive, "negative": negative}
+        else:
+            model, roles = Encoder(**options, training=training), {"positive": 1, "negative": 0}
+            model.fit(data.training(plan, seed), classes=(0, 1), **how)
+        model.save(workspace / place.folder)
+        workspace.write_json(f"{place.folder}/classes.json", roles)
 
 
-def _opened(workspace: Workspace, folder: str) -> Encoder:
-    return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS))
+def _opened(workspace: Workspace, folder: str) -> tuple[Encoder, int]:
+    """The model in a folder, and which of its classes is the positive one."""
+    positive: int = workspace.read_json(f"{folder}/classes.json")["positive"]
+    return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS)), positive
 
 
 @lru_cache(maxsize=1)
@@ -338,26 +292,27 @@ def _open(home: Path, folder: str, weights: str) -> Encoder:
 
 
 def _loaded(home: Path, folder: str) -> Encoder:
-    found = load_model(home / folder)
-    if not isinstance(found, Encoder):
-        raise WorkError(f"expected an encoder in {folder}, got {found.kind}; remove the folder and run again")
-    return found
+    model = load_model(home / folder)
+    if not isinstance(model, Encoder):
+        raise WorkError(f"expected an encoder in {folder}, got {model.kind}; remove the folder and run again")
+    return model
 
 
 def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:
     """Probabilities of the positive class, in-domain and on the rows of each suite; an NPZ file each."""
     use_threads()
-    workspace = place.workspace
-    model = _opened(workspace, f"models/{seed}/{plan.name}")
-    positive = workspace.read_json(f"models/{seed}/{plan.name}/classes.json")["positive"]
-    asked = {"in-domain": data.in_domain(plan.family, seed)}
-    asked |= {suite.name: data.rows(suite, seed).data for suite in suites}
-    for done, (name, rows) in enumerate(asked.items(), 1):
+    model, positive = _opened(place.workspace, f"models/{seed}/{plan.name}")
+    sets = {"in-domain": data.in_domain(plan.family, seed)}
+    sets |= {suite.name: data.rows(suite, seed).data for suite in suites}
+    for done, (name, rows) in enumerate(sets.items(), 1):
         p = model.ask(rows.inputs).distribution[:, positive]
         arrays: dict[str, Any] = {"positive": np.asarray(p, dtype=np.float64)}
         arrays |= {"label": np.array(rows.targets, dtype=np.int64), "ids": np.array(rows.ids, dtype=str)}
         store_answers(place, name, {**arrays, "truncated": np.int64(model.truncated)})
-        place.progress(done, len(asked))
+        place.progress(done, len(sets))
+
+
+_NUMBERS = ("separator", "probability", "base", "fit")
 
 
 def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, place: Place) -> None:
@@ -367,53 +322,40 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
     needs no call of its own, and a model with three classes is explained as the two-class one that it is used as.
     """
     use_threads()
-    workspace = place.workspace
-    model = _opened(workspace, f"models/{seed}/{plan.name}")
-    positive = workspace.read_json(f"models/{seed}/{plan.name}/classes.json")["positive"]
-    words = data.rows(suite, seed).words()
+    workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words()
+    model, positive = _opened(workspace, f"models/{seed}/{plan.name}")
+    options = {"steps": config.ig_steps} if method == "token-ig" else {"seed": seed, "samples": config.samples_of(seed)}
     parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
     weights = checksum_of_files(workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"])
-    found = explain_in(
-        parts, _method(method, data.config, seed), model, words, name=f"{plan.name} {sorted(weights.items())}",
-        targets=[positive] * len(words), progress=place.progress,
+    attributions = explain_in(
+        parts, create("attribution", METHODS[method], **options), model, words,
+        name=f"{plan.name} {sorted(weights.items())}", targets=[positive] * len(words), progress=place.progress,
     ).attributions  # fmt: skip
-    arrays = {"values": np.concatenate([one.values for one in found])}
-    arrays |= {"words": np.array([len(one.values) for one in found], dtype=np.int64)}
-    arrays |= {name: np.array([getattr(one, name) for one in found], dtype=np.float64) for name in _NUMBERS}
+    arrays = {"values": np.concatenate([attribution.values for attribution in attributions])}
+    arrays |= {"words": np.array([len(attribution.values) for attribution in attributions], dtype=np.int64)}
+    arrays |= {name: np.array([getattr(a, name) for a in attributions], dtype=np.float64) for name in _NUMBERS}
     store_answers(place, f"{plan.name}.{method}", arrays)
     shutil.rmtree(parts, ignore_errors=True)
 
 
-_NUMBERS = ("separator", "probability", "base", "fit")
-
-
-def _method(method: str, config: RunConfig, seed: int) -> Attribution:
-    """A method of attribution, with the options of the run."""
-    options: dict[str, Any] = {"seed": seed, "samples": config.samples_of(seed)}
-    if method == "token-ig":
-        options = {"steps": config.ig_steps}
-    found: Attribution = create("attribution", METHODS[method], **options)
-    return found
-
-
 def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Words]) -> list[WordAttributions]:
     """Attributions of a file, of the predicted class of each example."""
-    held = load_answers(workspace, folder, name)
-    values = np.split(held["values"], np.cumsum(held["words"])[:-1])
-    out = []
-    for i, one in enumerate(words):
-        if len(values[i]) != len(one.words):
+    arrays, attributions = load_answers(workspace, folder, name), []
+    values = np.split(arrays["values"], np.cumsum(arrays["words"])[:-1])
+    for i, example in enumerate(words):
+        if len(values[i]) != len(example.words):
             raise WorkError(f"the attributions {folder}/{name} are of other texts; remove the file and run again")
-        separator, probability, base, fit = (float(held[name][i]) for name in _NUMBERS)
-        if labels_of(np.array(probability)):
-            out.append(WordAttributions(one, values[i], separator, 1, probability, base, fit))
+        separator, p, base, fit = (float(arrays[number][i]) for number in _NUMBERS)
+        if p > 0.5:
+            attributions.append(WordAttributions(example, values[i], separator, 1, p, base, fit))
         else:
-            out.append(WordAttributions(one, -values[i], -separator, 0, 1 - probability, 1 - base, fit))
-    return out
+            attributions.append(WordAttributions(example, -values[i], -separator, 0, 1 - p, 1 - base, fit))
+    return attributions
 
 
 POWERED = "PPI++"
 LEARNT = "learnt"
+BASELINE = "ACC"
 COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)
 """Names of the combined rankings that are compared with ACC; what they hold was settled before any run."""
 _POOL = "plurality"
@@ -421,50 +363,22 @@ _PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
 """What the learnt ranking weighs, beside the factor made for the set."""
 
 
-def evidence_methods(held: Evaluation, models: Sequence[int], known: Mapping[str, Method]) -> dict[str, Method]:
-    """Rankings by the unlabelled pool, and by everything together, for some of the models.
-
-    The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In the
-    combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
-    accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
-    """
-    # What all rows out of domain say without their labels, with the in-domain rows for a reference
-    pools = {str(i): record_of(held.probabilities[i], None) for i in models}
-    found = pool_evidence(pools, {str(i): record_of(held.near[i], held.near_label) for i in models})
-    out: dict[str, Method] = {f"pool/{name}": fixed(scores) for name, scores in found.scores.items()}
-    answers, whole = held.answers(models, slice(0, held.pool)), held.answers(models, labels=False)
-    assert answers.probabilities is not None
-    assert whole.probabilities is not None
-    right = answers.correct
-    out[POWERED] = powered_accuracy(right, answers.probabilities.max(axis=2), whole.probabilities.max(axis=2))
-    pool = {POWERED: out[POWERED], _POOL: out[f"pool/{_POOL}"]}
-    own = {name: known[name] for one in held.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
-    truth = {"CONF-GT": known["CONF-GT"]}
-    pieces = ({**pool, **own, **truth}, pool, own, truth)
-    return {**out, **{name: labels_first(right, one) for name, one in zip(COMBINED, pieces, strict=False)}}
-
-
-def pieces_of(held: Evaluation, known: Mapping[str, Method]) -> dict[str, Method]:
+def pieces_of(evaluation: Evaluation, methods: Mapping[str, Method]) -> dict[str, Method]:
     """The evidence that the learnt ranking weighs, by names that all suites share."""
-    own = {f"{method}/own": known[f"{method}/{held.suite.own[0]}"] for method in ("lime", "shap")}
-    return {**{name: known[name] for name in _PIECES}, **own}
+    own = {f"{method}/own": methods[f"{method}/{evaluation.suite.own[0]}"] for method in ("lime", "shap")}
+    return {**{name: methods[name] for name in _PIECES}, **own}
 
 
 def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
     """For each suite of a seed the weights that the inoculated models of the others teach."""
-    sets = {}
-    for held in suites:
-        models = dict(held.groups()).get("inoculated")
+    sets, names = {}, list[str]()
+    for evaluation in suites:
+        models = dict(evaluation.groups()).get("inoculated")
         if models is not None:
-            pieces = pieces_of(held, held.methods(models))
-            sets[held.suite.name] = (scored(pieces, held.drawn()), held.truth[models])
+            pieces = pieces_of(evaluation, evaluation.methods(models))
+            sets[evaluation.suite.name] = (scored(pieces, evaluation.drawn()), evaluation.truth[models])
             names = list(pieces)
     return leave_one_out(sets, names) if len(sets) > 1 else {}
-
-
-BASELINE = "ACC"
-GROUPS = ("inoculated", "architectures", "pairs")
-"""Models of one network that saw more or less of the target data; one model a network; and those of Table 4."""
 
 
 @final
@@ -477,147 +391,129 @@ class Evaluation:
 
     def __init__(self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]) -> None:
         self.suite, self.seed, self.plans, self.config = suite, seed, tuple(plans), data.config
-        self._workspace, self._rows = workspace, data.rows(suite, seed)
-        held = [load_answers(workspace, f"answers/{seed}/{plan.name}", suite.name) for plan in plans]
-        near = [load_answers(workspace, f"answers/{seed}/{plan.name}", "in-domain") for plan in plans]
-        self.label = held[0]["label"]
-        self.probabilities = np.stack([one["positive"] for one in held])
+        folders, rows = [f"answers/{seed}/{plan.name}" for plan in plans], data.rows(suite, seed)
+        far = [load_answers(workspace, folder, suite.name) for folder in folders]
+        near = [load_answers(workspace, folder, "in-domain") for folder in folders]
+        self.label, self.probabilities = far[0]["label"], np.stack([one["positive"] for one in far])
         self.near_label, self.near = near[0]["label"], np.stack([one["positive"] for one in near])
-        self.truth = accuracies(self.probabilities, self.label)
-        self.pool = self._rows.pool
-        self._factors = {method: found for method in METHODS if (found := self._values(method)) is not None}
-
-    def _values(self, method: str) -> Array | None:
-        """Factors, shape (factor, model, example), nan where words do not occur; None without explanations."""
-        if method == "token-ig" and self.seed >= self.config.ig_seeds:
-            return None
-        words, folder = self._rows.words(), f"attributions/{self.seed}/{self.suite.name}"
-        found = [
-            factor_values(explained(self._workspace, folder, f"{plan.name}.{method}", words), self.suite.factors)
-            for plan in self.plans
-        ]
-        out = np.stack(found, axis=1)
-        if self.suite.feature:
-            out[:, :, [one.feature is None for one in words]] = np.nan
-        return out
-
-    # ---------------------------------------------------------------- groups
+        self.truth, self.pool = accuracies(self.probabilities, self.label), rows.pool
+        # Factors, shape (factor, model, example), nan where words do not occur
+        self._factors, words, home = dict[str, Array](), rows.words(), f"attributions/{seed}/{suite.name}"
+        for method in METHODS if seed < self.config.ig_seeds else ("lime", "shap"):
+            files = [explained(workspace, home, f"{plan.name}.{method}", words) for plan in plans]
+            self._factors[method] = np.stack([factor_values(file, suite.factors) for file in files], axis=1)
+            if suite.feature:
+                self._factors[method][:, :, [word.feature is None for word in words]] = np.nan
 
     def groups(self) -> Iterator[tuple[str, list[int]]]:
-        """Name and models of each comparison; those whose models are all equally good are left out."""
-        inoculated = [i for i, plan in enumerate(self.plans) if plan.inoculated]
+        """Name and models of each comparison; those whose models are all equally good are left out.
+
+        Models of one network that saw more or less of the target data; one model a network; and those of Table 4.
+        """
         others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
-        found = {"inoculated": inoculated}
+        groups = {"inoculated": [i for i, plan in enumerate(self.plans) if plan.inoculated]}
         if others:
-            by_name = {plan.name: i for i, plan in enumerate(self.plans)}
-            first = by_name["paws-pure" if self.suite.name == "PAWS" else "nli-base"]
-            found["architectures"] = [first, *others]
-            if self.suite.name == "PAWS":
-                found["pairs"] = [first, by_name["paws-mixed-1"], *others]
-        for name, models in found.items():
+            by_name, paws = {plan.name: i for i, plan in enumerate(self.plans)}, self.suite.name == "PAWS"
+            first = by_name["paws-pure" if paws else "nli-base"]
+            groups["architectures"] = [first, *others]
+            groups |= {"pairs": [first, by_name["paws-mixed-1"], *others]} if paws else {}
+        for name, models in groups.items():
             if len(set(self.truth[models].tolist())) > 1:
                 yield name, models
 
     def methods(self, models: Sequence[int]) -> dict[str, Method]:
-        """Every method for some of the models; a factor enters as minus its value."""
-        answers = self.answers(models, slice(0, self.pool))
-        out = baseline_methods(answers, seed=self.seed)
-        for method, values in self._factors.items():
-            for place, factor in enumerate(self.suite.factors):
-                out[f"{method}/{factor}"] = -values[place][list(models)]
-        return {**out, **evidence_methods(self, models, out)}
+        """Every method for some of the models; a factor enters as minus its value.
 
-    def answers(self, models: Sequence[int], rows: slice | None = None, *, labels: bool = True) -> Answers:
-        """Answers of some models on some of the rows out of domain, by default on all."""
-        rows = rows or slice(None)
-        label = self.label[rows] if labels else None
-        return suite_of({str(i): record_of(self.probabilities[i, rows], label) for i in models})
+        The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In
+        the combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
+        accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
+        """
+        labelled = suite_of(
+            {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
+        )
+        out = baseline_methods(labelled, seed=self.seed)
+        for method, values in self._factors.items():
+            out |= {f"{method}/{factor}": -values[i][list(models)] for i, factor in enumerate(self.suite.factors)}
+        pools = {str(i): record_of(self.probabilities[i], None) for i in models}
+        evidence = pool_evidence(pools, {str(i): record_of(self.near[i], self.near_label) for i in models})
+        out |= {f"pool/{name}": fixed(scores) for name, scores in evidence.scores.items()}
+        whole, right = suite_of(pools), labelled.correct
+        assert labelled.probabilities is not None
+        assert whole.probabilities is not None
+        powered = powered_accuracy(right, labelled.probabilities.max(axis=2), whole.probabilities.max(axis=2))
+        pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
+        own = {name: out[name] for one in self.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
+        truth = {"CONF-GT": out["CONF-GT"]}
+        pieces = ({**pool, **own, **truth}, pool, own, truth)
+        out[POWERED] = powered
+        return out | {name: labels_first(right, piece) for name, piece in zip(COMBINED, pieces, strict=False)}
 
     def drawn(self) -> Array:
         """The draws of the protocol, shape (draw, size)."""
         config = self.config
         return draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
 
-    def ranked(self, models: Sequence[int], weights: LearntWeights | None = None) -> FewShot:
-        """The protocol over the pool, with the accuracy on all rows as truth; ``weights`` were learnt elsewhere."""
-        config, methods = self.config, self.methods(models)
-        if weights is not None:
-            methods[LEARNT] = weights.rule(pieces_of(self, methods))
-        return few_shot_evaluation(
-            methods,
-            self.truth[list(models)],
-            models=[self.plans[i].label for i in models],
-            draws=config.draws,
-            size=min(config.size, self.pool),
-            seed=self.seed,
-        )
-
     def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
-        """What is to be told of each group of models; the inoculated ones are also ranked by learnt weights."""
+        """A row for each group of models; the inoculated ones are also ranked by ``weights`` learnt elsewhere.
+
+        The protocol runs over the pool, with the accuracy on all rows as truth.
+        """
         for group, models in self.groups():
-            found = self.ranked(models, weights if group == "inoculated" else None)
-            told = dict(zip(found.methods, found.few_shot.tolist(), strict=True))
+            methods, labels = self.methods(models), [self.plans[i].label for i in models]
+            if weights is not None and group == "inoculated":
+                methods[LEARNT] = weights.rule(pieces_of(self, methods))
+            how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
+            study = few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
             tests = {
-                name: draws_test(found.of(name), found.of(BASELINE), resamples=999, seed=self.seed).p_value
-                for name in found.methods
+                name: draws_test(study.of(name), study.of(BASELINE), resamples=999, seed=self.seed).p_value
+                for name in study.methods
                 if name != BASELINE
             }
-            yield {
-                "suite": self.suite.name,
-                "seed": self.seed,
-                "group": group,
-                "models": [self.plans[i].label for i in models],
-                "accuracy": self.truth[models].tolist(),
-                "equal": found.equal,
-                "pairs": [
-                    {"pair": found.pair_name(k), "gap": float(found.truth[a] - found.truth[b])}
-                    for k, (a, b) in enumerate(found.pairs)
-                ],
-                "few_shot": told,
-                "ties": dict(zip(found.methods, found.ties.tolist(), strict=True)),
-                "pairwise": dict(zip(found.methods, found.pairwise.tolist(), strict=True)),
-                "p_draws": tests,
-            }
+            pairs = [
+                {"pair": study.pair_name(k), "gap": float(study.truth[a] - study.truth[b])}
+                for k, (a, b) in enumerate(study.pairs)
+            ]
+            row: dict[str, Any] = {"suite": self.suite.name, "seed": self.seed, "group": group, "models": labels}
+            row |= {"accuracy": self.truth[models].tolist(), "equal": study.equal, "pairs": pairs}
+            by_method = (("few_shot", study.few_shot), ("ties", study.ties), ("pairwise", study.pairwise))
+            row |= {name: dict(zip(study.methods, values.tolist(), strict=True)) for name, values in by_method}
+            yield row | {"p_draws": tests}
 
     def absent(self) -> dict[str, int]:
         """Factor -> examples of the pool in which its words do not occur."""
-        held = self._factors["lime"][:, 0]
-        return dict(zip(self.suite.factors, np.isnan(held).sum(axis=1).tolist(), strict=True))
+        absent = np.isnan(self._factors["lime"][:, 0]).sum(axis=1)
+        return dict(zip(self.suite.factors, absent.tolist(), strict=True))
 
 
 spread_over = partial(mean_and_spread, of="by_seed")
-
-
 FORM = 1  # raise it where the form of the result changes: then the step is done again
 
 
-def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
+def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Judge all rankings; writes ``study.json``."""
-    rows: list[dict[str, Any]] = []
-    sets: list[dict[str, Any]] = []
-    guesses: list[list[list[float]]] = []
-    done = 0
-    learnt: list[dict[str, Any]] = []
+    rows, sets, learnt, guesses, done = [], [], [], [], 0
     for seed in range(config.seeds):
-        three: list[list[float]] = []
-        suites = [Evaluation(workspace, data, one, seed, ranked_plans(config, one.family)) for one in SUITES]
+        across: list[list[float]] = []
+        suites = [Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family)) for suite in SUITES]
         weights = learnt_weights(suites)
-        learnt += [{"left_out": name, "seed": seed, **one.to_dict()} for name, one in weights.items()]
-        for suite, held in zip(SUITES, suites, strict=True):
-            found = list(held.rows(weights.get(suite.name)))
-            rows += found
-            three += [one["accuracy"] for one in found if one["group"] == "architectures"]
+        learnt += [{"left_out": name, "seed": seed, **weight.to_dict()} for name, weight in weights.items()]
+        for suite, evaluation in zip(SUITES, suites, strict=True):
+            of_suite = list(evaluation.rows(weights.get(suite.name)))
+            rows += of_suite
+            across += [one["accuracy"] for one in of_suite if one["group"] == "architectures"]
             counts = data.rows(suite, seed).counts
-            sets.append({"set": suite.name, "seed": seed, **counts, "absent": held.absent()})
+            sets.append({"set": suite.name, "seed": seed, **counts, "absent": evaluation.absent()})
             done += 1
             progress(done, config.seeds * len(SUITES) + 1)
-        guesses.append(three)
+        # GUESS for each architecture that could be named best in every set
+        guesses += [guess_accuracy(across)] if across else []
+    by_model = np.array(guesses).T if guesses else ()
     result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
     result |= {"sizes": asdict(config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
-    result |= {"sets": sets, "models": models(config, workspace), "rows": rows, "guess": _guess(guesses)}
-    result["learnt"] = learnt
-    workspace.write_json("study.json", rounded(result))
+    result |= {"sets": sets, "models": models(config, workspace), "rows": rows}
+    result["guess"] = [{"model": i, "few_shot": spread_over(values.tolist())} for i, values in enumerate(by_model)]
+    workspace.write_json("study.json", rounded(result | {"learnt": learnt}))
     progress(1, 1)
 
 
@@ -631,23 +527,11 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
     """Every model with its accuracy in-domain and on each suite (Tables 5 and 6), over the seeds."""
     out = []
     for plan in lineup(config):
-        told: dict[str, Any] = {**plan.to_dict(), "family": plan.family, "accuracy": {}, "balanced": {}}
+        row: dict[str, Any] = {**plan.to_dict(), "family": plan.family, "accuracy": {}, "balanced": {}}
         for name in ("in-domain", *(suite.name for suite in suites_of(plan.family))):
-            right, even = [], []
-            for seed in range(config.seeds):
-                held = load_answers(workspace, f"answers/{seed}/{plan.name}", name)
-                right.append(float(accuracies(held["positive"][None], held["label"])[0]))
-                even.append(float(balanced(held["positive"][None], held["label"])[0]))
-            told["accuracy"][name], told["balanced"][name] = spread_over(right), spread_over(even)
-        out.append(told)
+            by_seed = [load_answers(workspace, f"answers/{i}/{plan.name}", name) for i in range(config.seeds)]
+            for key, measure in (("accuracy", accuracies), ("balanced", balanced)):
+                values = [float(measure(one["positive"][None], one["label"])[0]) for one in by_seed]
+                row[key][name] = spread_over(values)
+        out.append(row)
     return out
-
-
-def _guess(by_seed: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
-    """GUESS for each architecture that could be named best in every set: few-shot accuracy over the seeds."""
-    found = [guess_accuracy(sets) for sets in by_seed if sets]
-    if not found:
-        return []
-    return [
-        {"model": place, "few_shot": spread_over(values.tolist())} for place, values in enumerate(np.array(found).T)
-    ]

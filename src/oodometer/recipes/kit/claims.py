@@ -91,7 +91,7 @@ def positive(values: Sequence[float]) -> Look:
     from scipy.stats import t
 
     mean = sum(values) / len(values)
-    error = (sum((one - mean) ** 2 for one in values) / (len(values) - 1) / len(values)) ** 0.5
+    error = (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
     if not error > 0:
         return gap(mean, 0.0)
     law = t(len(values) - 1)
@@ -110,8 +110,8 @@ def sign_flips(differences: Sequence[float]) -> Look:
     if not 0 < len(differences) <= MOST_FLIPS:
         return positive(differences)
     sums = np.zeros(1)
-    for one in differences:
-        sums = np.concatenate([sums + one, sums - one])
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
     seen, rounding = sum(differences), 1e-12
     return Look(float(np.mean(sums >= seen - rounding)), float(np.mean(sums <= seen + rounding)))
 
@@ -145,7 +145,7 @@ def either(looks: Sequence[Look]) -> Look:
     """
     if not looks:
         return Look()
-    return Look(min(1.0, len(looks) * min(one.supports for one in looks)), max(one.refutes for one in looks))
+    return Look(min(1.0, len(looks) * min(look.supports for look in looks)), max(look.refutes for look in looks))
 
 
 def all_of(looks: Sequence[Look]) -> Look:
@@ -162,8 +162,8 @@ def at_least(count: int, looks: Sequence[Look]) -> Look:
     if not 0 < count <= len(looks):
         return Look()
     return Look(
-        partial_conjunction([one.supports for one in looks], count),
-        partial_conjunction([one.refutes for one in looks], len(looks) - count + 1),
+        partial_conjunction([look.supports for look in looks], count),
+        partial_conjunction([look.refutes for look in looks], len(looks) - count + 1),
     )
 
 
@@ -239,21 +239,6 @@ class Claim:
         return "does not hold" if self.look.refutes <= LEVEL else "undecided"
 
 
-def on_most(name: str, claim: str, evidence: str, test: str, looks: Sequence[Look]) -> Claim:
-    """A claim on more than half of at least three things; on fewer nothing is said."""
-    if len(looks) < FEWEST:
-        return Claim(name, claim, evidence)
-    needed = len(looks) // 2 + 1
-    return Claim(name, claim, evidence, test, at_least(needed, looks), len(looks), needed)
-
-
-def on_all(name: str, claim: str, evidence: str, test: str, looks: Sequence[Look]) -> Claim:
-    """A claim that is to be true of everything that was looked at; where that is nothing, it stays undecided."""
-    if not looks:
-        return Claim(name, claim, evidence or "nothing to look at")
-    return Claim(name, claim, evidence, test, all_of(looks), len(looks), len(looks))
-
-
 class Row(NamedTuple):
     """A row of a recipe's table of claims, whose words stand in ``page.toml``.
 
@@ -276,13 +261,16 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
     claims = []
     for row in rows:
         claim, evidence = (page.fill(text, row.fields) for text in page.words["claims"][row.words or row.name])
+        looks, many = row.looks, len(row.looks)
         if isinstance(row.needed, tuple):
-            claims.append(Claim(row.name, claim, evidence, row.test, row.looks[0], *row.needed))
+            claims.append(Claim(row.name, claim, evidence, row.test, looks[0], *row.needed))
         elif row.needed == "any":
-            claims.append(Claim(row.name, claim, evidence, row.test, either(row.looks), len(row.looks)))
+            claims.append(Claim(row.name, claim, evidence, row.test, either(looks), many))
+        elif many < (FEWEST if row.needed == "most" else 1):
+            claims.append(Claim(row.name, claim, evidence or "nothing to look at"))
         else:
-            join = on_all if row.needed == "all" else on_most
-            claims.append(join(row.name, claim, evidence, row.test, row.looks))
+            needed = many // 2 + 1 if row.needed == "most" else many
+            claims.append(Claim(row.name, claim, evidence, row.test, at_least(needed, looks), many, needed))
     return claims
 
 
@@ -295,19 +283,21 @@ def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     >>> judged([Claim("a", "A", "seen", "a test", Look(0.04, 1)), Claim("b", "B", "not tested")])[0]["p_all"]
     0.04
     """
-    tested = [one for one in claims if one.test]
+    tested = [claim for claim in claims if claim.test]
     corrected = holm([min(one.look.supports, one.look.refutes) for one in tested])
-    over_all = {one.name: round(p, 6) for one, p in zip(tested, corrected, strict=True)}
-    out = []
-    for one in claims:
-        row: dict[str, Any] = {"name": one.name, "claim": one.claim, "verdict": one.verdict}
-        row |= {"evidence": one.evidence, "test": one.test or None}
-        if one.test:
-            row |= {"looks": one.looks, "needed": one.needed}
-            row |= {"p_for": round(one.look.supports, 6), "p_against": round(one.look.refutes, 6)}
-            row["p_all"] = over_all[one.name]
-        out.append(row)
-    return out
+    over_all, rows = dict(zip((one.name for one in tested), corrected, strict=True)), []
+    for claim in claims:
+        row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
+        row |= {"evidence": claim.evidence, "test": claim.test or None}
+        if claim.test:
+            p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
+            row |= {
+                "looks": claim.looks,
+                "needed": claim.needed,
+                **{name: round(value, 6) for name, value in p.items()},
+            }
+        rows.append(row)
+    return rows
 
 
 _OVER_ROWS = "Tests are over rows: what another training would give they do not say."
@@ -318,7 +308,7 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
 
     ``over`` says what the tests take for their sample.
     """
-    told: list[dict[str, Any]] = [dict(one) for one in claims]
+    told: list[dict[str, Any]] = [dict(claim) for claim in claims]
     for one in told:
         every = one["test"] and ("all" if one["needed"] == one["looks"] else f"{one['needed']} or more")
         looks = f"; {every} of {one['looks']} looks" if every and one["looks"] > 1 else ""

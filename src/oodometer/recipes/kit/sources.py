@@ -1,14 +1,15 @@
-"""Sources: where a recipe finds the pretrained networks that it starts from."""
+"""Sources: how large a run is, where its pieces lie, and the pretrained networks that it starts from."""
 
 from __future__ import annotations
 
 import importlib.util
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final, get_type_hints
 
 import numpy as np
 
@@ -17,6 +18,33 @@ from ...datasets import data_folder
 from ...errors import InputError
 from ...store import write_atomic
 from ..base import Progress, Workspace
+
+T = TypeVar("T")
+
+
+def read_sizes(module: str, config: type[T]) -> dict[str, T]:
+    """The run config of each scale from ``sizes.toml`` in the folder of a module, named by its file."""
+    return {scale: built(config, values) for scale, values in sizes_of(module).items()}
+
+
+def sizes_of(module: str) -> dict[str, Any]:
+    """What stands in that file."""
+    return tomllib.loads(Path(module).with_name("sizes.toml").read_text("utf-8"))
+
+
+def built(config: type[T], values: Mapping[str, Any]) -> T:
+    """A dataclass from values as TOML has them: its lists are tuples, its tables may be dataclasses."""
+    hints = get_type_hints(config)
+    fields = {name: built(hints[name], v) if is_dataclass(hints[name]) else _frozen(v) for name, v in values.items()}
+    return config(**fields)
+
+
+def _frozen(value: Any) -> Any:
+    if value == "none":  # which TOML lacks
+        return None
+    if isinstance(value, dict):
+        return {key: _frozen(one) for key, one in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 @final

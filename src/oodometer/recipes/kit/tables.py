@@ -99,7 +99,7 @@ def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequenc
     | A | 50.0 |
     | B | 40.0 |
     """
-    lines = [f"| {one if isinstance(one, str) else ' | '.join(one)} |" for one in (heads, *rows)]
+    lines = [f"| {row if isinstance(row, str) else ' | '.join(row)} |" for row in (heads, *rows)]
     many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
     table = "\n".join([lines[0], f"|{'---|' * many}", *lines[1:]])
     return "\n\n".join(part for part in (words, table, after) if part)
@@ -147,7 +147,7 @@ class Page:
 
 def tables_page(sections: Iterable[str]) -> str:
     """All sections of a result, one after the other; empty ones are left out."""
-    return "\n\n".join(one for one in sections if one) + "\n"
+    return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def mean_and_spread(values: Any, of: str = "by_model", alone: float | None = None) -> dict[str, Any]:

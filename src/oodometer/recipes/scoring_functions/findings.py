@@ -136,7 +136,7 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
     for target, verb in (("randomized", "rises"), ("correlated", "falls")):
         for score in _SCORES:
             errors = [_errors(by_grade[grade][target], score) for grade in grades]
-            seen = ", ".join(f"{grade}: {_mean(one)}" for grade, one in zip(grades, errors, strict=True))
+            seen = ", ".join(f"{grade}: {_mean(error)}" for grade, error in zip(grades, errors, strict=True))
             fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
             look = larger(errors[-1], errors[0]) if verb == "rises" else larger(errors[0], errors[-1])
             yield Row(f"dominoes_{target}_{score}", WELCH, [look], {**fields, "seen": seen}, words="dominoes")
@@ -167,10 +167,10 @@ def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     """A line for each kind of shift."""
     clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
     rows = [
-        {"shift": group, "models": one["models"], "order": one["models"], "error": _average(one["by_model"])}
+        {"shift": group, "models": size["models"], "order": size["models"], "error": _average(size["by_model"])}
         for group, sizes in clean["sizes_of_ensemble"].items()
-        for one in sizes
-        if one["by_model"]
+        for size in sizes
+        if size["by_model"]
     ]
     return _whole(rows, "models", "models of the ensemble", "shift", zero=False) if "clean" in result["tasks"] else []
 
@@ -207,7 +207,7 @@ def markdown(result: Mapping[str, Any]) -> str:
     run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
     clean = tasks.get("clean", {})
     out = [run, *(_clean_tables(clean) if clean else ())]
-    out += _compromised_tables({name: one for name, one in tasks.items() if name != "dominoes"})
+    out += _compromised_tables({name: task for name, task in tasks.items() if name != "dominoes"})
     out += _dominoes_tables(tasks["dominoes"]) if "dominoes" in tasks else ()
     # Every estimator that answered, the best first
     if estimators := clean.get("estimators"):
@@ -215,7 +215,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         whole = [name for name in methods if set(methods[name]) == set(groups)]
         order = sorted(whole, key=lambda name: sum(methods[name][group]["mean"] for group in groups))
         rows = [[f"`{name}`", *(_spread(methods[name][group]) for group in groups)] for name in order]
-        shares = [f"{group}: {100 * one['coverage']:.0f} %" for group, one in estimators["intervals"].items()]
+        shares = [f"{group}: {100 * interval['coverage']:.0f} %" for group, interval in estimators["intervals"].items()]
         fields = {"level": estimators["level"], "held": ", ".join(shares), "shifts": " | ".join(groups)}
         out.append(PAGE.table("estimators", rows, **fields))
     return tables_page([*out, claims_table(result["claims"], words["over"])])
@@ -224,7 +224,7 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
     """Table 1, Figure 2 as a table, disjoint ensembles, and published models."""
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
-    shifts = [(name, one, {s: paper[s].get(name) for s in _SCORES}) for name, one in clean["ma"]["shifts"].items()]
+    shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
     yield PAGE.table("scores", shifts)
     rows = [
         [str(one["models"]), *(_mean(by[i]["by_model"]) for by in sizes.values()), dash(one["spread"], ".4f")]
@@ -265,6 +265,6 @@ def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
         for score in _SCORES:
             ours = (by_target[target][score]["exact"] for target in _TARGETS)
             rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
-        alarms += [(grade, t, given, one) for t in _TARGETS for given, one in by_target[t]["alarms"].items()]
+        alarms += [(grade, t, given, alarm) for t in _TARGETS for given, alarm in by_target[t]["alarms"].items()]
     labels = task["sizes"]["dominoes"]["labels"]
     return [PAGE.table("dominoes", rows, far=task["far"]), PAGE.table("alarms", alarms, labels=labels)]

@@ -1,11 +1,12 @@
-"""The study of a condition: the error of every score by kind of shift, the size of the ensemble, its mean."""
+"""Data, work and study of a run: images shifted, networks trained and asked, the error of every score."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -14,8 +15,9 @@ from ...arrays import Array
 from ...audits.betting import SampledRows
 from ...audits.judge import refutes
 from ...datasets import Dataset
+from ...datasets.files import data_folder
 from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
-from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
+from ...estimators.threshold import ScoreThreshold, find_threshold, find_threshold_on_grid, total_credit
 from ...models import Classifier, ResNet, load_model
 from ...models.base import Request
 from ...models.image.network import randaugment
@@ -28,18 +30,14 @@ from ...verbs.estimate import estimate
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit import tables
-from ..kit.sources import Place, load_answers, passing, store_answers
+from ..kit.sources import Place, load_answers, passing, read_sizes, store_answers
 from ..kit.tables import rounded
 
 
 @final
 @dataclass(frozen=True)
 class DominoesConfig:
-    """How large the part with the dominoes is.
-
-    correlations : of the simple half with the class, in training. members : models for each. epochs, train_rows : of a
-    training. severity : of the corruptions that stand in for STL10. draws : samples of ``labels`` labelled rows.
-    """
+    """How large the part with the dominoes is."""
 
     correlations: tuple[float, ...] = (0.95, 0.99, 1.0)
     members: int = 4
@@ -53,23 +51,7 @@ class DominoesConfig:
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large a run is.
-
-    Parameters
-    ----------
-    network : arguments of `ResNet`.
-    training : how a model is trained on clean data; ``compromised_epochs`` on compromised data.
-    members : models of an ensemble; ``clean_members`` of the plain one on clean data (Figure 2).
-    bases : models whose smoothness (LMS) is measured, each over ``views`` augmented copies of every image.
-    train_rows, validation_rows, rows : images for training, for the threshold, and of each shifted set; None for all.
-    overlap : whether the shifted sets show the very images that the threshold was fitted on, as in the paper.
-    kinds, severities : of the corruptions.
-    flipped : share of the labels that each member of the more diverse ensemble (MA_0.02) learns wrong.
-    grid : steps of the grid on which the threshold is looked for, as the published code does; the exact one stands
-        beside it.
-    subsets : draws of other members for each size of an ensemble. dominoes : the part on simplicity bias.
-    seed : of every draw; member i trains with seed + i.
-    """
+    """How large a run is; sizes.toml has each scale and says what each value means."""
 
     network: Mapping[str, Any] = field(default_factory=dict)
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -91,40 +73,13 @@ class RunConfig:
     seed: int = 0
 
 
-_SGD = TrainingConfig(
-    batch_size=128,
-    learning_rate=0.05,
-    weight_decay=5e-4,
-    warmup=0.1,
-    clip=None,
-    optimizer="sgd",
-    schedule="cosine",
-    precision="bfloat16",
-)
-# float32: without instructions for bfloat16 a processor computes in it seven times more slowly.
-RUN_CONFIGS = {
-    "small": RunConfig(
-        network={"depth": 8, "width": 16, "stem_stride": 2},
-        training=replace(_SGD, epochs=3, learning_rate=0.2, precision="float32"),
-        dominoes=DominoesConfig(epochs=2),
-    ),
-    "paper": RunConfig(
-        network={"depth": 18, "stages": 4, "width": 64},
-        training=replace(_SGD, epochs=200, warmup=0.0),
-        compromised_epochs=250,
-        members=10,
-        clean_members=10,
-        rows=None,
-        bases=10,
-        dominoes=DominoesConfig(members=3, epochs=20, train_rows=None),
-    ),
+RUN_CONFIGS = read_sizes(__file__, RunConfig)
+_NATURAL: dict[str, tuple[Callable[[], Any], Callable[[], Dataset]]] = {
+    "cifar10.1": (find_cifar10_1, cifar10_1),
+    "stl10": (find_stl10, stl10),
 }
-
-
-NATURAL = ("cifar10.1", "stl10")
 _LABEL_NOISE = 0.05
-_DROPPED = tuple(CIFAR10_CLASSES.index(one) for one in ("automobile", "bird"))
-
+_DROPPED = tuple(CIFAR10_CLASSES.index(name) for name in ("automobile", "bird"))
 Target = tuple[str, Array, Array]
 """Name, images, labels."""
 
@@ -135,29 +90,21 @@ class RunData:
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
-        self.train = cache(lambda: cifar10("train").sample(config.train_rows, config.seed))
-        self._halves = cache(self._split)
+        self.kinds = tuple(IMAGE_SHIFTS) if config.kinds is None else config.kinds
+        self.present = tuple(name for name, (find, _) in _NATURAL.items() if find() is not None)
 
-    def _split(self) -> tuple[Dataset, Dataset]:
-        """The images of the threshold, and those that are shifted."""
-        test, config = cifar10("test"), self.config
+    @cached_property
+    def parts(self) -> dict[str, Dataset]:
+        """The images to train on, those on which thresholds are fitted (``validation``), and those that are shifted."""
+        config, test = self.config, cifar10("test")
         first, second = (test, test) if config.overlap else test.halves(config.seed)
-        rows = config.validation_rows if config.validation_rows is not None else len(first)
-        return first.sample(rows, config.seed), second.sample(config.rows, config.seed + 1)
-
-    @property
-    def validation(self) -> Dataset:
-        """The labelled images on which thresholds are fitted."""
-        return self._halves()[0]
-
-    @property
-    def held(self) -> Dataset:
-        """The images that are shifted."""
-        return self._halves()[1]
+        rows = len(first) if config.validation_rows is None else config.validation_rows
+        train, validation = cifar10("train").sample(config.train_rows, config.seed), first.sample(rows, config.seed)
+        return {"train": train, "validation": validation, "held": second.sample(config.rows, config.seed + 1)}
 
     def compromised(self, condition: str, flipped: float, member: int) -> Dataset:
         """The training set under a condition; then each member's own share of flipped labels."""
-        data, seed = self.train(), self.config.seed
+        data, seed = self.parts["train"], self.config.seed
         if condition == "measurement-noise":
             data = measurement_noise(data, seed=seed)
         elif condition == "under-sampling":
@@ -166,63 +113,44 @@ class RunData:
             data = flip_labels(data, _LABEL_NOISE, seed).data
         return flip_labels(data, flipped, seed + 1_000 + member).data if flipped else data
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Corruptions, in the order of CIFAR-10-C."""
-        return tuple(IMAGE_SHIFTS) if self.config.kinds is None else self.config.kinds
-
     def corrupted(self, severity: int) -> Iterator[Target]:
         """The held images under every corruption of a severity."""
-        labels, held = np.asarray(self.held.targets), self.held.inputs
+        images, labels = self.parts["held"].inputs, np.asarray(self.parts["held"].targets)
         for kind in self.kinds:
-            yield f"{kind}-{severity}", find_image_shift(kind).apply(held, severity, seed=self.config.seed), labels
+            yield f"{kind}-{severity}", find_image_shift(kind).apply(images, severity, seed=self.config.seed), labels
 
     def natural(self) -> Iterator[Target]:
         """CIFAR-10.1 and STL10, where they are."""
-        if find_cifar10_1() is not None:
-            yield "cifar10.1", *_both(cifar10_1())
-        if find_stl10() is not None:
-            yield "stl10", *_both(stl10())
-
-    @staticmethod
-    def present() -> tuple[str, ...]:
-        """Which of the two natural shifts are at hand."""
-        found = {"cifar10.1": find_cifar10_1(), "stl10": find_stl10()}
-        return tuple(name for name in NATURAL if found[name] is not None)
+        for name in self.present:
+            data = _NATURAL[name][1]()
+            yield name, data.inputs, np.asarray(data.targets)
 
     def dominoes(self, part: str, correlation: float, *, randomized: bool = False) -> Dataset:
-        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is shifted."""
-        config, seed = self.config.dominoes, self.config.seed
-        if part == "train":
-            return dominoes(mnist("train"), self.train().sample(config.train_rows, seed), correlation, seed)
-        digits = mnist("test").halves(seed)[part == "target"]
-        below = self._far() if part == "target" else self.validation
-        return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
+        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is shifted.
 
-    def _far(self) -> Dataset:
-        """STL10 where it is, else the held images, each under one of the corruptions in turn."""
-        if find_stl10() is not None:
-            return stl10()
-        held = self.held
-        images = held.inputs.copy()
-        for place, kind in enumerate(self.kinds):
-            rows = slice(place, None, len(self.kinds))
-            shift = find_image_shift(kind)
-            images[rows] = shift.apply(images[rows], self.config.dominoes.severity, seed=self.config.seed)
-        return Dataset("cifar10-corrupted", images, held.targets, source=held.source, modality="image")
+        That is STL10 where it is, else the held images, each under one of the corruptions in turn.
+        """
+        config, seed, below = self.config.dominoes, self.config.seed, self.parts["validation"]
+        if part == "train":
+            return dominoes(mnist("train"), self.parts["train"].sample(config.train_rows, seed), correlation, seed)
+        if part == "target" and "stl10" in self.present:
+            below = stl10()
+        elif part == "target":
+            held = self.parts["held"]
+            images = held.inputs.copy()
+            for i, kind in enumerate(self.kinds):
+                rows = slice(i, None, len(self.kinds))
+                images[rows] = find_image_shift(kind).apply(images[rows], config.severity, seed=seed)
+            below = Dataset("cifar10-corrupted", images, held.targets, source=held.source, modality="image")
+        digits = mnist("test").halves(seed)[part == "target"]
+        return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
 
     def fingerprints(self) -> dict[str, Any]:
         """Rows and fingerprint of each part."""
-        parts = {"train": self.train(), "validation": self.validation, "held": self.held}
-        return {name: {"rows": len(one), "fingerprint": one.fingerprint} for name, one in parts.items()}
-
-
-def _both(data: Dataset) -> tuple[Array, Array]:
-    return data.inputs, np.asarray(data.targets)
+        return {name: {"rows": len(part), "fingerprint": part.fingerprint} for name, part in self.parts.items()}
 
 
 MODEL_FILES = ("oodometer_model.json", "pixels.json", "weights.safetensors")
-
 Answers = Mapping[str, Array]
 """``probabilities`` (model, sample, class), ``label`` (sample,), ``views`` (base, view, sample), ``features``."""
 
@@ -233,116 +161,100 @@ def train_member(data: Dataset, config: RunConfig, epochs: int, member: int, pla
     training = replace(config.training, epochs=epochs, seed=config.seed + member)
     model = ResNet(**{**config.network, **network}, training=training)
     with passing(place.workspace, place.folder) as checkpoint:
-        classes = tuple(range(10))
-        model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=place.progress)
+        how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
+        model.fit(data.inputs, data.targets, classes=tuple(range(10)), **how)
         model.save(place.workspace / place.folder)
 
 
-def load_members(workspace: Workspace, folders: Sequence[str]) -> list[Classifier]:
-    """The trained networks."""
-    use_threads()
-    return [load_model(workspace.folder / one) for one in folders]
-
-
 def ask_all(
-    models: Sequence[Classifier],
+    folders: Sequence[str],
     targets: Iterable[Target],
     place: Place,
+    sets: int,
     *,
-    names: Sequence[str],
     bases: int = 0,
     views: int = 0,
-    features: int = 0,
+    features: bool = False,
     seed: int = 0,
 ) -> None:
-    """Ask every model about every set; an NPZ file each.
+    """Ask the network of every folder about every set; an NPZ file each.
 
     ``bases``: how many of the models see ``views`` copies of each image too, the same copies for all of them.
-    ``features``: of how many of the models what the last layer reads is kept.
+    ``features``: whether what the last layers read is kept.
     """
+    use_threads()
+    models: list[Classifier] = [load_model(place.workspace.folder / folder) for folder in folders]
     for done, (name, images, label) in enumerate(targets, 1):
-        found: dict[str, Any] = {"label": label}
-        said = [model.ask(images, Request(features=i < features)) for i, model in enumerate(models)]
-        found["probabilities"] = np.stack([one.distribution for one in said]).astype(np.float32)
+        answers = [model.ask(images, Request(features=features)) for model in models]
+        arrays: dict[str, Any] = {"label": label}
+        arrays["probabilities"] = np.stack([answer.distribution for answer in answers]).astype(np.float32)
         if features:
-            found["features"] = np.stack([np.asarray(one.features) for one in said[:features]])
-        if views:
-            found["views"] = _views(models[:bases], images, views, seed)
-        store_answers(place, name, found)
-        place.progress(done, len(names))
-
-
-def _views(models: Sequence[Classifier], images: Array, views: int, seed: int) -> Array:
-    """The class that each model gives each copy of each image, uint8, shape (model, view, sample)."""
-    out = np.empty((len(models), views, len(images)), dtype=np.uint8)
-    for view in range(views):
-        copies = randaugment(images, (seed, view, 0))
-        for place, model in enumerate(models):
-            out[place, view] = model.logits(copies).argmax(1)
-    return out
+            arrays["features"] = np.stack([np.asarray(answer.features) for answer in answers])
+        if views:  # the class that each model gives each copy of each image, shape (model, view, sample)
+            arrays["views"] = np.empty((len(models[:bases]), views, len(images)), dtype=np.uint8)
+            for view in range(views):
+                copies = randaugment(images, (seed, view, 0))
+                for i, model in enumerate(models[:bases]):
+                    arrays["views"][i, view] = model.logits(copies).argmax(1)
+        store_answers(place, name, arrays)
+        place.progress(done, sets)
 
 
 SCORES = ("conf", "lms", "ma")
 
 
-def scores_of(answers: Answers, base: int, models: Sequence[int] | None = None) -> dict[str, Array]:
-    """Confidence, smoothness and agreement of one model, each of shape (sample,), those that its answers have.
-
-    ``models`` are the others that it is compared with, by default all others.
-    """
+def scores_of(answers: Answers, base: int) -> dict[str, Array]:
+    """Confidence, smoothness and agreement of one model, each of shape (sample,), those that its answers have."""
     predicted = answers["probabilities"].argmax(-1)
-    out = {"conf": answers["probabilities"][base].max(-1)}
+    scores = {"conf": answers["probabilities"][base].max(-1)}
     if "views" in answers and base < len(answers["views"]):
-        out["lms"] = (answers["views"][base] == predicted[base]).mean(0)
-    others = [i for i in range(len(predicted)) if i != base] if models is None else list(models)
-    if others:
-        out["ma"] = (predicted[others] == predicted[base]).mean(0)
-    return out
-
-
-class _Mechanism:
-    """The threshold of one score, fitted on the images for it: the exact one, and that of the grid."""
-
-    def __init__(self, scores: Array, correct: Array, grid: int) -> None:
-        ordered, count = np.sort(scores), float(correct.sum())
-        whole = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
-        self._thresholds = {"exact": find_threshold(ordered, count), "grid": whole}
-
-    def apart(self, scores: Array, accuracy: float) -> dict[str, float]:
-        """Estimate minus accuracy by both."""
-        rows = len(scores)
-        return {how: float(total_credit(scores, one) / rows - accuracy) for how, one in self._thresholds.items()}
+        scores["lms"] = (answers["views"][base] == predicted[base]).mean(0)
+    if len(predicted) > 1:
+        scores["ma"] = (np.delete(predicted, base, axis=0) == predicted[base]).mean(0)
+    return scores
 
 
 @final
 class Errors:
-    """Thresholds of every score of every model, and what they err by on a set.
+    """Thresholds of every score of every model, the exact one and that of the grid, and what they err by on a set.
 
     ``validation`` are the answers for the images of the thresholds.
     """
 
     def __init__(self, validation: Answers, grid: int) -> None:
-        self.models = len(validation["probabilities"])
-        self._fitted = []
-        for base in range(self.models):
-            right = validation["probabilities"][base].argmax(-1) == validation["label"]
-            found = scores_of(validation, base)
-            self._fitted.append({name: _Mechanism(scores, right, grid) for name, scores in found.items()})
+        self.models, self._grid = len(validation["probabilities"]), grid
+        right = validation["probabilities"].argmax(-1) == validation["label"]
+        self._fitted = [
+            {name: self._fit(scores, right[base]) for name, scores in scores_of(validation, base).items()}
+            for base in range(self.models)
+        ]
         predicted, agree = _with_mean(validation)
-        self._mean = _Mechanism(agree, predicted == validation["label"], grid)
+        self._mean = self._fit(agree, predicted == validation["label"])
+
+    def _fit(self, scores: Array, right: Array) -> dict[str, ScoreThreshold]:
+        ordered, count = np.sort(scores), float(right.sum())
+        on_grid = find_threshold_on_grid(ordered, count, (0.0, 1.0), self._grid)
+        return {"exact": find_threshold(ordered, count), "grid": on_grid}
 
     def of(self, answers: Answers) -> Iterator[dict[str, Any]]:
         """For each model its accuracy and the error of every score."""
         for base, fitted in enumerate(self._fitted):
             accuracy = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
-            found = scores_of(answers, base)
-            yield {"accuracy": accuracy, **{name: fitted[name].apart(found[name], accuracy) for name in fitted}}
+            scores = scores_of(answers, base)
+            yield {"accuracy": accuracy, **{name: _apart(scores[name], fitted[name], accuracy) for name in fitted}}
 
     def ensemble(self, answers: Answers) -> dict[str, float]:
         """Accuracy of the mean of all models, and the error of the agreement of the models with it."""
         predicted, agree = _with_mean(answers)
         accuracy = float((predicted == answers["label"]).mean())
-        return {"accuracy": accuracy, "ma": self._mean.apart(agree, accuracy)["exact"]}
+        return {"accuracy": accuracy, "ma": _apart(agree, self._mean, accuracy)["exact"]}
+
+
+def _apart(scores: Array, thresholds: Mapping[str, ScoreThreshold], accuracy: float) -> dict[str, float]:
+    """Estimate minus accuracy."""
+    return {
+        how: float(total_credit(scores, threshold) / len(scores) - accuracy) for how, threshold in thresholds.items()
+    }
 
 
 def _with_mean(answers: Answers) -> tuple[Array, Array]:
@@ -358,114 +270,102 @@ def agreement_of_subsets(
 
     An ensemble of r models is the judged one and r - 1 others, drawn ``draws`` times; all of them make one ensemble.
     """
-    rng = np.random.default_rng(seed)
-    sets = [validation, *targets]
-    classes = [one["probabilities"].argmax(-1) for one in sets]
+    rng, sets = np.random.default_rng(seed), [validation, *targets]
+    classes = [study["probabilities"].argmax(-1) for study in sets]
     models = len(classes[0])
-    out = {size: np.zeros((models, draws if size < models else 1)) for size in sizes}
+    by_size = {size: np.zeros((models, draws if size < models else 1)) for size in sizes}
     for base in range(models):
-        others = np.array([i for i in range(models) if i != base])
-        same = [(one[others] == one[base]).astype(np.float32) for one in classes]
-        right = [one[base] == held["label"] for one, held in zip(classes, sets, strict=True)]
-        for size, errors in out.items():
+        same = [(np.delete(label, base, axis=0) == label[base]).astype(np.float32) for label in classes]
+        right = [label[base] == answers["label"] for label, answers in zip(classes, sets, strict=True)]
+        for size, errors in by_size.items():
             for draw in range(errors.shape[1]):
-                chosen = rng.choice(len(others), size - 1, replace=False)
+                chosen = rng.choice(models - 1, size - 1, replace=False)
                 fitted = find_threshold(np.sort(same[0][chosen].mean(0)), float(right[0].sum()))
                 apart = [
                     total_credit(one[chosen].mean(0), fitted) / len(truth) - truth.mean()
                     for one, truth in zip(same[1:], right[1:], strict=True)
                 ]
                 errors[base, draw] = np.abs(apart).mean()
-    return out
+    return by_size
 
 
 mean_and_spread = partial(tables.mean_and_spread, alone=0.0)
-
-
 FORM = 2  # raise it where the form of the result changes: then the step is done again
 VARIANTS = ("ma", "ma-diverse")
 
 
-def groups_of(names: Sequence[str]) -> dict[str, list[str]]:
+def groups_of(names: Iterable[str]) -> dict[str, list[str]]:
     """Sets by kind of shift: each natural one by itself, corruptions by severity.
 
     >>> groups_of(["cifar10.1", "fog-1", "snow-1", "fog-5"])
     {'cifar10.1': ['cifar10.1'], 'severity 1': ['fog-1', 'snow-1'], 'severity 5': ['fog-5']}
     """
-    out: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
         severity = name.rpartition("-")[2]
-        out.setdefault(f"severity {severity}" if severity.isdigit() else name, []).append(name)
-    return out
+        groups.setdefault(f"severity {severity}" if severity.isdigit() else name, []).append(name)
+    return groups
 
 
 def study_condition(
-    data: RunData, condition: str, names: Mapping[str, Sequence[str]], workspace: Workspace, progress: Progress
+    data: RunData, condition: str, names: Sequence[str], workspace: Workspace, progress: Progress
 ) -> None:
-    """Judge every score of both ensembles; writes ``<condition>/result.json``. ``names`` are the sets of each."""
+    """Judge every score of both ensembles on the sets of some names; writes ``<condition>/result.json``."""
     config = data.config
     result: dict[str, Any] = {"form": FORM, "condition": condition, "version": __version__}
     result |= {"python": platform.python_version(), "sizes": asdict(config), "data": data.fingerprints()}
-    result |= {"present": list(data.present()), "absent": [one for one in NATURAL if one not in data.present()]}
-    for done, variant in enumerate(VARIANTS):
+    result |= {"present": list(data.present), "absent": [one for one in _NATURAL if one not in data.present]}
+    for done, variant in enumerate(VARIANTS, 1):
         folder = f"{condition}/answers-{variant}"
         validation = load_answers(workspace, folder, "validation")
-        targets = {name: load_answers(workspace, folder, name) for name in names[variant]}
+        targets = {name: load_answers(workspace, folder, name) for name in names}
         result[variant] = _errors(validation, targets, config.grid)
         if condition == "clean" and variant == "ma":
             result["sizes_of_ensemble"] = _sizes(validation, targets, config.subsets, config.seed)
             result["disjoint"] = _disjoint(validation, targets, config.grid)
-        progress(done + 1, len(VARIANTS))
+        progress(done, len(VARIANTS))
     workspace.write_json(f"{condition}/result.json", rounded(result))
+
+
+def _of_rows(rows: Sequence[Sequence[Mapping[str, Any]]], score: str, how: str) -> dict[str, Any]:
+    """Mean absolute error of a score over the sets of each row, which are those of a model."""
+    return mean_and_spread([float(np.mean([abs(one[score][how]) for one in row])) for row in rows])
 
 
 def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
     """Accuracy, and mean absolute error of every score, by kind of shift."""
-    errors = Errors(validation, grid)
-    predicted = validation["probabilities"].argmax(-1)
-    found = {name: list(errors.of(one)) for name, one in targets.items()}
-    whole = {name: errors.ensemble(one) for name, one in targets.items()}
-    out: dict[str, Any] = {"models": errors.models}
-    out |= {"validation_accuracy": mean_and_spread((predicted == validation["label"]).mean(1))}
-    out |= {"ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == validation["label"]).mean())}
-    out |= {"shifts": {}}
-    for group, members in groups_of(list(targets)).items():
-        about: dict[str, Any] = {"sets": len(members)}
-        rows = [[found[name][base] for name in members] for base in range(errors.models)]
-        about["accuracy"] = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
+    errors, label, shifts = Errors(validation, grid), validation["label"], {}
+    each = {name: list(errors.of(target)) for name, target in targets.items()}
+    whole = {name: errors.ensemble(target) for name, target in targets.items()}
+    for group, members in groups_of(targets).items():
+        rows = [[each[name][base] for name in members] for base in range(errors.models)]
+        accuracy = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
+        shifts[group] = {"sets": len(members), "accuracy": accuracy}
         for score in SCORES:
-            have = [row for row in rows if score in row[0]]
-            if have:
-                about[score] = {
-                    how: mean_and_spread([float(np.mean([abs(o[score][how]) for o in row])) for row in have])
-                    for how in ("exact", "grid")
-                }
-        about["ensemble"] = {
-            "accuracy": float(np.mean([whole[name]["accuracy"] for name in members])),
-            "ma": float(np.mean([abs(whole[name]["ma"]) for name in members])),
-        }
-        out["shifts"][group] = about
-    return out
+            if having := [row for row in rows if score in row[0]]:
+                shifts[group][score] = {how: _of_rows(having, score, how) for how in ("exact", "grid")}
+        ensemble = {key: float(np.mean([abs(whole[name][key]) for name in members])) for key in ("accuracy", "ma")}
+        shifts[group]["ensemble"] = ensemble
+    return {
+        "models": errors.models,
+        "validation_accuracy": mean_and_spread((validation["probabilities"].argmax(-1) == label).mean(1)),
+        "ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == label).mean()),
+        "shifts": shifts,
+    }
 
 
 def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed: int) -> dict[str, Any]:
     """Error of agreement by number of models: over all sets, and over the strongest shift alone (Figure 2)."""
-    models = len(validation["probabilities"])
-    sizes = list(range(2, models + 1))
-    groups = groups_of(list(targets))
-    out = {}
-    for name, members in {"all": list(targets), **groups}.items():
-        found = agreement_of_subsets(validation, [targets[one] for one in members], sizes, draws, seed)
-        out[name] = [
-            {
-                "models": size,
-                "by_model": one.mean(1).tolist(),
-                "spread": float(one.std(axis=1, ddof=1).mean()) if one.shape[1] > 1 else None,
-                "spread_by_model": one.std(axis=1, ddof=1).tolist() if one.shape[1] > 1 else None,
-            }
-            for size, one in found.items()
-        ]
-    return out
+    sizes, rows = list(range(2, len(validation["probabilities"]) + 1)), defaultdict(list)
+    for name, members in {"all": list(targets), **groups_of(targets)}.items():
+        by_size = agreement_of_subsets(validation, [targets[member] for member in members], sizes, draws, seed)
+        for size, errors in by_size.items():
+            row = {"models": size, "by_model": errors.mean(1).tolist(), "spread": None, "spread_by_model": None}
+            if errors.shape[1] > 1:
+                spreads = errors.std(axis=1, ddof=1)
+                row |= {"spread": float(spreads.mean()), "spread_by_model": spreads.tolist()}
+            rows[name].append(row)
+    return dict(rows)
 
 
 def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
@@ -473,64 +373,45 @@ def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) ->
     each = len(validation["probabilities"]) // 3
     if each < 2:
         return {}
-    out: dict[str, Any] = {"models": each, "shifts": {}}
-    for group, members in groups_of(list(targets)).items():
-        found = []
+
+    def some(answers: Answers, start: int) -> Answers:
+        return {"label": answers["label"], "probabilities": answers["probabilities"][start : start + each]}
+
+    shifts = {}
+    for group, members in groups_of(targets).items():
+        rows = []
         for start in range(0, 3 * each, each):
-            part = slice(start, start + each)
-            errors = Errors(_models(validation, part), grid)
-            found.append([next(errors.of(_models(targets[name], part))) for name in members])
-        out["shifts"][group] = {
-            score: mean_and_spread([float(np.mean([abs(one[score]["exact"]) for one in row])) for row in found])
-            for score in ("conf", "ma")
-        }
-    return out
-
-
-def _models(answers: Answers, part: slice) -> Answers:
-    """The answers of some of the models; smoothness is left out."""
-    return {"label": answers["label"], "probabilities": answers["probabilities"][part]}
+            errors = Errors(some(validation, start), grid)
+            rows.append([next(errors.of(some(targets[name], start))) for name in members])
+        shifts[group] = {score: _of_rows(rows, score, "exact") for score in ("conf", "ma")}
+    return {"models": each, "shifts": shifts}
 
 
 TARGETS = ("correlated", "randomized")
-_LEVEL = 0.95
 _SIDES = (64, 32)
 
 
-def folder_of(correlation: float, member: int) -> str:
-    """The folder of a network."""
-    return f"dominoes/models/{correlation:g}-{member}"
+def folders_of(correlation: float, members: int) -> list[str]:
+    """The folders of the networks of a correlation."""
+    return [f"dominoes/models/{correlation:g}-{member}" for member in range(members)]
 
 
 def train_dominoes(data: RunData, correlation: float, member: int, workspace: Workspace, progress: Progress) -> None:
     """Train one network on dominoes of a correlation."""
-    train_member(
-        data.dominoes("train", correlation),
-        data.config,
-        data.config.dominoes.epochs,
-        member,
-        Place(workspace, folder_of(correlation, member), progress),
-        image_size=_SIDES,
-    )
+    place = Place(workspace, folders_of(correlation, member + 1)[-1], progress)
+    rows, epochs = data.dominoes("train", correlation), data.config.dominoes.epochs
+    train_member(rows, data.config, epochs, member, place, image_size=_SIDES)
 
 
 def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progress: Progress) -> None:
     """Ask the networks of a correlation about the images of the threshold and both targets."""
-    config = data.config
+    config, members = data.config, data.config.dominoes.members
     sets = {"validation": data.dominoes("validation", correlation)}
-    for name in TARGETS:
-        sets[name] = data.dominoes("target", correlation, randomized=name == "randomized")
-    members = config.dominoes.members
-    ask_all(
-        load_members(workspace, [folder_of(correlation, i) for i in range(members)]),
-        ((name, one.inputs, np.asarray(one.targets)) for name, one in sets.items()),
-        Place(workspace, f"dominoes/answers/{correlation:g}", progress),
-        names=tuple(sets),
-        bases=members,
-        views=config.views,
-        features=members,
-        seed=config.seed,
-    )
+    sets |= {name: data.dominoes("target", correlation, randomized=name == "randomized") for name in TARGETS}
+    targets = ((name, study.inputs, np.asarray(study.targets)) for name, study in sets.items())
+    place = Place(workspace, f"dominoes/answers/{correlation:g}", progress)
+    how: dict[str, Any] = {"bases": members, "views": config.views, "features": True, "seed": config.seed}
+    ask_all(folders_of(correlation, members), targets, place, len(sets), **how)
 
 
 def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> None:
@@ -538,34 +419,32 @@ def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> N
     config = data.config.dominoes
     result: dict[str, Any] = {"form": FORM, "condition": "dominoes", "version": __version__}
     result |= {"sizes": asdict(data.config), "data": data.fingerprints(), "correlations": {}}
-    result["far"] = "stl10" if "stl10" in data.present() else f"cifar10 test, corrupted, severity {config.severity}"
+    result["far"] = "stl10" if "stl10" in data.present else f"cifar10 test, corrupted, severity {config.severity}"
     for done, correlation in enumerate(config.correlations, 1):
         folder = f"dominoes/answers/{correlation:g}"
         sets = {name: load_answers(workspace, folder, name) for name in ("validation", *TARGETS)}
-        errors = Errors(sets["validation"], data.config.grid)
-        right = sets["validation"]["probabilities"].argmax(-1) == sets["validation"]["label"]
-        found: dict[str, Any] = {"validation_accuracy": mean_and_spread(right.mean(1))}
+        validation = sets["validation"]
+        errors = Errors(validation, data.config.grid)
+        right = validation["probabilities"].argmax(-1) == validation["label"]
+        study: dict[str, Any] = {"validation_accuracy": mean_and_spread(right.mean(1))}
         for name in TARGETS:
-            # Accuracy of the models on a set of dominoes, and the error of every score by both thresholds
-            target = sets[name]
-            rows = list(errors.of(target))
-            out: dict[str, Any] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
+            rows = list(errors.of(sets[name]))
+            study[name] = {"accuracy": mean_and_spread([row["accuracy"] for row in rows])}
             for score in SCORES:
-                told = {how: [abs(one[score][how]) for one in rows] for how in ("exact", "grid")}
-                out[score] = {how: mean_and_spread(values) for how, values in told.items()}
-            found[name] = {**out, "alarms": _alarms(sets["validation"], sets[name], data)}
-        result["correlations"][f"{correlation:g}"] = found
+                by_how = {how: [abs(row[score][how]) for row in rows] for how in ("exact", "grid")}
+                study[name][score] = {how: mean_and_spread(values) for how, values in by_how.items()}
+            study[name]["alarms"] = _alarms(validation, sets[name], data)
+        result["correlations"][f"{correlation:g}"] = study
         progress(done, len(config.correlations))
     workspace.write_json("dominoes/result.json", rounded(result))
 
 
 def record_of(answers: Answers, base: int, *, features: bool = False, labels: bool = True) -> Predictions:
     """One model's answers as a record; the other models are its members."""
-    others = [i for i in range(len(answers["probabilities"])) if i != base]
+    others = np.delete(answers["probabilities"], base, axis=0)
     fields: dict[str, Any] = {"label": answers["label"].tolist()} if labels else {}
-    if others:
-        fields["member_probabilities"] = answers["probabilities"][others]
-        fields["members"] = answers["probabilities"][others].argmax(-1)
+    if len(others):
+        fields |= {"member_probabilities": others, "members": others.argmax(-1)}
     if features and "features" in answers:
         fields["features"] = answers["features"][base]
     if "views" in answers and base < len(answers["views"]):
@@ -573,39 +452,100 @@ def record_of(answers: Answers, base: int, *, features: bool = False, labels: bo
     return Predictions.from_probabilities(answers["probabilities"][base], **fields)
 
 
+_LEVEL = 0.95
+
+
 def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, Any]:
     """What the headline, the diagnosis and ten labels say, for the first models."""
-    config, out = data.config.dominoes, dict[str, dict[str, Any]]()
+    config, alarms = data.config.dominoes, dict[str, dict[str, Any]]()
     for given in ("outputs", "members", "features and members"):
-        rows = []
+        rows, features = [], given.startswith("features")
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
-            features = given.startswith("features")
             both = [record_of(validation, base, features=features)]
             both.append(record_of(target, base, features=features, labels=False))
             if given == "outputs":
                 both = [replace(one, members=None, member_probabilities=None) for one in both]
-            found = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
+            estimation = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
+            head, diagnosis = estimation.headline, estimation.diagnosis
+            value, lower, upper = head.interval.value, head.interval.lower, head.interval.upper
             truth = (target["probabilities"][base].argmax(-1) == target["label"]).astype(int)
-            rows.append(_said(found, truth, config.labels, config.draws, data.config.seed + base))
-        out[given] = {name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0] if name != "kind"}
-        out[given]["kind"] = [row["kind"] for row in rows]
-    return out
+            accuracy, kind = float(truth.mean()), "none" if diagnosis is None else diagnosis.kind
+            rng, refuted = np.random.default_rng(data.config.seed + base), 0
+            for _ in range(config.draws):  # how often some labels refute it
+                drawn = np.sort(rng.choice(len(truth), config.labels, replace=False))
+                sampled = SampledRows.evenly(drawn, truth[drawn])
+                refuted += refutes(sampled, np.full(len(truth), value), 0.0, lower, upper, _LEVEL) <= 1 - _LEVEL
+            row: dict[str, Any] = {"error": abs(value - accuracy), "width": upper - lower}
+            row |= {"inside": lower <= accuracy <= upper, "trusted": head.trust == "high"}
+            alarm = estimation.fell is not None and estimation.fell.alarm
+            row |= {"change_seen": kind != "none", "alarm": alarm, "refuted": refuted / config.draws, "kind": kind}
+            rows.append(row)
+        alarms[given] = {
+            name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0] if name != "kind"
+        }
+        alarms[given]["kind"] = [row["kind"] for row in rows]
+    return alarms
 
 
-def _said(found: Any, truth: Array, labels: int, draws: int, seed: int) -> dict[str, Any]:
-    """Headline, whether it holds the truth, what is suspected, and how often some labels refute it."""
-    head = found.headline
-    accuracy = float(truth.mean())
-    rng = np.random.default_rng(seed)
-    score = np.full(len(truth), head.interval.value)
-    refuted = 0
-    for _ in range(draws):
-        rows = np.sort(rng.choice(len(truth), labels, replace=False))
-        sampled = SampledRows.evenly(rows, truth[rows])
-        refuted += refutes(sampled, score, 0.0, head.interval.lower, head.interval.upper, _LEVEL) <= 1 - _LEVEL
-    kind = "none" if found.diagnosis is None else found.diagnosis.kind
-    out: dict[str, Any] = {"error": abs(head.interval.value - accuracy)}
-    out |= {"width": head.interval.upper - head.interval.lower}
-    out |= {"inside": head.interval.lower <= accuracy <= head.interval.upper, "trusted": head.trust == "high"}
-    out |= {"change_seen": kind != "none", "alarm": found.fell is not None and found.fell.alarm}
-    return out | {"refuted": refuted / draws, "kind": kind}
+_ESTIMATED = 0.9
+
+
+def study_estimators(
+    data: RunData, folder: str, names: Sequence[str], workspace: Workspace, progress: Progress
+) -> None:
+    """Error of every estimator by kind of shift, over the first models as bases; writes ``clean/estimators.json``."""
+    bases, level = range(data.config.bases), _ESTIMATED
+    validation = load_answers(workspace, folder, "validation")
+    group_of = {name: group for group, members in groups_of(names).items() for name in members}
+    errors: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    inside, widths = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
+    references = [record_of(validation, base) for base in bases]
+    for done, name in enumerate(names, 1):
+        answers, group = load_answers(workspace, folder, name), group_of[name]
+        for base, reference in zip(bases, references, strict=True):
+            truth = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
+            target = record_of(answers, base, labels=False)
+            estimation = estimate(reference, target, level=level, target_accuracies=(), seed=data.config.seed)
+            head = estimation.headline.interval
+            for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
+                errors[method][group][base].append(abs(value - truth))
+            inside[group].append(float(head.lower <= truth <= head.upper))
+            widths[group].append(head.upper - head.lower)
+        progress(done, len(names))
+    methods: dict[str, Any] = {
+        method: {
+            group: mean_and_spread([sum(own) / len(own) for own in by_base.values()])
+            for group, by_base in groups.items()
+        }
+        for method, groups in errors.items()
+    }
+    intervals = {
+        group: {"coverage": sum(own) / len(own), "width": sum(widths[group]) / len(own)}
+        for group, own in inside.items()
+    }
+    result = {"form": FORM, "version": __version__, "level": level, "methods": methods, "intervals": intervals}
+    workspace.write_json("clean/estimators.json", rounded(result))
+
+
+def published_agreement() -> dict[str, Any] | None:
+    """Error of agreement on CIFAR-10.1 for each published model, thresholds from the CIFAR-10 test set.
+
+    Read from ``outputs/cifar10_1_predictions.npz`` in the folder OODOMETER_DATA; None where it is not there.
+    """
+    folder = data_folder()
+    path = None if folder is None else folder / "outputs/cifar10_1_predictions.npz"
+    if path is None or not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as file:
+        arrays: dict[str, Array] = {name: file[name] for name in file.files}
+    classes, labels = arrays["preds_original"], arrays["labels_original_test"]
+    shifts = {}
+    for key in ("v4", "v6"):
+        shifted, truth = arrays[f"preds_{key}"], arrays[f"labels_{key}"]
+        errors = []
+        for base in range(len(classes)):
+            scores, scored = ((np.delete(one, base, axis=0) == one[base]).mean(0) for one in (classes, shifted))
+            fitted = find_threshold(np.sort(scores), float((classes[base] == labels).sum()))
+            errors.append(abs(total_credit(scored, fitted) / len(truth) - float((shifted[base] == truth).mean())))
+        shifts[f"cifar10.1 {key}"] = mean_and_spread(errors)
+    return {"models": len(classes), "shifts": shifts}

@@ -2,6 +2,203 @@
 
 from __future__ import annotations
 
-from .recipe import RECIPE, SelectiveAnswering
+import importlib.util
+import logging
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cache, partial
+from typing import Any, TypeVar, final
+
+from ...datasets import Dataset, imdb, sst2
+from ...errors import UsageError
+from ...models import load_model
+from ...models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
+from ...models.tokens import words
+from ...models.torch.library import torch, use_threads
+from ...store import write_predictions
+from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
+from ..kit.claims import judged
+from ..kit.publish import write_result
+from ..kit.sources import passing
+from . import lineup as entries
+from . import tables
+from .findings import FIGURES, claims_of, draw, markdown
+from .findings import FORM as FIGURES_FORM
+from .lineup import Entry, RunConfig
 
 __all__ = ["RECIPE", "SelectiveAnswering"]
+
+SETS = ("imdb", "sst2")
+T = TypeVar("T")
+_JOULES = 3.6e6  # in a kilowatt-hour
+_PUE = 1.58  # power usage effectiveness of the world's average data centre of 2018: Strubell et al. (2019)
+_HOW_COUNTED = "CPU, GPU and memory by codecarbon (counters where the machine has them, else load and design power); "
+_HOW_COUNTED += f"PUE {_PUE:g} assumed"
+
+
+@final
+class SelectiveAnswering(Recipe):
+    """The recipe."""
+
+    name = "selective-answering"
+    title = "May this model answer, or should it abstain?"
+    citation = "mishra2022"
+    claims = staticmethod(lambda result: judged(claims_of(result)))
+    to_markdown = staticmethod(markdown)
+    configs = entries.RUN_CONFIGS
+
+    def models(self, scale: str) -> tuple[str, ...]:
+        """Names of the ten models."""
+        return tuple(entry.name for entry in entries.lineup(scale, self.config[scale]))
+
+    def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
+        """Vectors, then each model's training and prediction, then what is read off them."""
+        torch()  # a missing extra is said before anything is read
+        config = self.config[scale]
+        chosen = [entry for entry in entries.lineup(scale, config) if not only or entry.name in only]
+        data = _Data(config)
+        if len(chosen) < 2:
+            raise UsageError(f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only")
+        try:
+            data.names()
+        except LACKS:
+            check_all(entries.needs_of(chosen, config, data.loads()))  # not the first thing that is missing, but all
+            raise
+        out = [self._vectors(kind, config, data) for kind in entries.VECTORS if any(e.vectors == kind for e in chosen)]
+        for entry in chosen:
+            out += [self._train(entry, data), self._predict(entry, data)]
+        needs = tuple(f"predict-{entry.name}" for entry in chosen)
+        about = {"models": [e.name for e in chosen], "scale": scale, "sizes": asdict(config), "data": data.names()}
+
+        def tabulate(workspace: Workspace, progress: Progress) -> None:
+            write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))
+
+        left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
+        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
+        drawn = {"form": FIGURES_FORM}
+        out.append(Step("figures", "drawing", FIGURES.files("report.html"), draw, drawn, ("tables",), weight=10))
+        return out
+
+    def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
+        # Of downloaded vectors too only the words of the training texts are kept.
+        own = asdict(config) if config.trained_vectors else {"kind": kind}
+        settings = {**own, "data": data.set("train").fingerprint}
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            use_threads()
+            split = [words(text) for text in data.set("train").inputs]
+            if not config.trained_vectors:
+                found = read_vectors(
+                    entries.vectors_source(kind), only=sorted({word for text in split for word in text})
+                )
+            else:
+                how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
+                of_word2vec = kind == "word2vec"
+                train = train_word2vec if of_word2vec else train_glove
+                epochs = config.word2vec_epochs if of_word2vec else config.glove_epochs
+                with passing(workspace, f"vectors-{kind}") as checkpoint:
+                    found = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
+            found.save(workspace / f"vectors/{kind}.safetensors")
+
+        done = "training" if config.trained_vectors else "reading"
+        checks = {} if config.trained_vectors else {f"{kind} vectors": partial(entries.check_vectors, kind)}
+        left = (f"vectors/{kind}.safetensors",)
+        return Step(f"vectors-{kind}", f"{done} {kind}", left, work, settings, weight=80, checks=checks)
+
+    def _train(self, entry: Entry, data: _Data) -> Step:
+        def work(workspace: Workspace, progress: Progress) -> None:
+            use_threads()
+            vectors = None
+            if entry.vectors is not None:
+                vectors = WordVectors.load(workspace / f"vectors/{entry.vectors}.safetensors")
+            model = entries.build(entry, vectors)
+            texts = data.set("train").sample(entry.rows, data.config.seed)
+            with passing(workspace, entry.name) as checkpoint:
+                model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
+                model.save(workspace / f"models/{entry.name}")
+
+        files = tuple(f"models/{entry.name}/{name}" for name in ("oodometer_model.json", "weights.safetensors"))
+        needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
+        settings = {**entry.settings(), "data": data.set("train").fingerprint}
+        about = f"training {entry.name}"
+        checks = entries.pretrained_of(entry)
+        return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight, checks=checks)
+
+    def _predict(self, entry: Entry, data: _Data) -> Step:
+        metered = is_metered()
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            threads = use_threads()
+            model = load_model(workspace / f"models/{entry.name}")
+            cost: dict[str, Any] = {"parameters": model.parameters, "threads": threads, "energy": None}
+            for name in SETS:
+                texts = data.set(name)
+                fields: dict[str, Any] = {"label": texts.targets, "ids": texts.ids, "progress": progress}
+                ask, started = partial(model.predict, texts.inputs, **fields), time.monotonic()
+                if metered and name == "imdb":
+                    record, joules = _metered(ask)
+                    cost["energy"] = {"joules": joules, "rows": len(texts), "words": _HOW_COUNTED}
+                else:
+                    record = ask()
+                cost[name] = {"rows": len(texts), "seconds": time.monotonic() - started}
+                write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
+            workspace.write_json(f"costs/{entry.name}.json", cost)
+
+        files = (*(f"predictions/{entry.name}.{name}.parquet" for name in SETS), f"costs/{entry.name}.json")
+        settings = {"data": [data.set(name).fingerprint for name in SETS], "metered": metered}
+        about = f"asking {entry.name}"
+        return Step(f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5)
+
+
+def is_metered() -> bool:
+    """Whether the extra `energy` is installed."""
+    return importlib.util.find_spec("codecarbon") is not None
+
+
+def _metered(work: Callable[[], T]) -> tuple[T, float]:
+    """What ``work`` gives, and its energy in joules: PUE (e_dram + e_cpu + e_gpu). Source: Henderson et al. (2020)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from codecarbon import OfflineEmissionsTracker
+
+        logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
+        # The country only weighs emissions, which are not read.
+        options = {"save_to_file": False, "log_level": "critical", "pue": 1.0, "allow_multiple_runs": True}
+        tracker = OfflineEmissionsTracker(country_iso_code="USA", tracking_mode="process", **options)
+        tracker.start()
+        done = work()
+        tracker.stop()
+    spent = tracker.final_emissions_data
+    return done, _PUE * _JOULES * (spent.cpu_energy + spent.gpu_energy + spent.ram_energy)
+
+
+@final
+class _Data:
+    """The texts of a run, read once and when they are first needed."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.set = cache(self._read)
+
+    def _read(self, name: str) -> Dataset:
+        """The training texts, or the test texts of a set."""
+        config = self.config
+        if name == "sst2":
+            return sst2("test")
+        rows = config.train_rows if name == "train" else config.test_rows
+        return imdb("train" if name == "train" else "test").sample(rows, config.seed)
+
+    def loads(self) -> dict[str, Callable[[], Dataset]]:
+        """What reads each set, by its title."""
+        titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
+        return {title: partial(self.set, name) for title, name in titles.items()}
+
+    def names(self) -> dict[str, Any]:
+        """Rows and marks of each set, for the result."""
+        sets = {name: self.set(name) for name in ("train", *SETS)}
+        return {name: {"rows": len(texts), "mark": texts.fingerprint} for name, texts in sets.items()}
+
+
+RECIPE = SelectiveAnswering()

@@ -48,7 +48,7 @@ class Replicates:
     def __init__(self, result: Result) -> None:
         self.result, self.many = result, int(result["settings"]["replicates"])
         self.test = f"paired bootstrap ({self.many:,} replicates)"
-        self._pairs = {(one["set"], frozenset((one["a"], one["b"]))): one for one in result["pairs"]}
+        self._pairs = {(pair["set"], frozenset((pair["a"], pair["b"]))): pair for pair in result["pairs"]}
 
     def look(self, value: float) -> Look:
         """A share of the replicates as p-values."""
@@ -118,12 +118,12 @@ def partings(result: Result) -> list[Parting]:
     With whom coverage at risk sides is tested in the replicates of both models.
     """
     models, replicates, out = {model["name"]: model for model in result["models"]}, Replicates(result), []
-    for one in result["disagreements"]:
-        for pair in one["pairs"] if set(one["metrics"]) == {"auc_coverage", "disca"} else ():
+    for disagreement in result["disagreements"]:
+        for pair in disagreement["pairs"] if set(disagreement["metrics"]) == {"auc_coverage", "disca"} else ():
             a, b = (pair["preferred"][metric] for metric in ("auc_coverage", "disca"))
-            first, second = (float(models[name][one["set"]][SIDE]["value"]) for name in (a, b))
+            first, second = (float(models[name][disagreement["set"]][SIDE]["value"]) for name in (a, b))
             look = replicates.look(1 - pair["with_first"])
-            out.append(Parting(one["set"], a, b, float(pair["share"]), (first, second), look))
+            out.append(Parting(disagreement["set"], a, b, float(pair["share"]), (first, second), look))
     return sorted(out, key=lambda parting: -parting.share)
 
 
@@ -134,7 +134,7 @@ def _sides(some: Sequence[Parting]) -> dict[str, int]:
 
 def beyond(shares: Sequence[float]) -> str:
     """How many pairs are surely so, one by one."""
-    return f"{sum(one >= SURE for one in shares)} in {percent(SURE, 0)} of replicates"
+    return f"{sum(share >= SURE for share in shares)} in {percent(SURE, 0)} of replicates"
 
 
 def claims_of(result: Result) -> list[Claim]:
@@ -157,8 +157,8 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     yield replicates.apart("accuracy", "disca", ("accuracy", "DiSCA"))
     yield replicates.apart("auc_coverage", "disca", ("AUC", "DiSCA"))
     parted = partings(result)
-    firm = [one for one in parted if one.is_firm]
-    looks = [all_of([look(one.share), one.look]) for one in parted]
+    firm = [pair for pair in parted if pair.is_firm]
+    looks = [all_of([look(pair.share), pair.look]) for pair in parted]
     looks += [Look()] * (
         sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS) - len(parted)
     )
@@ -166,13 +166,13 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     yield replicates.some("auc_misleads", looks, {**fields, "disca_firm": _sides(firm)["DiSCA"]})
     seen = []
     for name in SETS:
-        here = [one for one in firm if one.name == name]
-        sides, sure = _sides(here), sum(one.look.refutes <= LEVEL for one in here)
+        here = [pair for pair in firm if pair.name == name]
+        sides, sure = _sides(here), sum(pair.look.refutes <= LEVEL for pair in here)
         words = {"where": NAMES[name], "auc": sides["AUC"], "disca": sides["DiSCA"], "of": len(here), "beyond": sure}
         seen.append(PAGE.fill(PAGE.words["page"]["parting"], words) if here else f"{NAMES[name]}: no firm pair")
-    contested = sum(one.get("contested", False) for one in result["findings"])
+    contested = sum(finding.get("contested", False) for finding in result["findings"])
     fields = {"seen": "; ".join(seen), "firm": percent(FIRM, 0), "contested": contested}
-    yield Row("disca_is_right", replicates.test, [one.look for one in firm], fields, "most")
+    yield Row("disca_is_right", replicates.test, [pair.look for pair in firm], fields, "most")
     yield replicates.apart("accuracy", "auc_coverage", ("accuracy", "AUC"))
     home, away = (result["rankings"][name]["disca"] for name in SETS)
     turns = [(replicates.better("imdb", a, b), replicates.better("sst2", b, a)) for a, b in permutations(home, 2)]
@@ -196,8 +196,8 @@ def case_claims(result: Result) -> list[Claim]:
     rows, replicates, many = [], Replicates(result), len(result["models"])
     for case, number in CASES.items():
         if case == "tail":
-            where = [NAMES[one["set"]] for one in result["findings"] if one["name"] == "tail"]
-            looks = [Look(replicates.look(one["share"]).supports) for one in result["tails"]]
+            where = [NAMES[finding["set"]] for finding in result["findings"] if finding["name"] == "tail"]
+            looks = [Look(replicates.look(tail["share"]).supports) for tail in result["tails"]]
             looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
             test = replicates.test
         else:
@@ -214,18 +214,18 @@ def case_claims(result: Result) -> list[Claim]:
 def _six_cases(result: Result) -> Row:
     """That all six occur. What is not beyond chance may still be there: the power says how often it would be seen."""
     claims, sure, rest = case_claims(result), [], []
-    for one in claims:
-        title = f"{CASES[one.name]} ({one.name})"
-        if one.look.supports <= LEVEL:
-            sure.append(f"{title}: {one.evidence}")
+    for claim in claims:
+        title = f"{CASES[claim.name]} ({claim.name})"
+        if claim.look.supports <= LEVEL:
+            sure.append(f"{title}: {claim.evidence}")
         else:
-            powers = (f"{100 * power_at(result, one.name, name, EFFECTS[-1])['power']:.0f} %" for name in SETS)
-            short = f" (seen: {one.evidence}; p {one.look.supports:.2f} among {one.looks} looks)"
-            rest.append(f"{title} {' / '.join(powers)}{'' if one.evidence == 'not seen' else short}")
+            powers = (f"{100 * power_at(result, claim.name, name, EFFECTS[-1])['power']:.0f} %" for name in SETS)
+            short = f" (seen: {claim.evidence}; p {claim.look.supports:.2f} among {claim.looks} looks)"
+            rest.append(f"{title} {' / '.join(powers)}{'' if claim.evidence == 'not seen' else short}")
     text = f"; undecided, with the power at a true inversion of {100 * EFFECTS[-1]:.0f} points on IMDb / SST-2: "
     fields = {"beyond": "; ".join(sure) or "none", "undecided": text + ", ".join(rest) if rest else ""}
     test = "bootstrap and curves of chance, each case corrected for its looks"
-    return Row("six_cases", test, [one.look for one in claims], fields)
+    return Row("six_cases", test, [claim.look for claim in claims], fields)
 
 
 Models = Mapping[str, Mapping[str, Any]]
@@ -273,8 +273,8 @@ def _score(model: Mapping[str, Any], name: str) -> float:
 
 def _of_rises(models: Models) -> Iterator[Row]:
     """Who fluctuates more: sums of words, and models out of domain? Errors from the 95 % bootstrap intervals."""
-    home, away = ({name: m[one]["disca"]["fluctuations"] for name, m in models.items()} for one in SETS)
-    ends = {(n, one): m[one]["disca"]["fluctuations_interval"] for n, m in models.items() for one in SETS}
+    home, away = ({name: m[study]["disca"]["fluctuations"] for name, m in models.items()} for study in SETS)
+    ends = {(n, study): m[study]["disca"]["fluctuations_interval"] for n, m in models.items() for study in SETS}
     errors = {key: float(high - low) / (2 * 1.96) for key, (low, high) in ends.items()}
     sums = [name for name in home if name.endswith("-SUM")]
     others = [name for name in home if name not in sums]
@@ -420,7 +420,10 @@ FIGURES = Figures(
 def markdown(result: Result) -> str:
     """All tables of a result, one after the other."""
     models, work, data = result["models"], result["work"], result["settings"]["data"]
-    named = [{**one, "place_of": "itself" if one["name"] == one["stands_for"] else one["stands_for"]} for one in models]
+    named = [
+        {**model, "place_of": "itself" if model["name"] == model["stands_for"] else model["stands_for"]}
+        for model in models
+    ]
     fields = {"sizes": " and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS), "cores": work["cores"]}
     fields |= {"minutes": work["seconds"] / 60, "processor": work["cpu_seconds"] / 60, "threads": work["threads"]}
     out = [PAGE.table("models", named, **fields), *(_tolerances(result, name) for name in SETS)]
@@ -465,13 +468,13 @@ def _tolerances(result: Result, name: str) -> str:
 def _partings(result: Result) -> str:
     """Pairs on which AUC and DiSCA part firmly, with whom the third measure sides, and what that is worth, in words."""
     parted = partings(result)
-    firm, seen = [one for one in parted if one.is_firm], []
+    firm, seen = [pair for pair in parted if pair.is_firm], []
     for name in SETS:
-        here = [one for one in parted if one.name == name]
+        here = [pair for pair in parted if pair.name == name]
         counts = ", ".join(f"{side} on {count}" for side, count in _sides(here).items())
         seen.append(f"{NAMES[name]}: {len(here)} pairs, with {counts}")
     sides = _sides(firm)
-    verdict = next((one["verdict"] for one in result["claims"] if one["name"] == "disca_is_right"), "undecided")
+    verdict = next((claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"), "undecided")
     fields = {
         "of": len(parted),
         "firm": len(firm),
@@ -481,15 +484,15 @@ def _partings(result: Result) -> str:
     }
     fields["verdict"] = "is undecided" if verdict == "undecided" else verdict
     fields["none"] = ", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else "."
-    return PAGE.table("partings", [(one, NAMES[one.name]) for one in firm], **fields)
+    return PAGE.table("partings", [(pair, NAMES[pair.name]) for pair in firm], **fields)
 
 
 def _cases(result: Result) -> Iterator[list[str]]:
     """Each failure case: where it is seen, whether that is beyond chance, and how often a true one would be seen."""
-    for one in case_claims(result):
-        row = [one.claim, one.evidence, f"{one.look.supports:.3f} ({one.looks})", one.verdict]
-        for power in (power_at(result, one.name, name, effect) for name in SETS for effect in EFFECTS):
-            small = "*" if power["rise"] <= LEAST.get(one.name, 0.0) else ""
+    for claim in case_claims(result):
+        row = [claim.claim, claim.evidence, f"{claim.look.supports:.3f} ({claim.looks})", claim.verdict]
+        for power in (power_at(result, claim.name, name, effect) for name in SETS for effect in EFFECTS):
+            small = "*" if power["rise"] <= LEAST.get(claim.name, 0.0) else ""
             lowest, highest = (100 * end(power["by_model"]) for end in (min, max))
             row.append(f"{100 * power['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})")
         yield row

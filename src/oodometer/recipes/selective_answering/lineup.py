@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -14,7 +14,7 @@ from ...errors import InputError, UsageError
 from ...models import BagOfWords, Classifier, Convolution, EmbeddingSum, Encoder, FrozenEncoder, Recurrent
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
-from ..kit.sources import check_pretrained, packaged_minilm, source_of
+from ..kit.sources import check_pretrained, packaged_minilm, sizes_of, source_of
 
 
 @final
@@ -42,8 +42,6 @@ RUN_CONFIGS = {
     "small": RunConfig(),
     "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False),
 }
-
-
 _KINDS: dict[str, Callable[..., Classifier]] = {
     "bag-of-words": BagOfWords,
     "embedding-sum": EmbeddingSum,
@@ -94,50 +92,18 @@ class Entry:
 
 
 def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
-    """The ten models in the paper's order of age and size; `UsageError` for an unknown scale.
-
-    Seven are over words, of which the small scale reads and trains less; three are encoders.
-    """
-    if scale not in ("small", "paper"):
-        raise UsageError(f"unknown scale {scale!r}; expected small or paper")
-    short = scale == "small"
-    plan = TrainingConfig(epochs=2 if short else 8, learning_rate=1e-3, seed=config.seed)
-    longest = 250 if short else 400
-    bag = replace(plan, epochs=3 if short else 5, learning_rate=0.01)
-    convolution = {"filters": 64 if short else 100, "max_length": longest}
-    recurrent = {"units": 100 if short else 256, "max_length": 200 if short else 400}
-    out = [Entry("BOW-SUM", "BOW-SUM", "bag-of-words", "words", training=bag, weight=15)]
-    for kind, ending, options, its, weight in (
-        ("embedding-sum", "SUM", {}, replace(plan, epochs=5 if short else 10, learning_rate=2e-3), 20.0),
-        ("convolution", "CNN", convolution, plan, 70.0),
-        ("recurrent", "LSTM", recurrent, replace(plan, epochs=3 if short else 8, learning_rate=2e-3), 150.0),
-    ):
-        for name, vectors in ((f"W2V-{ending}", "word2vec"), (f"GLOVE-{ending}", "glove")):
-            out.append(Entry(name, name, kind, "words", options, vectors, its, weight=weight))
-    plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=config.seed)
-    large, rows = replace(plan, learning_rate=1e-5), None
-    encoders: Sequence[tuple[str, str, str, dict[str, Any], TrainingConfig | None, float]] = (
-        ("BERT-BASE", "BERT-BASE", "encoder", {"source": "google-bert/bert-base-uncased"}, plan, 1500.0),
-        ("BERT-LARGE", "BERT-LARGE", "encoder", {"source": "google-bert/bert-large-uncased"}, large, 4500.0),
-        ("ROBERTA-LARGE", "ROBERTA-LARGE", "encoder", {"source": "FacebookAI/roberta-large"}, large, 4500.0),
-    )
-    usual: dict[str, Any] = {"max_length": 512}
-    if short:
-        shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
-        fresh = {"config": shape, "max_length": 96, "vocab_size": 8_000}
-        how: dict[str, Any] = {"warmup": 0.1, "seed": config.seed}
-        scratch = TrainingConfig(epochs=config.scratch_epochs, batch_size=32, learning_rate=5e-4, **how)
-        tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, **how)
-        encoders = (
-            ("ENCODER-SCRATCH", "BERT-BASE", "encoder", fresh, scratch, 220),
-            ("MINILM-HEAD", "BERT-LARGE", "frozen-encoder", {"source": "minilm"}, None, 280),
-            ("MINILM-TUNED", "ROBERTA-LARGE", "encoder", {"source": "minilm"}, tuned, 500),
-        )
-        usual, rows = {"max_length": 128}, config.encoder_rows
-    for name, stands_for, kind, options, trained, weight in encoders:
-        read, of = ({**options, **usual}, rows) if "source" in options else (options, None)
-        out.append(Entry(name, stands_for, kind, "transformer", read, None, trained, of, weight))
-    return tuple(out)
+    """The ten models of a scale, in the paper's order of age and size; `UsageError` for an unknown scale."""
+    scales, sizes = sizes_of(__file__), vars(config)
+    if scale not in scales:
+        raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(scales)}")
+    entries = []
+    for values in scales[scale]:
+        values = {"stands_for": values["name"], **values, "rows": sizes.get(values.get("rows"))}
+        if "training" in values:
+            plan = {name: sizes.get(value, value) for name, value in values["training"].items()}
+            values["training"] = TrainingConfig(**plan, seed=config.seed)
+        entries.append(Entry(**values))
+    return tuple(entries)
 
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -34,33 +35,22 @@ _LEAD = 0.01  # of AUC, the true lead of the model with the worse tail
 _TAIL_LEAST = 0.005  # of accuracy, from which on `compare` speaks of a tail
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Rows and errors in each step of coverage, (step,)."""
+class Steps:
+    """Rows in each step of coverage of a published curve, and the nearest accuracy of the steps that never rises."""
 
-    rows: Array
-    right: Array
-
-    @property
-    def falling(self) -> Array:
-        """The nearest accuracy of the steps that never rises."""
-        return _falling(self.right, self.rows)
-
-
-def _steps_of(curve: Mapping[str, Any], rows: int) -> _Steps:
-    """What a published curve was read from; errors of a tie are shares of rows."""
-    answered = np.ceil(rows * COVERAGES - 1e-9)
-    size = np.diff(answered, prepend=0.0)
-    right = np.diff(np.asarray(curve["y"]) * answered, prepend=0.0)
-    return _Steps(size, np.clip(right, 0, size))
+    def __init__(self, curve: Mapping[str, Any], rows: int) -> None:
+        answered = np.ceil(rows * COVERAGES - 1e-9)
+        self.rows = np.diff(answered, prepend=0.0)
+        right = np.diff(np.asarray(curve["y"]) * answered, prepend=0.0)  # errors of a tie are shares of rows
+        self.falling = _falling(np.clip(right, 0, self.rows), self.rows)
 
 
 def _falling(right: Array, rows: Array) -> Array:
     """The nearest accuracy that never rises; a step without rows has that of the step before."""
     used = rows > 0
-    out = np.zeros(len(rows))
-    out[used] = falling_accuracy(right[used], rows[used])
-    return out[np.maximum.accumulate(np.where(used, np.arange(len(rows)), 0))]
+    accuracy = np.zeros(len(rows))
+    accuracy[used] = falling_accuracy(right[used], rows[used])
+    return accuracy[np.maximum.accumulate(np.where(used, np.arange(len(rows)), 0))]
 
 
 def search_of(
@@ -73,35 +63,32 @@ def search_of(
     in which `compare` would see the case if a model's accuracy were inverted as `inverted` does it, the mean and that
     of each model, and the ``rise`` of the true curve, on average (for "often" the number of its rises).
     """
-    observed, power = [], []
-    total, done = len(sets) * (1 + len(CASES) * len(EFFECTS)), 0
+    observed, power, total, done = [], [], len(sets) * (1 + len(CASES) * len(EFFECTS)), 0
     for name in sets:
-        steps = [_steps_of(model[name]["curve"], int(model[name]["rows"])) for model in models]
+        steps = [Steps(model[name]["curve"], int(model[name]["rows"])) for model in models]
         for model, one in zip(models, steps, strict=True):
             observed.append({"model": model["name"], "set": name, **_observed(model[name]["curve"], one, seed)})
         done += 1
-        for case in CASES:
-            for effect in EFFECTS:
-                found = [power_of(case, one.rows, one.falling, effect, seed, _SAMPLES) for one in steps]
-                shares, rises = ([pair[i] for pair in found] for i in (0, 1))
-                row = {"name": case, "case": CASES[case], "set": name, "effect": effect}
-                row |= {"power": float(np.mean(shares)), "by_model": shares, "rise": float(np.mean(rises))}
-                power.append(row)
-                done += 1
-                if progress is not None:
-                    progress(done, total)
+        for case, effect in product(CASES, EFFECTS):
+            pairs = [power_of(case, step.rows, step.falling, effect, seed, _SAMPLES) for step in steps]
+            shares, rises = ([pair[i] for pair in pairs] for i in (0, 1))
+            row = {"name": case, "case": CASES[case], "set": name, "effect": effect}
+            row |= {"power": float(np.mean(shares)), "by_model": shares, "rise": float(np.mean(rises))}
+            power.append(row)
+            done += 1
+            if progress is not None:
+                progress(done, total)
     return {"chance": _CHANCE, "samples": _SAMPLES, "observed": rounded(observed), "power": rounded(power)}
 
 
-def _observed(curve: Mapping[str, Any], steps: _Steps, seed: int) -> dict[str, Any]:
+def _observed(curve: Mapping[str, Any], steps: Steps, seed: int) -> dict[str, Any]:
     seen = case_sizes(np.asarray(curve["y"])[None])
     chance = case_sizes(_curves(steps.rows, steps.falling, _CHANCE, generator(seed, "chance")))
-    out = {}
+    cases = {}
     for case, size in seen.items():
         reached = 1 + int((chance[case] >= size[0] - 1e-9).sum())
-        p = reached / (1 + _CHANCE) if size[0] > LEAST[case] else 1.0
-        out[case] = {"size": float(size[0]), "p": p}
-    return out
+        cases[case] = {"size": float(size[0]), "p": reached / (1 + _CHANCE) if size[0] > LEAST[case] else 1.0}
+    return cases
 
 
 def _curves(rows: Array, accuracy: Array, many: int, rng: np.random.Generator) -> Array:
@@ -142,28 +129,26 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
     A case of one model is seen as `FailureCases` sees it: beyond every one of 200 curves of chance, whose accuracy is
     fitted to each simulated set of rows anew.
     """
-    rng = generator(seed, f"{case} {effect:g}")
+    rng, seen = generator(seed, f"{case} {effect:g}"), 0
     if case == "tail":
         # case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC
         first = COVERAGES <= TAIL + 1e-9
         worse, better = np.array(accuracy), np.array(accuracy)
         worse[first] = np.clip(accuracy[first] - effect, 0, 1)
-        lost = float(_area(accuracy * rows, rows) - _area(worse * rows, rows)) + _LEAD
-        better[~first] -= lost / float(_area(np.where(first, 0.0, rows), rows))
+        lost = float(_mean(accuracy * rows, rows) - _mean(worse * rows, rows)) + _LEAD
+        better[~first] -= lost / float(_mean(np.where(first, 0.0, rows), rows))
         better = np.clip(better, 0, 1)
-        seen = 0
         for _ in range(samples):
-            drawn = [rng.binomial(rows.astype(np.int64), one) for one in (worse, better)]
-            a, b = (_resampled(rows, one, rng) for one in drawn)
-            share = float(((_early(*b, first) > _early(*a, first)) & (_area(*a) > _area(*b))).mean())
-            gap = float(_early(drawn[1], rows, first) - _early(drawn[0], rows, first))
+            right = [rng.binomial(rows.astype(np.int64), one) for one in (worse, better)]
+            a, b = (_resampled(rows, one, rng) for one in right)
+            share = float(((_mean(*b, first) > _mean(*a, first)) & (_mean(*a) > _mean(*b))).mean())
+            gap = float(_mean(right[1], rows, first) - _mean(right[0], rows, first))
             seen += bool(gap >= _TAIL_LEAST and share >= SURE)
-        return seen / samples, float(_early(better * rows, rows, first) - _early(worse * rows, rows, first))
+        return seen / samples, float(_mean(better * rows, rows, first) - _mean(worse * rows, rows, first))
     truth = inverted(case, rows, accuracy, effect)
     expected = case_sizes((np.cumsum(truth * rows) / np.cumsum(rows))[None])[case]
     curves = _curves(rows, truth, samples, rng)
     right = np.diff(curves * np.cumsum(rows), prepend=0.0, axis=1)
-    seen = 0
     for size, one in zip(case_sizes(curves)[case], right, strict=True):
         chance = case_sizes(_curves(rows, _falling(one, rows), REPLICATES, rng))[case]
         seen += bool(size > max(LEAST[case], float(chance.max())))
@@ -176,26 +161,16 @@ def _resampled(rows: Array, right: Array, rng: np.random.Generator) -> tuple[Arr
     return hits, hits + rng.poisson(rows - right, size=hits.shape)
 
 
-def _accuracy(right: Array, rows: Array) -> Array:
-    """Accuracy at each coverage, of correct rows and rows by step."""
-    return np.asarray(np.cumsum(right, axis=-1) / np.maximum(np.cumsum(rows, axis=-1), 1))
-
-
-def _area(right: Array, rows: Array) -> Array:
-    """Mean accuracy over coverage."""
-    return np.asarray(_accuracy(right, rows).mean(axis=-1))
-
-
-def _early(right: Array, rows: Array, first: Array) -> Array:
-    """Mean accuracy over the first coverages."""
-    return np.asarray(_accuracy(right, rows)[..., first].mean(axis=-1))
+def _mean(right: Array, rows: Array, steps: Array | slice = slice(None)) -> Array:
+    """Mean accuracy over coverage, or over some steps of it, of correct rows and rows by step."""
+    accuracy = np.cumsum(right, axis=-1) / np.maximum(np.cumsum(rows, axis=-1), 1)
+    return np.asarray(accuracy[..., steps].mean(axis=-1))
 
 
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
-_LEAST_TAIL = 0.005  # of accuracy, from which on `compare` speaks of a tail
 _OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
 
@@ -208,7 +183,7 @@ class Shares:
     fifth of coverage. tail_seen : whether that is so in the sample, by half a point.
     """
 
-    models: tuple[str, ...]
+    models: Sequence[str]
     replicates: int
     better: Mapping[str, Array]
     parted: Mapping[tuple[str, str], Array]
@@ -218,13 +193,9 @@ class Shares:
     def of_pair(self, preferred: Mapping[str, str]) -> dict[str, Any]:
         """The share in which two metrics part so, and in which the third measure sides with the first of them."""
         (one, a), (other, b) = preferred.items()
-        i, j = self.models.index(a), self.models.index(b)
-        return {"share": float(self.parted[one, other][i, j]), "with_first": float(self.better[SIDE][i, j])}
-
-    def tails(self) -> list[dict[str, Any]]:
-        """Each pair that shows a tail in the sample."""
-        pairs = np.argwhere(self.tail_seen)
-        return [{"models": [self.models[i], self.models[j]], "share": float(self.tail[i, j])} for i, j in pairs]
+        pair = self.models.index(a), self.models.index(b)
+        share = {"share": float(self.parted[one, other][pair]), "with_first": float(self.better[SIDE][pair])}
+        return {"preferred": preferred, **share}
 
 
 def shares_of(
@@ -237,38 +208,30 @@ def shares_of(
     records = [read_predictions(workspace.folder / f"predictions/{model}.{name}.parquet") for model in models]
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
-    groups = [Ranks.of(one, other).groups for one, other in zip(confidences, verdicts, strict=True)]
+    groups = [Ranks.of(confidence, other).groups for confidence, other in zip(confidences, verdicts, strict=True)]
     options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
-    early = COVERAGES[COVERAGES <= TAIL + 1e-9]
-    many = len(models)
-    metrics = (*RANKED, SIDE)
-    better = {metric: np.zeros((many, many)) for metric in metrics}
-    parted = {(one, other): np.zeros((many, many)) for one in RANKED for other in RANKED if one != other}
-    tail = np.zeros((many, many))
+    early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
+    better = {metric: np.zeros(shape) for metric in (*RANKED, SIDE)}
+    parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
         curves = jointly_resampled(groups, confidences, verdicts, int(settings["seed"]) * 1000 + number)
         ahead = {}
-        for metric in metrics:
-            drawn = np.stack([replicated(one, metric, **options) for one in curves], axis=1)
+        for metric in better:
+            drawn = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
             ahead[metric] = drawn[:, :, None] > drawn[:, None, :]
             better[metric] += (ahead[metric] + 0.5 * (drawn[:, :, None] == drawn[:, None, :])).sum(axis=0)
         for one, other in parted:
             parted[one, other] += (ahead[one] & ahead[other].transpose(0, 2, 1)).sum(axis=0)
-        first = np.stack([one.at_coverages(early).accuracy.mean(axis=1) for one in curves], axis=1)
+        first = np.stack([curve.at_coverages(early).accuracy.mean(axis=1) for curve in curves], axis=1)
         tail += (ahead["auc_coverage"] & (first[:, None, :] > first[:, :, None])).sum(axis=0)
         progress(number + 1, _ROUNDS)
     replicates = _ROUNDS * REPLICATES
-    seen = np.array([rank_bins(one).at_coverages(early).accuracy.mean() for one in groups])
-    area = np.array([one.accuracy_sum / one.rows for one in groups])
-    tail_seen = (area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _LEAST_TAIL)
-    return Shares(
-        tuple(models),
-        replicates,
-        {metric: found / replicates for metric, found in better.items()},
-        {pair: found / replicates for pair, found in parted.items()},
-        tail / replicates,
-        tail_seen,
-    )
+    seen = np.array([rank_bins(group).at_coverages(early).accuracy.mean() for group in groups])
+    area = np.array([group.accuracy_sum / group.rows for group in groups])
+    tail_seen = (area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _TAIL_LEAST)
+    for counts in (*better.values(), *parted.values(), tail):
+        counts /= replicates
+    return Shares(models, replicates, better, parted, tail, tail_seen)
 
 
 FORM = 7  # raise it where the form of the result changes: then the step is done again
@@ -283,69 +246,63 @@ def tabulate(
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
+
+    def part(number: int) -> Progress:
+        """The progress of one of the four parts of the step."""
+        return lambda done, of: progress(number * of + done, 4 * of)
+
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
-    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": _part(progress, 0)}
-    found = compare(home, out_of_domain=away, **how).to_dict()
-    found["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
-    workspace.write_json("compare.json", found)
-    settings = found["settings"] | about["sizes"]
-    shares = {
-        name: shares_of(workspace, names, name, settings, _part(progress, part)) for part, name in enumerate(SETS, 1)
-    }
-    models = [_model(workspace, entry, one) for entry, one in zip(entries, found["models"], strict=True)]
-    options = {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
-    halves = {"didma_weights": [0.5, 0.5], "nidma_weights": [0.5, 0.5]}
-    given = {k: v for k, v in about.items() if k != "models"}
-    out = []
-    for one in found["disagreements"]:
+    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": part(0)}
+    compared = compare(home, out_of_domain=away, **how).to_dict()
+    compared["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
+    workspace.write_json("compare.json", compared)
+    settings = compared["settings"] | about["sizes"]
+    shares = {name: shares_of(workspace, names, name, settings, part(i)) for i, name in enumerate(SETS, 1)}
+    models = [_model(workspace, entry, model) for entry, model in zip(entries, compared["models"], strict=True)]
+    disagreements = []
+    for one in compared["disagreements"]:
         if set(one["metrics"]) <= set(RANKED):
             name = _SETS[one["domain"]]
-            preferred = [pair["preferred"] for pair in one["pairs"]]
-            pairs = [{"preferred": each, **shares[name].of_pair(each)} for each in preferred]
-            out.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
+            pairs = [shares[name].of_pair(pair["preferred"]) for pair in one["pairs"]]
+            disagreements.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
     steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
     steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
     stamps = [workspace.stamp(step) for step in steps]
+    threads = max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names)
+    work = {what: round(sum(stamp[what] for stamp in stamps)) for what in ("seconds", "cpu_seconds")}
+    given = {k: v for k, v in about.items() if k != "models"}
+    given |= {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
+    given |= {"optimal_parameters": OPTIMAL_PARAMETERS, "didma_weights": [0.5, 0.5], "nidma_weights": [0.5, 0.5]}
+    rankings = {"imdb": compared["rankings"], "sst2": compared["rankings_out_of_domain"]}
+    pairs = []
+    for one in compared["pairs"]:
+        if one["metric"] == "disca":
+            name, a, b = _SETS[one["domain"]], one["a"], one["b"]
+            p = float(shares[name].better["disca"][names.index(a), names.index(b)])
+            pairs.append({"set": name, "a": a, "b": b, "p_a_better": p})
+    tails = [
+        {"set": name, "models": [names[i], names[j]], "share": float(shares[name].tail[i, j])}
+        for name in SETS
+        for i, j in np.argwhere(shares[name].tail_seen)
+    ]
     return {
         "form": FORM,
         "paper": "selective-answering",
         "scale": scale,
         "version": __version__,
         "python": platform.python_version(),
-        "work": {
-            "cores": os.cpu_count(),
-            "threads": max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names),
-            "seconds": round(sum(one["seconds"] for one in stamps)),
-            "cpu_seconds": round(sum(one["cpu_seconds"] for one in stamps)),
-        },
-        "settings": {**given, **options, "optimal_parameters": OPTIMAL_PARAMETERS, **halves}
-        | {"replicates": shares["imdb"].replicates},
+        "work": {"cores": os.cpu_count(), "threads": threads, **work},
+        "settings": {**given, "replicates": shares["imdb"].replicates},
         "models": models,
-        "rankings": {
-            name: {metric: [row["model"] for row in found[key].get(metric, [])] for metric in RANKED}
-            for name, key in (("imdb", "rankings"), ("sst2", "rankings_out_of_domain"))
-        },
-        "disagreements": out,
-        "pairs": [
-            {
-                "set": name,
-                "a": a,
-                "b": b,
-                "p_a_better": float(shares[name].better["disca"][names.index(a), names.index(b)]),
-            }
-            for one in found["pairs"]
-            if one["metric"] == "disca"
-            for name, a, b in ((_SETS[one["domain"]], one["a"], one["b"]),)
+        "rankings": {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()},
+        "disagreements": disagreements,
+        "pairs": pairs,
+        "findings": [
+            {"set": _SETS[finding["domain"]], **{k: finding[k] for k in _FINDING}} for finding in compared["findings"]
         ],
-        "findings": [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in found["findings"]],
-        "tails": [{"set": name, **one} for name in SETS for one in shares[name].tails()],
-        "search": search_of(models, SETS, seed, _part(progress, 3)),
+        "tails": tails,
+        "search": search_of(models, SETS, seed, part(3)),
     }
-
-
-def _part(progress: Progress, part: int) -> Progress:
-    """The progress of one of the four parts of the step."""
-    return lambda done, of: progress(part * of + done, 4 * of)
 
 
 _FINDING = ("name", "share", "contested", "sentence")
@@ -355,46 +312,39 @@ SETS = tuple(_SETS.values())
 
 def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dict[str, Any]:
     cost, stamp = workspace.read_json(f"costs/{entry.name}.json"), workspace.stamp(f"train-{entry.name}")
-    energy = cost["energy"]
+    energy, parameters = cost["energy"], cost["parameters"]
     joules = None if energy is None else energy["joules"] / energy["rows"]
-    out: dict[str, Any] = {
-        **{name: getattr(entry, name) for name in ("name", "stands_for", "family", "kind")},
-        "parameters": cost["parameters"],
-        "train_seconds": round(stamp["seconds"], 1),
-        "train_cpu_seconds": round(stamp["cpu_seconds"], 1),
-        "predict_seconds_per_1000": round(1000 * cost["imdb"]["seconds"] / cost["imdb"]["rows"], 2),
-        "joules_per_text": None if joules is None else round(joules, 4),
-        "energy": None if energy is None else {"words": energy["words"]},
-        **{name: _judged(judged[key]) for key, name in _SETS.items()},
-    }
+    model: dict[str, Any] = {name: getattr(entry, name) for name in ("name", "stands_for", "family", "kind")}
+    model |= {"parameters": parameters, "train_seconds": round(stamp["seconds"], 1)}
+    model["train_cpu_seconds"] = round(stamp["cpu_seconds"], 1)
+    model["predict_seconds_per_1000"] = round(1000 * cost["imdb"]["seconds"] / cost["imdb"]["rows"], 2)
+    model["joules_per_text"] = None if joules is None else round(joules, 4)
+    model["energy"] = None if energy is None else {"words": energy["words"]}
+    model |= {name: _judged(judged[key]) for key, name in _SETS.items()}
     # DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted
-    home, away = (out[name]["disca"] for name in SETS)
-    costs = {
-        "parameters": computation_score(parameters=cost["parameters"], optimal_parameters=OPTIMAL_PARAMETERS),
-        "energy": None if joules is None else computation_score(energy=joules),
-    }
+    home, away = (model[name]["disca"] for name in SETS)
+    costs = {"parameters": computation_score(parameters=parameters, optimal_parameters=OPTIMAL_PARAMETERS)}
     weighed = {}
-    for form, own in costs.items():
+    for form, own in {**costs, "energy": None if joules is None else computation_score(energy=joules)}.items():
         first = None if own is None or home is None else didma(home["value"], own)
         second = None if first is None or away is None else nidma(first, away["value"])
         weighed[form] = rounded({"computation": own, "didma": first, "nidma": second})
-    return {**out, "didma_nidma": weighed}
+    return {**model, "didma_nidma": weighed}
 
 
 def _judged(one: Mapping[str, Any]) -> dict[str, Any]:
-    metrics, curve = one["metrics"], one["accuracy_coverage"]
-    out: dict[str, Any] = {"rows": one["rows"]}
+    metrics, curve, score = one["metrics"], one["accuracy_coverage"], one["metrics"].get("disca")
+    judged: dict[str, Any] = {"rows": one["rows"]}
     for name in ("accuracy", "auc_coverage", "ece", "coverage_at_risk"):
-        out[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
-    score = metrics.get("disca")
-    out["disca"] = None if score is None else {
-        **rounded({k: score[k] for k in (*_SHORT, *_PARTS)}),
-        "fluctuations_interval": [round(float(end), 3) for end in score["intervals"]["fluctuations"]],
-        "by_tolerance": [rounded(row) for row in score["by_tolerance"]],
-    }  # fmt: skip
+        judged[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
+    judged["disca"] = None
     if score is None:
-        out["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
+        judged["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
+    else:
+        judged["disca"] = rounded({k: score[k] for k in (*_SHORT, *_PARTS)})
+        ends = [round(float(end), 3) for end in score["intervals"]["fluctuations"]]
+        steps = [rounded(row) for row in score["by_tolerance"]]
+        judged["disca"] |= {"fluctuations_interval": ends, "by_tolerance": steps}
     cases = [row for row in one.get("failure_cases") or [] if row["seen"]]
-    out["cases"] = [{name: row[name] for name in ("name", "case", "share")} for row in cases]
-    out["curve"] = {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}
-    return out
+    judged["cases"] = [{name: row[name] for name in ("name", "case", "share")} for row in cases]
+    return judged | {"curve": {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}}
