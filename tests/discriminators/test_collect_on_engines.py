@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer.discriminators import Examples, collect, folds_of
-from oodometer.engines import Engine, LocalEngine
+from oodometer.engines import Engine, LocalEngine, ProcessEngine
 from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.library import one_torch_thread
@@ -22,6 +22,7 @@ SIZES = {"model_type": "bart", "d_model": 16, "encoder_layers": 1, "decoder_laye
 SIZES |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 32}
 INPUTS = [f"{one} {two}" for one in ("ant", "bee", "cat", "dog") for two in ("runs", "sits", "eats", "sees")]
 GOLDS = [f"{text.split()[1]} ( {text.split()[0]} )" for text in INPUTS]
+PROCESSES = ProcessEngine(2)  # which start slowly, and stay
 OPTIONS: dict[str, Any] = {"beams": 3, "per_input": 2, "per_checkpoint": 12, "balance": None}
 
 
@@ -48,7 +49,7 @@ def alone(folders: list[Path]) -> dict[str, Any]:
         return told(collect(folders, INPUTS, GOLDS, **OPTIONS))
 
 
-@pytest.mark.parametrize("on", [{"engine": "local"}, {"engine": LocalEngine(1)}, {"workers": 2}])
+@pytest.mark.parametrize("on", [{"engine": "local"}, {"engine": LocalEngine(1)}, {"engine": PROCESSES}])
 def test_the_same_on_an_engine(on: dict[str, Any], folders: list[Path], alone: dict[str, Any], tmp_path: Path) -> None:
     done: list[tuple[int, int]] = []
     options = {**OPTIONS, **on, "checkpoint": tmp_path / "kept", "progress": lambda *at: done.append(at)}
@@ -68,7 +69,7 @@ def test_beams_are_read_and_kept_by_both(
     monkeypatch.chdir(folders[0].parent)
     named = [one.name for one in folders]
     kept = os.path.relpath(tmp_path)
-    asked = told(collect(named, INPUTS, GOLDS, **OPTIONS, checkpoint=kept, engine="processes", workers=2))
+    asked = told(collect(named, INPUTS, GOLDS, **OPTIONS, checkpoint=kept, engine=PROCESSES))
     assert asked == alone
     assert {one: one.stat().st_mtime_ns for one in first} == first
     monkeypatch.setattr(EncoderDecoder, "decode", None)

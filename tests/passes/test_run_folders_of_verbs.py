@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from oodometer import audit, backtest, compare, diagnose, evaluate, fit
+from oodometer.cli import main
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.predictions import Predictions
@@ -291,7 +292,8 @@ def test_labels_of_their_own_are_part_of_what_is_kept(folder: Path) -> None:
     assert told(folder)["read"] == 1
 
 
-def test_from_the_shell(folder: Path) -> None:
+def test_from_the_shell(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(folder)
     quick = [f"--method={name}" for name in METHODS]
     calls = {
         "evaluate": ["labelled"],
@@ -302,10 +304,9 @@ def test_from_the_shell(folder: Path) -> None:
         "fit": ["labelled", "--out", "fitted.oodo", "--backtest", "none", *quick],
     }
     for verb, words in calls.items():
-        command = [sys.executable, "-m", "oodometer", verb, *words, "--engine", "local", "--workers", "1"]
+        command = [verb, *words, "--engine", "local", "--workers", "1"]
         for read in (True, False):
             more = ["--run-folder", f"runs/{verb}", "--quiet", *([] if verb == "fit" else ["--json", f"{verb}.json"])]
-            done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, check=False)
-            assert (done.returncode, done.stderr) == (0, "")
+            assert (main([*command, *more]), capsys.readouterr().err) == (0, "")
             (one,) = runs(folder / "runs" / verb).runs
             assert (one.verb, one.status, one.read > 0) == (verb, "finished", read)

@@ -163,4 +163,6 @@ def _follow(parent: Any) -> None:
 
 def _work_on(order: Order | None, part: Any) -> Any:
     """In a worker process: the state of a part."""
+    if order is not None:
+        os.chdir(order.folder)  # the sender may have gone elsewhere since this process began
     return work_of(order or _order)(part)
