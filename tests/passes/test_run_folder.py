@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from oodometer import estimate
+from oodometer.cli import main
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.passes.run_folder import run_folder
@@ -79,7 +80,7 @@ def test_a_state_that_is_copied_over_another_is_not_its(folder: Path) -> None:
     assert asked(folder) == first
 
 
-@pytest.mark.parametrize("rows", [ROWS, 700_000], ids=["small", "large"])
+@pytest.mark.parametrize("rows", [ROWS, 400_000], ids=["small", "large"])
 def test_content_that_changed_behind_the_same_size_and_time_is_read(folder: Path, rows: int) -> None:
     day = folder / "target" / "day=02"
     path = day / "part.npz"
@@ -396,19 +397,21 @@ def test_a_manifest_that_is_none(folder: Path, text: str, said: str) -> None:
         asked(folder)
 
 
-def test_from_the_shell_with_an_alarm(folder: Path) -> None:
-    command = [sys.executable, "-m", "oodometer", "estimate", "reference.parquet", "target", "--every", "1d"]
+def test_from_the_shell_with_an_alarm(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    command = ["estimate", "reference.parquet", "target", "--every", "1d"]
     more = ["--run-folder", "run", "--fail-below", "0.99", "--json", "out.json", "--backtest", "none"]
     for read in (4, 0):
-        done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 3, done.stderr
+        assert main([*command, *more]) == 3, capsys.readouterr().err
         assert told(folder)["read"] == read
     assert len(json.loads((folder / "out.json").read_text())["chunks"]) == 4
-    inside = subprocess.run(
-        [*command, "--json", "target/out.json"], cwd=folder, capture_output=True, text=True, check=False
+    capsys.readouterr()
+    assert main([*command, "--json", "target/out.json"]) == 2
+    assert (
+        "--json target/out.json lies in the folder target that is read; choose another place" in capsys.readouterr().err
     )
-    assert inside.returncode == 2
-    assert "--json target/out.json lies in the folder target that is read; choose another place" in inside.stderr
 
 
 def test_of_a_large_target_states_keep_few_rows_and_serve_one_that_has_grown(
