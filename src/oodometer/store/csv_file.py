@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, Any, Self
 
 import pyarrow as pa
@@ -23,69 +24,50 @@ from .reader import TextIndex, TextReader, index_cells
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
     """The first line with too few or too many cells, or the first cell that is no number where one belongs."""
     numeric = [(i, name) for i, name in enumerate(reader.columns) if kinds.get(name) == "number"]
-    before = csv.field_size_limit()
-    csv.field_size_limit(min(most_row(), 2**31 - 1))
-    row = 0
+    row, most, fault = 0, most_row(), partial(InputError, file=reader.file)
+    before = csv.field_size_limit(min(most, 2**31 - 1))
     try:
         with opened(reader.file) as raw:
             stream = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-            lines = csv.reader(_bounded(stream, reader.file), delimiter=reader.delimiter)
+
+            def bounded() -> Iterator[str]:
+                while line := stream.readline(most + 1):
+                    check_row(len(line), reader.file)
+                    yield line
+
+            lines = csv.reader(bounded(), delimiter=reader.delimiter)
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
                 if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
-                    remedy = "save the file as UTF-8"
-                    return InputError(
-                        "text in UTF-8", got="other bytes", file=reader.file, row=row or None, remedy=remedy
-                    )
+                    return fault("text in UTF-8", got="other bytes", row=row or None, remedy="save the file as UTF-8")
                 if number == 0:
                     continue
                 if len(cells) != len(reader.columns):
-                    return InputError(
-                        f"{len(reader.columns)} cells, as in the header line",
-                        got=f"{len(cells)}",
-                        file=reader.file,
-                        row=row,
-                        remedy="quote cells that hold the delimiter, or complete the line",
-                    )
+                    expected = f"{len(reader.columns)} cells, as in the header line"
+                    remedy = "quote cells that hold the delimiter, or complete the line"
+                    return fault(expected, got=f"{len(cells)}", row=row, remedy=remedy)
                 for position, name in numeric:
-                    cell = cells[position]
-                    if name in reader.truths and cell.strip().lower() not in ("", "true", "false", "1", "0"):
-                        return InputError(
-                            "true or false, as in row 1",
-                            got=repr(cell[:60]),
-                            row=row,
-                            column=name,
-                            file=reader.file,
-                            remedy="write 1 and 0 in every row",
-                        )
-                    if name not in reader.truths and not _is_number(cell, reader.decimal):
-                        bare = cell.strip()
+                    bare, got = cells[position].strip(), repr(cells[position][:60])
+                    if name in reader.truths:
+                        if bare.lower() not in ("", "true", "false", "1", "0"):
+                            expected, remedy = "true or false, as in row 1", "write 1 and 0 in every row"
+                            return fault(expected, got=got, row=row, column=name, remedy=remedy)
+                    elif not _is_number(bare, reader.decimal):
+                        remedy = "correct the cell or drop the row"
                         if bare.endswith("%"):
                             remedy = "write 70% as 0.7"
                         elif "," in bare:
                             remedy = "write decimal points, not commas"
-                        else:
-                            remedy = "correct the cell or drop the row"
-                        return InputError(
-                            "a number", got=repr(cell[:60]), remedy=remedy, row=row, column=name, file=reader.file
-                        )
+                        return fault("a number", got=got, remedy=remedy, row=row, column=name)
     except InputError as error:
         error.row = row + 1
         return error.at()
     except (csv.Error, OSError, EOFError) as error:
         remedy = "it may be cut off or damaged: write it again"
-        return InputError("CSV text", got=str(error), file=reader.file, row=row + 1, remedy=remedy)
+        return fault("CSV text", got=str(error), row=row + 1, remedy=remedy)
     finally:
         csv.field_size_limit(before)
     return None
-
-
-def _bounded(stream: io.TextIOWrapper, file: str) -> Iterator[str]:
-    """The lines of a text, none longer than a row may be."""
-    most = most_row()
-    while line := stream.readline(most + 1):
-        check_row(len(line), file)
-        yield line
 
 
 def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
@@ -100,10 +82,9 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
             blank += 1
 
 
-def _is_number(cell: str, decimal: str) -> bool:
-    bare = cell.strip()
-    odd = "_" in bare or not bare.isascii()  # Python reads 1_000 and digits of other scripts
-    if odd or (decimal == "," and "." in bare):
+def _is_number(bare: str, decimal: str) -> bool:
+    """Whether a cell without blanks around it is a number, or empty; Python reads 1_000 and digits of other scripts."""
+    if "_" in bare or not bare.isascii() or (decimal == "," and "." in bare):
         return False
     try:
         float(bare.replace(",", ".") if decimal == "," else bare or "0")

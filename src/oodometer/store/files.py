@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,44 +175,39 @@ class Stamp:
 
 def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
-    name = str(path)
-    if is_remote(name):
-        # as `check_file`, in an object store
-        try:
-            stamp = Stamp.of(name)
-        except FileNotFoundError:
-            raise InputError("a file", got="no such file", remedy="check the URL", file=name) from None
-        form = format_of(Path(split_query(name)[0]), given)
-        if not stamp.size:
-            raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
-        with open_remote(name) as file:
-            _check_head(bytes(file.read(4096)), form, name)
-        return form, stamp
+    name, head = str(path), b""
+    fault = partial(InputError, file=name)
     try:
-        found = os.stat(path)
-        head = b""
-        if stat.S_ISREG(found.st_mode):
-            with Path(path).open("rb") as file:
-                head = file.read(4096)
+        if is_remote(name):
+            stamp, mode = Stamp.of(name), stat.S_IFREG
+            if stamp.size:
+                with open_remote(name) as file:
+                    head = bytes(file.read(4096))
+        else:
+            about = os.stat(path)
+            stamp, mode = Stamp(about.st_size, about.st_mtime_ns), about.st_mode
+            if stat.S_ISREG(mode):
+                with Path(path).open("rb") as file:
+                    head = file.read(4096)
     except FileNotFoundError:
-        raise InputError("a file", got="no such file", remedy="check the path", file=name) from None
+        raise fault("a file", got="no such file", remedy=f"check the {'URL' if is_remote(name) else 'path'}") from None
+    except OodometerError:  # which says already what an object store answered
+        raise
     except PermissionError:
-        raise InputError(
-            "a file that may be read", got="permission denied", file=name, remedy="check who may read it (ls -l)"
-        ) from None
+        remedy = "check who may read it (ls -l)"
+        raise fault("a file that may be read", got="permission denied", remedy=remedy) from None
     except (OSError, ValueError) as error:
         raise InputError("a path that can be read", got=str(error), remedy="check the path") from None
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError("a file", got="a folder", remedy="name one file in it", file=name)
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(
-            "a regular file", got="a pipe or device", file=name, remedy="give - and pipe CSV or JSONL to standard input"
-        )
-    form = format_of(Path(path), given)
+    if stat.S_ISDIR(mode):
+        raise fault("a file", got="a folder", remedy="name one file in it")
+    if not stat.S_ISREG(mode):
+        remedy = "give - and pipe CSV or JSONL to standard input"
+        raise fault("a regular file", got="a pipe or device", remedy=remedy)
+    form = format_of(Path(split_query(name)[0] if is_remote(name) else path), given)
     if not head:
-        raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
+        raise fault("predictions", got="an empty file", remedy="check what wrote it")
     _check_head(head, form, name)
-    return form, Stamp(found.st_size, found.st_mtime_ns)
+    return form, stamp
 
 
 def _check_head(head: bytes, form: str, name: str) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
 from .base import no_rows
@@ -248,15 +247,15 @@ def open_files(
     if not left:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
     _warn_of_two(opened, [folders[i] for i in left])
-    readers = [reader for reader, _ in opened]
     pieces = [
         Piece(reader, {name: value for name, value in folders[i].items() if name not in reader.columns}, stamp=stamp)
         for i, (reader, stamp) in zip(left, opened, strict=True)
     ]
     # every file has the columns that count: a missing class or label would otherwise become a hole
-    first = readers[0]
+    first = pieces[0]
+    named: dict[str, Any] = {"classes": first.reader.classes, **first.reader.stated_names}
     for piece in pieces[1:]:
-        for lacking, other in ((piece, pieces[0]), (pieces[0], piece)):
+        for lacking, other in ((piece, first), (first, piece)):
             missing = [
                 c
                 for c in other.columns
@@ -270,21 +269,23 @@ def open_files(
                     file=lacking.file,
                     remedy="write all files with the same columns, or name those that have them by a pattern",
                 )
-        if piece.reader.comma != first.comma:
-            remedy = "write all files in one way"
-            raise InputError(
-                f"numbers written as in {first.file}", got="another decimal sign", file=piece.file, remedy=remedy
+        expected, got, remedy = (
+            f"numbers written as in {first.file}",
+            "another decimal sign",
+            "write all files in one way",
+        )
+        if piece.reader.comma != first.reader.comma:
+            raise InputError(expected, got=got, file=piece.file, remedy=remedy)
+        own: dict[str, Any] = {"classes": piece.reader.classes, **piece.reader.stated_names}
+        for what in ["classes", *sorted({*named, *own} - {"classes"})]:
+            wanted, got = (
+                "none" if names is None else ", ".join(map(str, names[:12]))
+                for names in (named.get(what), own.get(what))
             )
-    for reader in readers[1:]:
-        differing = [("classes", _named(first.classes), _named(reader.classes))]
-        axes = {*first.stated_names, *reader.stated_names}
-        differing += [(a, _named(first.stated_names.get(a)), _named(reader.stated_names.get(a))) for a in sorted(axes)]
-        for what, expected, got in differing:
-            if expected != got:
+            if wanted != got:
+                expected = f"the names of {what} as in {first.file} ({wanted})"
                 remedy = "write all files with the same names in the same order"
-                raise InputError(
-                    f"the names of {what} as in {first.file} ({expected})", got=got, file=reader.file, remedy=remedy
-                )
+                raise InputError(expected, got=got, file=piece.file, remedy=remedy)
     filled = tuple(piece for piece in pieces if piece.rows != 0)
     if not filled:
         raise no_rows(name)
@@ -335,7 +336,3 @@ def _agree(cell: str, folder: str) -> bool:
         return float(cell) == float(folder)
     except ValueError:
         return False
-
-
-def _named(names: ClassNames | Sequence[str] | None) -> str:
-    return "none" if names is None else ", ".join(map(str, names[:12]))

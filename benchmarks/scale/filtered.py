@@ -1,0 +1,98 @@
+"""What `--where` and `--by` cost on CSV: `oodometer estimate` as typed, from a cold start, beside the files plain.
+
+300,000 rows of three classes lie in five partitions, `day=2026-11-01` to `day=2026-11-05`. In each round all commands
+run one after another; a ratio is the median over rounds of a command's time divided by that of the plain one beside it.
+
+    python -m benchmarks.scale.filtered --rounds 5 --json benchmarks/results/filtered.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+MOST = 1.5  # times the plain command
+CASES = {
+    "plain": (), "--where of a column": ("--where", "site in (A, B, C)"),
+    "--where of a number": ("--where", "score < 2"), "--where of the folders": ("--where", "day >= 2026-11-01"),
+    "--by of a column": ("--by", "site"), "--by of the folders": ("--by", "day"),
+}  # fmt: skip
+
+
+def table(rows: int, seed: int) -> pa.Table:
+    """Probabilities, labels, a column of three values and a number."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(rows, 3)) * 2
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    names = np.array(["cat", "dog", "eel"])
+    label = np.where(rng.random(rows) < 0.8, logits.argmax(axis=1), rng.integers(0, 3, rows))
+    columns = {f"prob_{name}": p[:, i].round(6) for i, name in enumerate(names)}
+    site, score = np.array(["A", "B", "C"])[rng.integers(0, 3, rows)], rng.random(rows).round(4)
+    return pa.table({**columns, "label": names[label], "site": site, "score": score})
+
+
+def measured(rounds: int, rows: int) -> dict[str, dict[str, float]]:
+    """Case -> seconds, seconds of processor, and both against the plain command, by medians over rounds."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in CASES}
+    with tempfile.TemporaryDirectory() as home:
+        pacsv.write_csv(table(20_000, 1), f"{home}/reference.csv")
+        for day in range(1, 6):
+            folder = Path(home, "lake", f"day=2026-11-{day:02}")
+            folder.mkdir(parents=True)
+            pacsv.write_csv(table(rows // 5, 10 + day), folder / "part.csv")
+        command = [sys.executable, "-m", "oodometer", "estimate", f"{home}/reference.csv", f"{home}/lake"]
+        for _ in range(rounds + 1):
+            for name, options in CASES.items():
+                before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+                subprocess.run([*command, "--backtest", "none", *options], check=True, stdout=subprocess.DEVNULL)
+                took, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+                times[name].append((took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    out = {}
+    for name, all_of in times.items():
+        pairs = list(zip(all_of[1:], times["plain"][1:], strict=True))  # the first round warms the disk
+        out[name] = {
+            "seconds": statistics.median(one[0] for one, _ in pairs),
+            "processor": statistics.median(one[1] for one, _ in pairs),
+            "ratio": statistics.median(one[0] / plain[0] for one, plain in pairs),
+            "processor_ratio": statistics.median(one[1] / plain[1] for one, plain in pairs),
+        }
+    return out
+
+
+def main() -> None:
+    """Measure, print the table, and write it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--json", type=Path, help="write the numbers here, and the table beside it")
+    given = parser.parse_args()
+    result = measured(given.rounds, given.rows)
+    lines = [f"# `--where` and `--by` on {given.rows:,} rows of CSV in five partitions\n",
+             f"At most {MOST} times the plain command was promised; {given.rounds} rounds.\n",
+             "| | seconds | against plain | seconds of processor | against plain | holds |",
+             "|---|---:|---:|---:|---:|---|"]  # fmt: skip
+    for name, one in result.items():
+        numbers = (one[key] for key in ("seconds", "ratio", "processor", "processor_ratio"))
+        cells = [name, *(f"{number:.2f}" for number in numbers), "yes" if one["ratio"] <= MOST else "no"]
+        lines.append(f"| {' | '.join(cells)} |")
+    print("\n".join(lines))
+    if given.json is not None:
+        given.json.write_text(
+            json.dumps({"rounds": given.rounds, "rows": given.rows, "cases": result}, indent=1) + "\n"
+        )
+        given.json.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
