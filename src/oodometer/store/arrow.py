@@ -70,15 +70,15 @@ def _check_body(file: IO[bytes], path: str, meta: bytes, message: int, body: int
         offset, length = struct.unpack_from("<qq", meta, start + 4 + 16 * i)
         if length >= 8:
             file.seek(body + offset)
-            told = _number("<q", file.read(8), 0)
+            size = _number("<q", file.read(8), 0)
             packed += length
-            unpacked += length if told == _AS_IS else told
+            unpacked += length if size == _AS_IS else size
     check_unpacked(packed, unpacked, path)
 
 
 def _number(form: str, data: bytes, at: int) -> int:
-    found: int = struct.unpack_from(form, data, at)[0]
-    return found
+    number: int = struct.unpack_from(form, data, at)[0]
+    return number
 
 
 def _target(data: bytes, at: int) -> int:
@@ -89,10 +89,10 @@ def _target(data: bytes, at: int) -> int:
 def _field(data: bytes, table: int, number: int) -> int | None:
     """Where a field of a table lies, None where it is absent."""
     fields = table - _number("<i", data, table)
-    place = 4 + 2 * number
-    if place >= _number("<H", data, fields):
+    slot = 4 + 2 * number
+    if slot >= _number("<H", data, fields):
         return None
-    offset = _number("<H", data, fields + place)
+    offset = _number("<H", data, fields + slot)
     return table + offset if offset else None
 
 
@@ -202,8 +202,8 @@ class MemoryReader(Reader):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.table.schema) as writer:
             writer.write_table(self.table)
-        held: bytes = sink.getvalue().to_pybytes()
-        return held
+        state: bytes = sink.getvalue().to_pybytes()
+        return state
 
     def __setstate__(self, state: bytes) -> None:
         self.__init__(pa.ipc.open_stream(state).read_all())  # type: ignore[misc]

@@ -111,30 +111,30 @@ def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> No
     Traceback (most recent call last):
     oodometer.errors.UsageError: --json would write over the input ...a.csv; choose another place
     """
-    read = [(str(one), _identity(one)) for one in inputs if isinstance(one, (str, os.PathLike))]
+    read = [(str(path), _identity(path)) for path in inputs if isinstance(path, (str, os.PathLike))]
     written: dict[Any, str] = {}
     for name, path in outputs.items():
         if not isinstance(path, (str, os.PathLike)):
             continue
-        place = Path(os.path.realpath(path))
-        if _is_device(place):
+        target = Path(os.path.realpath(path))
+        if _is_device(target):
             continue
-        found = _identity(path) or place
+        identity = _identity(path) or target
         for given, other in read:
-            if found == other:
+            if identity == other:
                 raise UsageError(f"{name} would write over the input {given}; choose another place")
-        if found in written:
-            raise UsageError(f"{written[found]} and {name} are one file, {path}; give each its own")
-        written[found] = name
+        if identity in written:
+            raise UsageError(f"{written[identity]} and {name} are one file, {path}; give each its own")
+        written[identity] = name
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     """Device and number of a file that is there (standard input's own, where it is a file)."""
     try:
-        found = os.fstat(0) if path == "-" else os.stat(path)
+        about = os.fstat(0) if path == "-" else os.stat(path)
     except (OSError, ValueError):
         return None
-    return (found.st_dev, found.st_ino) if found.st_ino else None
+    return (about.st_dev, about.st_ino) if about.st_ino else None
 
 
 def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path | None = None) -> Path:
@@ -216,8 +216,8 @@ def _beside(target: Path) -> Path:
     mine = re.compile(rf"{re.escape(name)}{_machine()}-(\d+)-[0-9a-f]{{12}}\.part")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
-            found = mine.fullmatch(entry.name)
-            if found and not _lives(int(found[1])):
+            match = mine.fullmatch(entry.name)
+            if match and not _lives(int(match[1])):
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
@@ -270,12 +270,12 @@ def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:
 
     For what is written in place: through a link it would be written into another's file.
     """
-    found = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
-    about = os.fstat(found)
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    about = os.fstat(descriptor)
     if about.st_nlink > 1 or not stat.S_ISREG(about.st_mode):
-        os.close(found)
+        os.close(descriptor)
         raise OSError(errno.ELOOP, "it is a link or a pipe, which is not followed")
-    return found
+    return descriptor
 
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> WorkError:

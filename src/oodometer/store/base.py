@@ -158,37 +158,37 @@ def order_along(
     """
     if axis not in wanted.sizes:
         return None, own
-    known, length = wanted.names.get(axis), wanted.sizes[axis]
+    names, length = wanted.names.get(axis), wanted.sizes[axis]
     follows = wanted.listed.get(axis)
-    if own is None and known is not None and size == length and follows is not None:
+    if own is None and names is not None and size == length and follows is not None:
         own = tuple(map(str, follows))
-    if own is not None and known is not None:
+    if own is not None and names is not None:
         front = FIELDS[_FIELD[axis]].prefix or ""
         where = {name: i for i, name in enumerate(own)}
-        absent = [front + name for name in known if name not in where]
-        more = [front + name for name in own if name not in set(known)]
+        absent = [front + name for name in names if name not in where]
+        more = [front + name for name in own if name not in set(names)]
         if absent or more:
             got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
             remedy = "they are matched by name: use the same names in every file"
             raise InputError(
-                f"the reference's {len(known)} columns {front}<name>", got=" and ".join(got), file=file, remedy=remedy
+                f"the reference's {len(names)} columns {front}<name>", got=" and ".join(got), file=file, remedy=remedy
             )
-        order = tuple(where[name] for name in known)
-        return (None if order == tuple(range(len(order))) else order), known
+        order = tuple(where[name] for name in names)
+        return (None if order == tuple(range(len(order))) else order), names
     field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
         remedy = f"use the same {field} in every file"
         raise InputError(
             f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field, remedy=remedy
         )
-    if (own is None) == (known is None) or (own is not None and not wide):
+    if (own is None) == (names is None) or (own is not None and not wide):
         return None, own
-    named = own if known is None else known
+    named = own if names is None else names
     raise InputError(
         f"{field} that are named in every file or in none",
         file=file,
         column=field,
-        got=f"names ({_shown(named or ())}) in {'this one' if known is None else 'the reference'} alone",
+        got=f"names ({_shown(named or ())}) in {'this one' if names is None else 'the reference'} alone",
         remedy=f"write columns {prefix}<name> in every file",
     )
 
@@ -252,7 +252,7 @@ class Part(ABC):
 def rows_of(parts: Sequence[Part]) -> int | None:
     """The rows of all parts together; None where one of them does not know its own."""
     spans = [part.span() for part in parts]
-    return sum(one[1] - one[0] for one in spans if one is not None) if spans and None not in spans else None
+    return sum(span[1] - span[0] for span in spans if span is not None) if spans and None not in spans else None
 
 
 class Source(ABC):

@@ -56,8 +56,8 @@ def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> N
 
 def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:
     """The error for a column of a type that cannot be meant."""
-    known = array.drop_null()
-    got = f"{known[0].as_py()!r} (type {array.type})" if len(known) else f"type {array.type}"
+    cells = array.drop_null()
+    got = f"{cells[0].as_py()!r} (type {array.type})" if len(cells) else f"type {array.type}"
     row = first_true(array.is_valid().to_numpy(zero_copy_only=False)) + 1 if len(array) else None
     return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
 
@@ -349,8 +349,8 @@ def truth_cells(
             continue
         if (codes == position).any():
             try:
-                held = value.strip() if isinstance(value, str) else value
-                table[position] = truth_values(np.array([held]), column)[0]
+                bare = value.strip() if isinstance(value, str) else value
+                table[position] = truth_values(np.array([bare]), column)[0]
             except InputError as error:
                 error.row, error.got = first_true(codes == position) // per_row + 1, repr(value)
                 raise error.at() from None

@@ -37,15 +37,15 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
             out[fitting[0]] = ours
     if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(_PREFIXES) for c in columns):
         return out
-    found = {c: match for c in columns if c not in FIELDS and (match := _PROBABILITY.search(c.lower())) is not None}
-    lone = list(found) or [c for c in columns if _SCORE.fullmatch(c.lower())]
+    matches = {c: match for c in columns if c not in FIELDS and (match := _PROBABILITY.search(c.lower())) is not None}
+    lone = list(matches) or [c for c in columns if _SCORE.fullmatch(c.lower())]
     if len(lone) == 1:
         out[lone[0]] = "prob_1"
-    elif found:
-        heads = {c[: match.end()] for c, match in found.items()}
-        names = [c[match.end() :] for c, match in found.items()]
+    elif matches:
+        heads = {c[: match.end()] for c, match in matches.items()}
+        names = [c[match.end() :] for c, match in matches.items()]
         if len(heads) == 1 and all(names) and len(set(names)) == len(names):
-            out |= {c: f"prob_{name}" for c, name in zip(found, names, strict=True)}
+            out |= {c: f"prob_{name}" for c, name in zip(matches, names, strict=True)}
     return out
 
 
@@ -65,8 +65,8 @@ def likely_remedy(columns: Sequence[str]) -> str | None:
     >>> likely_remedy(["y_pred", "y_pred_proba", "age"])
     'the file has y_pred, y_pred_proba: --map y_pred=prediction --positive y_pred_proba'
     """
-    found = {theirs: ours for theirs, ours in likely_columns(columns).items() if ours != "time"}
-    return f"the file has {', '.join(found)}: {as_options(found)}" if found else None
+    renamings = {theirs: ours for theirs, ours in likely_columns(columns).items() if ours != "time"}
+    return f"the file has {', '.join(renamings)}: {as_options(renamings)}" if renamings else None
 
 
 def as_options(renamings: dict[str, str]) -> str:
@@ -170,9 +170,9 @@ class Feed:
         >>> Feed("features", "number", ("feature_1", "feature_0"), ("1", "0")).counted().columns
         ('feature_0', 'feature_1')
         """
-        places = {suffix: i for i, suffix in enumerate(self.suffixes or ())}
-        wanted = [str(i) for i in range(len(places))]
-        return self.ordered([places[name] for name in wanted]) if places.keys() == set(wanted) else self
+        order = {suffix: i for i, suffix in enumerate(self.suffixes or ())}
+        wanted = [str(i) for i in range(len(order))]
+        return self.ordered([order[name] for name in wanted]) if order.keys() == set(wanted) else self
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Layout:
                 feeds[name] = Feed(name, FIELDS[name].kind, (raw,))
             elif prefix is not None:
                 wide.setdefault(prefix, []).append((raw, name.removeprefix(prefix)))
-        for prefix, found in wide.items():
+        for prefix, pairs in wide.items():
             field = WIDE[prefix]
             if field in feeds:
                 raise InputError(
@@ -233,9 +233,9 @@ class Layout:
                     got="both",
                     file=file,
                     remedy="drop the one that is not meant",
-                    column=found[0][0],
+                    column=pairs[0][0],
                 )
-            feed = Feed(field, FIELDS[field].cell, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found))
+            feed = Feed(field, FIELDS[field].cell, tuple(raw for raw, _ in pairs), tuple(suffix for _, suffix in pairs))
             feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
@@ -267,8 +267,8 @@ class Layout:
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields that can be given, in the order of `FIELDS`."""
-        found = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
-        return tuple(name for name in FIELDS if name in found)
+        given = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
+        return tuple(name for name in FIELDS if name in given)
 
     @property
     def positions(self) -> str | None:
@@ -386,9 +386,9 @@ class Layout:
             error.column = feed.columns[0] + (f"[{cell}" if cell else "")
         else:
             suffix = cell.removesuffix("]")
-            known = dict(zip(feed.suffixes, feed.columns, strict=True))
+            columns = dict(zip(feed.suffixes, feed.columns, strict=True))
             by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
-            error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
+            error.column = columns.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
 
 

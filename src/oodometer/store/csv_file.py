@@ -187,8 +187,8 @@ class CsvReader(TextReader):
 
     def facts(self) -> dict[str, Any]:
         """What the header line and the first rows say."""
-        said = {name: getattr(self, name) for name in ("delimiter", "decimal", "block", "steady")}
-        return {**said, "columns": list(self.columns), "truths": sorted(self.truths)}
+        facts = {name: getattr(self, name) for name in ("delimiter", "decimal", "block", "steady")}
+        return {**facts, "columns": list(self.columns), "truths": sorted(self.truths)}
 
     @classmethod
     def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
@@ -200,11 +200,11 @@ class CsvReader(TextReader):
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
         alone = len(self.columns) == 1  # a blank line is a row then
         with translated(self.file, self.form), opened(self.file) as stream:
-            found = None if alone else index_cells(stream, self.delimiter)
-        if found is None:
+            index = None if alone else index_cells(stream, self.delimiter)
+        if index is None:
             first = self.columns[0]
             return TextIndex(sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})))
-        return found if self.steady and not is_packed(self.file) else TextIndex(found.rows)
+        return index if self.steady and not is_packed(self.file) else TextIndex(index.rows)
 
     def type_of(self, column: str) -> str:
         """The narrowest type that every cell of the column fits."""
@@ -217,13 +217,13 @@ class CsvReader(TextReader):
     @classmethod
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """The narrowest type that the cells of all files fit."""
-        widest = {name: pa.type_for_alias(max(found, key=_LOOSE.index)) for name, found in types.items()}
-        return [replace(one, loose=dict(widest)) for one in readers]
+        widest = {name: pa.type_for_alias(max(all_of, key=_LOOSE.index)) for name, all_of in types.items()}
+        return [replace(reader, loose=dict(widest)) for reader in readers]
 
     @property
     def cast(self) -> str:  # type: ignore[override]
         """The types that a pass found, which depend on the files beside this one."""
-        return repr(sorted((name, str(one)) for name, one in self.loose.items()))
+        return repr(sorted((name, str(kind)) for name, kind in self.loose.items()))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Stream blocks; a block that does not parse is explained by `find_fault`."""
@@ -233,12 +233,12 @@ class CsvReader(TextReader):
             for at in range(0, batch.num_rows, rows):
                 piece = batch.slice(at, rows)
                 for name, kind in kinds.items():
-                    place = piece.schema.get_field_index(name)
+                    number = piece.schema.get_field_index(name)
                     if kind in _LISTS:
-                        lists = _lists(piece.column(place), kind, name, self.file, done)
-                        piece = piece.set_column(place, name, lists)
+                        lists = _lists(piece.column(number), kind, name, self.file, done)
+                        piece = piece.set_column(number, name, lists)
                     elif self.decimal == "," and kind in ("class", "truth"):
-                        piece = piece.set_column(place, name, _with_points(piece.column(place)))
+                        piece = piece.set_column(number, name, _with_points(piece.column(number)))
                 yield piece
                 done += piece.num_rows
 

@@ -114,15 +114,15 @@ def _parsed(array: Any, column: str, comma: bool) -> Array:
             pass
     codes, values = distinct_cells(array, column)
     table = np.full(len(values) + 1, np.nan)
-    for place, value in enumerate(values):
+    for code, value in enumerate(values):
         bare = value.strip()
         if bare.lower() in _ABSENT:
             continue
         number = as_number(bare.replace(",", ".") if comma else bare)
         if number is None:
-            row = first_true(codes == place) + 1
+            row = first_true(codes == code) + 1
             raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_CELL_REMEDY)
-        table[place] = number
+        table[code] = number
     out: Array = table[codes]
     return out
 
@@ -151,9 +151,9 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
         pc.count_substring_regex(array, "[A-Z]"),
         pc.subtract(pc.binary_length(array), pc.utf8_length(array)),
     )
-    part = [np.minimum(numbers_of(one, 0) / np.maximum(characters, 1), 1) for one in shares]
-    known = numbers_of(array.is_valid().cast(pa.uint8())) > 0
-    return np.column_stack([np.log1p(characters), np.log1p(words), *part]), known
+    part = [np.minimum(numbers_of(share, 0) / np.maximum(characters, 1), 1) for share in shares]
+    valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
+    return np.column_stack([np.log1p(characters), np.log1p(words), *part]), valid
 
 
 ValueKind = Literal["number", "truth", "integer", "name", "text"]
@@ -189,13 +189,13 @@ class ColumnEncoding:
             out[np.arange(len(codes)), codes] = 1
             return out[:, 1:]  # the most frequent value is where no other indicator is 1
         if user.kind == "text":
-            figures, known = text_figures(array, user.name, text)
+            figures, valid = text_figures(array, user.name, text)
         else:
             numbers = raw_numbers(array, user.name, text, comma)
-            figures, known = numbers[:, None], ~np.isnan(numbers)
+            figures, valid = numbers[:, None], ~np.isnan(numbers)
         scaled = (figures - np.array(user.center)) / np.array(user.scale)
-        scaled[~known] = 0
-        return np.column_stack([scaled, ~known]).astype(np.float32)
+        scaled[~valid] = 0
+        return np.column_stack([scaled, ~valid]).astype(np.float32)
 
     def codes(self, array: Any, text: bool) -> Array:
         """The category of each cell: place among the labels, behind these "other" and then "missing"."""
@@ -210,14 +210,14 @@ class ColumnEncoding:
         codes, values = distinct_cells(array, name)
         names = [category_name(value, text or self.values != "name") for value in values]
         table = np.full(len(values) + 1, len(labels) + 1)  # code -1, an empty cell, picks the last
-        for place, own in enumerate(names):
+        for code, own in enumerate(names):
             if own is not None:
                 wrong = self.values == "truth" and own not in (*TRUTHS, "0", "1")
                 wrong |= self.values == "integer" and as_number(own) is None
                 if wrong:  # a cell where the reference had truth values or whole numbers must be one
-                    row = first_true(codes == place) + 1
+                    row = first_true(codes == code) + 1
                     raise InputError(self._expected, got=repr(own[:60]), row=row, column=self.user.name, remedy=_REMEDY)
-                table[place] = labels.get(
+                table[code] = labels.get(
                     TRUTHS[own == "1"] if self.values == "truth" and own in ("0", "1") else own, len(labels)
                 )
         if text and self.values == "name":
@@ -258,27 +258,27 @@ class FeatureEncoding:
     @property
     def users(self) -> tuple[UserColumn, ...]:
         """The columns and the places of their features."""
-        return tuple(one.user for one in self.columns)
+        return tuple(column.user for column in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
         """A name for each feature."""
-        return tuple(name for one in self.columns for name in one.user.features())
+        return tuple(name for column in self.columns for name in column.user.features())
 
     @property
     def width(self) -> int:
         """Number of features."""
-        return sum(one.user.width for one in self.columns)
+        return sum(column.user.width for column in self.columns)
 
     def encode(self, arrays: Mapping[str, Any], text: bool, comma: bool = False) -> Array:
         """Features of a batch, float32, shape (sample, feature); ``arrays``: name -> Arrow column."""
-        return np.hstack([one.features(arrays[one.user.name], text, comma) for one in self.columns])
+        return np.hstack([column.features(arrays[column.user.name], text, comma) for column in self.columns])
 
     def slices(self, features: Array) -> dict[str, Array]:
         """Categories of few values as further columns of a record, which some methods slice by."""
         out = {}
-        for one in self.columns:
-            user = one.user
+        for column in self.columns:
+            user = column.user
             if user.kind == "category" and len(user.labels) + 2 <= _MOST_SLICES:
                 part = features[:, user.first : user.first + user.width]
                 out[SLICE_PREFIX + user.name] = np.where(part.any(axis=1), part.argmax(axis=1) + 1, 0).astype(np.int32)
@@ -287,7 +287,7 @@ class FeatureEncoding:
     def about(self) -> dict[str, Any]:
         """What was taken and what was not, as results tell it."""
         return {
-            "taken": [{"name": one.user.name, "kind": one.user.kind} for one in self.columns],
+            "taken": [{"name": column.user.name, "kind": column.user.kind} for column in self.columns],
             "left_out": dict(self.left_out),
         }
 
@@ -299,7 +299,7 @@ class FeatureEncoding:
         True
         """
         return {
-            "columns": [{**one.user.to_dict(), "values": one.values} for one in self.columns],
+            "columns": [{**column.user.to_dict(), "values": column.values} for column in self.columns],
             "left_out": dict(self.left_out),
         }
 
@@ -307,8 +307,8 @@ class FeatureEncoding:
     def from_dict(told: Mapping[str, Any]) -> FeatureEncoding:
         """The encoding that `to_dict` told."""
         columns = []
-        for one in told["columns"]:
-            given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in one.items()}
+        for column in told["columns"]:
+            given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in column.items()}
             values: Any = given.pop("values")
             columns.append(ColumnEncoding(UserColumn(**given), values))
         return FeatureEncoding(tuple(columns), dict(told["left_out"]))

@@ -131,11 +131,12 @@ def format_of(path: Path, given: str | None = None) -> str:
         return ENDINGS[endings[-2]]
     if last in ENDINGS:
         return ENDINGS[last]
-    known = ", ".join(ENDINGS)
     raise InputError(
         "a predictions file",
         got=f"the ending {last}" if last else "a name without an ending",
-        remedy=_NEVER.get(last, f"known endings: {known} (and .csv.gz, .jsonl.xz, ...); or name the format"),
+        remedy=_NEVER.get(
+            last, f"known endings: {', '.join(ENDINGS)} (and .csv.gz, .jsonl.xz, ...); or name the format"
+        ),
         file=str(path),
     )
 
@@ -155,8 +156,8 @@ class Stamp:
             if there is None:
                 raise FileNotFoundError(path)
             return Stamp(there.size, there.changed)
-        found = os.stat(path)
-        return Stamp(found.st_size, found.st_mtime_ns)
+        about = os.stat(path)
+        return Stamp(about.st_size, about.st_mtime_ns)
 
     def verify(self, path: str) -> None:
         """Raise `InputError` if the file is not what it was."""
@@ -330,8 +331,8 @@ def is_packed(path: str) -> bool:
 
 def _packing(head: bytes) -> str:
     """How a file that begins so is packed; nothing where it is not."""
-    found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-    return found if found in _PACKED.values() else ""
+    packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+    return packing if packing in _PACKED.values() else ""
 
 
 @contextmanager
@@ -388,8 +389,8 @@ class KnownFiles:
         self._before: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists() and not path.is_file():
             raise UsageError(f"{path} is a folder, pipe or device; remove it")
-        if path is not None and (kept := read_artifact(path, f"files {__version__}", warn=False)) is not None:
-            self._before = kept
+        if path is not None and (facts := read_artifact(path, f"files {__version__}", warn=False)) is not None:
+            self._before = facts
         self._now: dict[str, dict[str, Any]] = {}
         self._marks: dict[str, str] = {}
         self._changed = False
@@ -425,12 +426,12 @@ class KnownFiles:
         if stamp is None:
             return None
         key, _ = _key(path, stamp), self.mark(path, stamp)
-        found = self._now.get(key, {}).get(name)
-        if found is None:
-            found = self._before.get(key, {}).get(name)
-            if found is not None:
-                self._now.setdefault(key, {})[name] = found
-        return found
+        value = self._now.get(key, {}).get(name)
+        if value is None:
+            value = self._before.get(key, {}).get(name)
+            if value is not None:
+                self._now.setdefault(key, {})[name] = value
+        return value
 
     def put(self, path: str, stamp: Stamp | None, name: str, value: Any) -> None:
         """Remember a plain value."""
@@ -467,5 +468,5 @@ def knowing(path: Path) -> Iterator[KnownFiles]:
 
 
 def _key(path: str, stamp: Stamp) -> str:
-    place = path if is_remote(path) else os.path.abspath(path)
-    return f"{place}\n{stamp.size} {stamp.changed}"
+    name = path if is_remote(path) else os.path.abspath(path)
+    return f"{name}\n{stamp.size} {stamp.changed}"

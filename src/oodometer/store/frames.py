@@ -51,10 +51,10 @@ class ClusterFrame:
         except OodometerError:
             raise
         except Exception as error:  # errors of a cluster have no common root
-            said = " ".join(str(error).split())[:200]
+            text = " ".join(str(error).split())[:200]
             raise InputError(
                 "a frame whose rows can be fetched",
-                got=f"{type(error).__name__}: {said}",
+                got=f"{type(error).__name__}: {text}",
                 file=self.name,
                 remedy="run its job by itself, or write it to Parquet and name the folder",
             ) from error
@@ -82,8 +82,8 @@ def _of_spark(frame: Any) -> Iterator[Any]:
             sink = pyarrow.BufferOutputStream()
             with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
                 writer.write_batch(batch)
-            one = pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.large_binary()).cast(pyarrow.binary())
-            yield pyarrow.RecordBatch.from_arrays([one], ["batch"])
+            column = pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.large_binary()).cast(pyarrow.binary())
+            yield pyarrow.RecordBatch.from_arrays([column], ["batch"])
 
     for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
         for batch in pa.ipc.open_stream(bytes(row["batch"])):
@@ -137,7 +137,7 @@ def are_paths(data: Any) -> bool:
     (True, True, False)
     """
     paths = data if isinstance(data, (list, tuple)) and data else [data]
-    return all(isinstance(one, (str, os.PathLike)) for one in paths)
+    return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
 def is_cluster_frame(data: Any) -> bool:
@@ -162,9 +162,9 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
         **arrays,
     }.items():  # further columns, to slice by; what is no column is left out
         if name not in used and not isinstance(value, Ragged):
-            held = as_numpy(value)
-            if held.ndim == 1 and len(held) == table.num_rows:
-                table = table.append_column(name, pa.array(held if held.dtype.kind == "M" else held.tolist()))
+            array = as_numpy(value)
+            if array.ndim == 1 and len(array) == table.num_rows:
+                table = table.append_column(name, pa.array(array if array.dtype.kind == "M" else array.tolist()))
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
 
@@ -217,12 +217,12 @@ def _odd_column(frame: Any, reason: str) -> InputError:
     column = named[1] if named else None
     if column is not None and column in frame.columns:
         cells = frame[column].to_list()
-        known = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
-        odd = next((i for i in known if type(cells[i]) is not type(cells[known[0]])), None)
+        full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
+        odd = next((i for i in full if type(cells[i]) is not type(cells[full[0]])), None)
         if odd is not None:
             return InputError(
                 "cells of one type",
-                got=f"{cells[known[0]]!r} and {cells[odd]!r}",
+                got=f"{cells[full[0]]!r} and {cells[odd]!r}",
                 row=odd + 1,
                 column=column,
                 remedy="make them one type",

@@ -57,15 +57,15 @@ class JsonlReader(TextReader):
         if not first:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
         # columns of a predictions file that come first after the first block, and their first values
-        known = first.keys()
-        counts = {prefix: sum(name.startswith(prefix) for name in known) for prefix in WIDE}
-        absent = [name + '"' for name in FIELDS if name not in known]
+        names = first.keys()
+        counts = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
+        absent = [name + '"' for name in FIELDS if name not in names]
         absent += [prefix for prefix, count in counts.items() if not count]
         new = re.compile(f'"(?:{"|".join(absent)})'.encode())
         named = re.compile(f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
-        tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in known for ascii in (True, False)}
+        tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in names for ascii in (True, False)}
         single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
-        found: dict[str, Any] = {}
+        late: dict[str, Any] = {}
         for block in _blocks(path, _BLOCK):
             rows = block.count(b"\n") + (not block.endswith(b"\n"))
             wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
@@ -79,22 +79,22 @@ class JsonlReader(TextReader):
             for line in block.split(b"\n"):
                 if not tokens.issuperset(named.findall(line)):
                     for row in _objects(line, path, 0):
-                        for name in row.keys() - set(known):
-                            if found.get(name) is None and named.fullmatch(json.dumps(name).encode()):
-                                found[name] = row[name]
-        first |= found
+                        for name in row.keys() - set(names):
+                            if late.get(name) is None and named.fullmatch(json.dumps(name).encode()):
+                                late[name] = row[name]
+        first |= late
         return JsonlReader(
             file=path, columns=tuple(first), types={name: _type_of(value) for name, value in first.items()}
         )
 
     def facts(self) -> dict[str, Any]:
         """The names and the types of their values."""
-        return {"types": [[name, None if one is None else str(one)] for name, one in self.types.items()]}
+        return {"types": [[name, None if kind is None else str(kind)] for name, kind in self.types.items()]}
 
     @classmethod
     def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that `open` would give."""
-        types = {name: None if one is None else _type_named(one) for name, one in facts["types"]}
+        types = {name: None if kind is None else _type_named(kind) for name, kind in facts["types"]}
         return cls(file=path, columns=tuple(types), types=types)
 
     def type_of(self, column: str) -> str:
@@ -105,9 +105,9 @@ class JsonlReader(TextReader):
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """Columns that hold another type than in the first file are read as there, which names their first cell."""
         first, out = readers[0], []
-        for place, one in enumerate(readers):
-            other = {n: first.types[n] for n, all_of in types.items() if _sort(all_of[0]) != _sort(all_of[place])}
-            out.append(replace(one, types={**one.types, **other}) if other else one)
+        for number, reader in enumerate(readers):
+            other = {n: first.types[n] for n, all_of in types.items() if _sort(all_of[0]) != _sort(all_of[number])}
+            out.append(replace(reader, types={**reader.types, **other}) if other else reader)
         return out
 
     def index(self) -> TextIndex:
@@ -121,30 +121,30 @@ class JsonlReader(TextReader):
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
         tokens = {name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names}
-        found: dict[str, Any] = {}
+        late: dict[str, Any] = {}
         for block in _blocks(self.file, _BLOCK):
-            for name in [n for n in names if found.get(n) is None and any(map(block.__contains__, tokens[n]))]:
+            for name in [n for n in names if late.get(n) is None and any(map(block.__contains__, tokens[n]))]:
                 rows = (row for row in _objects(block, self.file, 0) if name in row)
                 for row in rows:
-                    found[name] = row[name]
+                    late[name] = row[name]
                     if row[name] is not None:
                         break
-        types = {name: _type_of(value) for name, value in found.items()}
-        return replace(self, columns=(*self.columns, *found), types={**self.types, **types})
+        types = {name: _type_of(value) for name, value in late.items()}
+        return replace(self, columns=(*self.columns, *late), types={**self.types, **types})
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Parse block after block."""
         schema = {name: self._type(name, kind) for name, kind in kinds.items()}
-        known = pa.schema([(name, kind) for name, kind in schema.items() if kind is not None])
+        typed = pa.schema([(name, kind) for name, kind in schema.items() if kind is not None])
         # A column without a known type is inferred in each block, and with it every other column.
-        others = "ignore" if len(known) == len(schema) else "infer"
+        others = "ignore" if len(typed) == len(schema) else "infer"
         done = 0
         for _, block in _placed_blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
                 table = pajson.read_json(
                     pa.BufferReader(block),
                     read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
-                    parse_options=pajson.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
+                    parse_options=pajson.ParseOptions(explicit_schema=typed, unexpected_field_behavior=others),
                 )
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
@@ -174,7 +174,7 @@ def _placed_blocks(
     """The same with the byte behind each, of a range of bytes before which there are so many lines."""
     with translated(path, "jsonl"), opened(path, start, end) as stream:
         pieces: list[bytes] = []  # of a line that has not come to its end
-        held, read = 0, start
+        length, read = 0, start
         while data := stream.read(size):
             behind = read + len(data)
             if not read:
@@ -186,10 +186,10 @@ def _placed_blocks(
                 if not block.isspace():
                     yield behind - len(data) + cut, block
                 lines += block.count(b"\n")
-                pieces, held = [], 0
+                pieces, length = [], 0
             pieces.append(data[cut:])
-            held += len(data) - cut
-            check_row(held, path, line=lines + 1)
+            length += len(data) - cut
+            check_row(length, path, line=lines + 1)
         block = b"".join(pieces)
         if block and not block.isspace():
             yield read, block
@@ -247,8 +247,12 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                 mixed = len({isinstance(cell, bool) for cell in cells if cell is not None}) > 1
             if mixed:
                 raise ValueError
-            columns[name] = found = pa.array(cells, wanted)
-            if kind == "any" and found.null_count < len(found) and _sort(str(found.type)) != _sort(str(schema[name])):
+            columns[name] = column = pa.array(cells, wanted)
+            if (
+                kind == "any"
+                and column.null_count < len(column)
+                and _sort(str(column.type)) != _sort(str(schema[name]))
+            ):
                 wanted = schema[name]  # of the rows before
                 raise ValueError
         except (pa.ArrowException, ValueError, TypeError, OverflowError):

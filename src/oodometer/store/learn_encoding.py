@@ -74,14 +74,14 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
             left_out[name] = str(unfit)
         except InputError as error:
             raise error.at(file=sources[0].path) from None
-    fixed = sum(one.user.width for one in columns if one.user.kind != "category")
-    some = [one for one in columns if one.user.kind == "category"]
+    fixed = sum(column.user.width for column in columns if column.user.kind != "category")
+    some = [column for column in columns if column.user.kind == "category"]
     most = _MOST_LABELS
     while most > _FEWEST_LABELS and fixed + sum(min(len(c.user.labels), most) + 1 for c in some) > _MOST_FEATURES:
         most -= 1
     out, first = [], 0
-    for one in columns:
-        out.append(replace(one, user=replace(one.user, first=first, labels=one.user.labels[:most])))
+    for column in columns:
+        out.append(replace(column, user=replace(column.user, first=first, labels=column.user.labels[:most])))
         first += out[-1].user.width
     return FeatureEncoding(tuple(out), left_out)
 
@@ -89,16 +89,16 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
 def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bool]:
     """A uniform sample of the rows as an Arrow table; whether its cells are text, with decimal commas."""
     first = sources[0]
-    kept: list[tuple[Array, Any]] = []
+    sample: list[tuple[Array, Any]] = []
     for source in [s for s in sources if (s.raw_text, s.decimal_comma) == (first.raw_text, first.decimal_comma)]:
-        done = sum(len(keys) for keys, _ in kept)
+        done = sum(len(keys) for keys, _ in sample)
         for batch in source.raw(names):
             keys = mix(np.arange(done, done + batch.num_rows, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
             done += batch.num_rows
-            kept.append((keys, batch))
-            if sum(len(k) for k, _ in kept) > 2 * _MOST_ROWS:
-                kept = _lowest(kept)
-    batches = [batch for _, batch in _lowest(kept)]
+            sample.append((keys, batch))
+            if sum(len(k) for k, _ in sample) > 2 * _MOST_ROWS:
+                sample = _lowest(sample)
+    batches = [batch for _, batch in _lowest(sample)]
     columns = {}
     for name in names:
         try:
@@ -115,25 +115,25 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
     )
 
 
-def _behind(one: Any, other: Any, name: str, file: str | None) -> Any:
+def _behind(first: Any, other: Any, name: str, file: str | None) -> Any:
     """Two pieces of a column, the types of which differ, as one."""
-    for kind in (other.type, one.type, pa.float64()):
+    for kind in (other.type, first.type, pa.float64()):
         try:
-            return pa.concat_arrays([one.cast(kind), other.cast(kind)])
+            return pa.concat_arrays([first.cast(kind), other.cast(kind)])
         except pa.ArrowException:
             continue
-    got = f"{one.type} and {other.type}"
+    got = f"{first.type} and {other.type}"
     raise InputError("cells of one type", got=got, file=file, column=name, remedy="make them one type")
 
 
-def _lowest(kept: list[tuple[Array, Any]]) -> list[tuple[Array, Any]]:
+def _lowest(sample: list[tuple[Array, Any]]) -> list[tuple[Array, Any]]:
     """The rows with the smallest keys, as many as are kept."""
-    keys = np.concatenate([k for k, _ in kept])
+    keys = np.concatenate([k for k, _ in sample])
     if len(keys) <= _MOST_ROWS:
-        return kept
+        return sample
     highest = np.partition(keys, _MOST_ROWS)[_MOST_ROWS]
     out = []
-    for own, batch in kept:
+    for own, batch in sample:
         rows = np.flatnonzero(own < highest)
         if len(rows):
             out.append((own[rows], batch.take(column_of(rows, "number", "rows"))))
@@ -156,19 +156,19 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
             pass
     codes, values = distinct_cells(array, name)
     names = [category_name(value, text or pt.is_boolean(kind)) for value in values]
-    known = [one for one in names if one is not None]
-    if not known:
+    filled = [one for one in names if one is not None]
+    if not filled:
         raise _Unfit("empty")
-    if text and all(_TIME.fullmatch(one) for one in known[:100]):
+    if text and all(_TIME.fullmatch(one) for one in filled[:100]):
         raise _Unfit("times")
-    if {*known} <= {*TRUTHS}:
+    if {*filled} <= {*TRUTHS}:
         return _of_names(codes, names, name, "truth", every)
     rows = int((codes >= 0).sum())
-    words = sum(one.count(" ") + 1 for one in known) / len(known)
-    many = len(known) > _MANY * rows and words >= _SENTENCE
-    if many or (words >= _LONG_SENTENCE and len(known) > _IDENTIFIER_ROWS):
+    words = sum(one.count(" ") + 1 for one in filled) / len(filled)
+    many = len(filled) > _MANY * rows and words >= _SENTENCE
+    if many or (words >= _LONG_SENTENCE and len(filled) > _IDENTIFIER_ROWS):
         return _of_text(array, name, text)
-    if len(known) > _ALL_DIFFERENT * rows and rows >= _IDENTIFIER_ROWS:
+    if len(filled) > _ALL_DIFFERENT * rows and rows >= _IDENTIFIER_ROWS:
         if every:
             raise _Unfit("an identifier (nearly all values differ)")
         return _of_text(array, name, text)
@@ -176,22 +176,22 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
 
 
 def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
-    known = numbers[~np.isnan(numbers)]
-    if not len(known):
+    filled = numbers[~np.isnan(numbers)]
+    if not len(filled):
         raise _Unfit("empty")
-    distinct = np.unique(known)
-    if every and len(distinct) == 1 and len(known) == len(numbers):
+    distinct = np.unique(filled)
+    if every and len(distinct) == 1 and len(filled) == len(numbers):
         raise _Unfit(f"constant ({distinct[0]:g})")
     whole = bool((distinct == np.floor(distinct)).all())
-    if every and whole and len(distinct) == len(known) >= _IDENTIFIER_ROWS:
+    if every and whole and len(distinct) == len(filled) >= _IDENTIFIER_ROWS:
         raise _Unfit("an identifier (all values differ)")
     if whole and len(distinct) <= _FEW_NUMBERS:
         counts = [int((numbers == value).sum()) for value in distinct]
         order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
         return ColumnEncoding(UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer")
-    spread = float(known.std())
+    spread = float(filled.std())
     return ColumnEncoding(
-        UserColumn(name, "number", 0, (), (float(known.mean()),), (spread if spread > 0 else 1.0,)), "number"
+        UserColumn(name, "number", 0, (), (float(filled.mean()),), (spread if spread > 0 else 1.0,)), "number"
     )
 
 
@@ -209,8 +209,8 @@ def _of_names(codes: Array, names: list[str | None], name: str, values: ValueKin
 
 
 def _of_text(array: Any, name: str, text: bool) -> ColumnEncoding:
-    figures, known = text_figures(array, name, text)
-    center, spread = figures[known].mean(axis=0), figures[known].std(axis=0)
+    figures, filled = text_figures(array, name, text)
+    center, spread = figures[filled].mean(axis=0), figures[filled].std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     user = UserColumn(name, "text", 0, TEXT_FIGURES, tuple(center.tolist()), tuple(scale.tolist()))
     return ColumnEncoding(user, "text")

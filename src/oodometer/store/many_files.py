@@ -53,12 +53,12 @@ def files_of(path: str) -> list[str] | None:
         if magic is None:
             if not bare.endswith("/") and look_at(path) is not None:
                 return None
-            found = _below(list_remote(path), bare)
-            return _one_format([one for one in found if _ending(one)], path)
+            files = _below(list_remote(path), bare)
+            return _one_format([one for one in files if _ending(one)], path)
         base = "/".join(parts[:magic])
         whole = re.compile(_regex(bare))
-        found = _below(list_remote(f"{base}{mark}{query}"), base)
-        matching = [one for one in found if whole.fullmatch(split_query(one)[0])]
+        files = _below(list_remote(f"{base}{mark}{query}"), base)
+        matching = [one for one in files if whole.fullmatch(split_query(one)[0])]
         return _one_format(matching, path)
     if os.path.isdir(path):
         return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
@@ -69,11 +69,11 @@ def files_of(path: str) -> list[str] | None:
     root = os.sep.join(folders[:magic]) or ("/" if magic else ".")
     if "**" in folders:  # not `glob`, which follows a link to where it lies again and again
         pattern = folders[magic:]
-        found = [one for one in _below_folder(root) if _matches(os.path.relpath(one, root).split(os.sep), pattern)]
+        files = [one for one in _below_folder(root) if _matches(os.path.relpath(one, root).split(os.sep), pattern)]
     else:
         below = [(one, os.path.relpath(one, root).split(os.sep)) for one in glob(path)]
-        found = sorted(one for one, names in below if not any(map(_hidden, names)) and os.path.isfile(one))
-    return _one_format(read_once(found), path)
+        files = sorted(one for one, names in below if not any(map(_hidden, names)) and os.path.isfile(one))
+    return _one_format(read_once(files), path)
 
 
 def _hidden(name: str) -> bool:
@@ -102,10 +102,12 @@ def _below_folder(root: str) -> list[str]:
             continue
         for folder, folders, names in os.walk(start):
             folders[:] = sorted(name for name in folders if not _hidden(name))
-            links += [one for name in folders if os.path.islink(one := os.path.join(folder, name))]
+            links += [path for name in folders if os.path.islink(path := os.path.join(folder, name))]
             real = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
             folders[:] = [name for name in real if entered(os.path.join(folder, name))]
-            files += [one for name in names if not _hidden(name) and os.path.isfile(one := os.path.join(folder, name))]
+            files += [
+                path for name in names if not _hidden(name) and os.path.isfile(path := os.path.join(folder, name))
+            ]
     if linked:
         more = f" and {len(linked) - 1} more" if len(linked) > 1 else ""
         warnings.warn(
@@ -165,10 +167,10 @@ def _regex(pattern: str) -> str:
     return "".join(names).replace("[^/]*[^/]*/", "(?:[^/]+/)*").removesuffix("/")
 
 
-def _below(found: Iterable[Found], base: str) -> list[str]:
+def _below(files: Iterable[Found], base: str) -> list[str]:
     """URLs of which no name below ``base`` is hidden."""
     cut = len(base.rstrip("/")) + 1
-    return [one.url for one in found if not any(part.startswith(_HIDDEN) for part in one.url[cut:].split("/"))]
+    return [file.url for file in files if not any(part.startswith(_HIDDEN) for part in file.url[cut:].split("/"))]
 
 
 def _bare(path: str) -> str:
@@ -179,14 +181,14 @@ def _ending(path: str) -> bool:
     return any(part in ENDINGS for part in PurePosixPath(_bare(path).lower()).suffixes[-2:])
 
 
-def _one_format(found: list[str], path: str) -> list[str]:
-    if not found:
-        known = f" ({', '.join(ENDINGS)})"
-        what = "a file that the pattern matches" if has_magic(path) else f"predictions files in the folder{known}"
+def _one_format(files: list[str], path: str) -> list[str]:
+    if not files:
+        endings = f" ({', '.join(ENDINGS)})"
+        what = "a file that the pattern matches" if has_magic(path) else f"predictions files in the folder{endings}"
         raise InputError(what, got="none", remedy="check the path and the endings", file=path)
     forms: dict[str, list[str]] = {}
-    for one in found:
-        forms.setdefault(format_of(Path(_bare(one))), []).append(one)
+    for file in files:
+        forms.setdefault(format_of(Path(_bare(file))), []).append(file)
     if len(forms) > 1:
         first = next(iter(forms.values()))[0]
         raise InputError(
@@ -195,7 +197,7 @@ def _one_format(found: list[str], path: str) -> list[str]:
             remedy=f"name those that belong together, such as '{path.rstrip('/')}/**/*{Path(_bare(first)).suffix}'",
             file=path,
         )
-    return found
+    return files
 
 
 def partition_of(path: str) -> dict[str, str | None]:
@@ -227,18 +229,21 @@ def open_files(
     classes, where a column that is ``asked`` for is not in all of them, and where no file has rows.
     """
     # what the folders of each file say; whole numbers where all say one
-    found = [partition_of(path) for path in paths]
+    partitions = [partition_of(path) for path in paths]
     numbers = {
         name
-        for name in found[0]
-        if all((value := one.get(name)) is not None and value.isdecimal() and str(int(value)) == value for one in found)
+        for name in partitions[0]
+        if all(
+            (value := folder.get(name)) is not None and value.isdecimal() and str(int(value)) == value
+            for folder in partitions
+        )
     }
     folders = [
-        {name: int(value) if name in numbers and value is not None else value for name, value in one.items()}
-        for one in found
+        {name: int(value) if name in numbers and value is not None else value for name, value in folder.items()}
+        for folder in partitions
     ]
     left = [i for i, values in enumerate(folders) if may_match(where, values)]
-    settled = {one.column for one in where}.intersection(*(set(values) for values in folders))
+    settled = {condition.column for condition in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
     with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own
         opened = _opened([paths[i] for i in left or [0]], opener)
@@ -309,8 +314,8 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         if name in reader.columns
     ]
 
-    def other(one: tuple[Reader, str, Any]) -> str | None:
-        reader, name, value = one
+    def other(entry: tuple[Reader, str, Any]) -> str | None:
+        reader, name, value = entry
         try:
             cells = next(iter(reader.tables({name: "raw"}, 1024))).column(name).to_pylist()
         except (InputError, StopIteration):  # told when it is read
@@ -318,7 +323,11 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         return next((repr(str(cell)) for cell in cells if cell is not None and not _agree(str(cell), str(value))), None)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        wrong = [(one, found) for one, found in zip(both, pool.map(other, both), strict=True) if found is not None]
+        wrong = [
+            (one, cell_text)
+            for one, cell_text in zip(both, pool.map(other, both), strict=True)
+            if cell_text is not None
+        ]
     if wrong:
         (reader, name, value), cell = wrong[0]
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""

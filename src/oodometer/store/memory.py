@@ -78,10 +78,10 @@ class InPlace:
         for key in ("top", "verdicts"):
             if key in whole._cache and key in batch._cache and key not in piece._cache:
                 piece._cache[key] = whole._cache[key][start:stop]
-        places = _placed(_arrays(piece), _arrays(batch))
-        if places is None:
+        targets = _placed(_arrays(piece), _arrays(batch))
+        if targets is None:
             return batch
-        for to, values in places:
+        for to, values in targets:
             np.copyto(to, values)
         with self._lock:
             self._filled += len(batch)
@@ -106,8 +106,8 @@ class InPlace:
             return np.empty((*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype)
 
         fields: dict[str, Any] = {
-            name: room(getattr(batch, name), known.sample)
-            for name, known in FIELDS.items()
+            name: room(getattr(batch, name), field_of.sample)
+            for name, field_of in FIELDS.items()
             if getattr(batch, name) is not None
         }
         cache: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
         raise InputError(
             "no `prediction` beside a threshold", got="both", file=record.source, column="prediction", remedy=remedy
         )
-    at = 1 if positive is None else [str(one) for one in record.classes].index(str(positive))
+    at = 1 if positive is None else [str(name) for name in record.classes].index(str(positive))
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
     return record.with_prediction(chosen)
 
@@ -324,17 +324,17 @@ class RecordSource(Source):
     def __init__(self, record: Predictions, extra: Sequence[str] = ()) -> None:
         if not record.rows:
             raise no_rows(record.source)
-        held = dict(record.columns)
+        columns = dict(record.columns)
         for name in extra:
-            if name not in held:
+            if name not in columns:
                 value = getattr(record, name) if name in record.fields else None
                 if not isinstance(value, np.ndarray) or value.ndim != 1:
-                    raise UsageError(f"the record has no column {name}; it has {', '.join([*record.fields, *held])}")
-                held[name] = value
-        self.record = replace(record, columns=held, _cache={}) if extra else record
+                    raise UsageError(f"the record has no column {name}; it has {', '.join([*record.fields, *columns])}")
+                columns[name] = value
+        self.record = replace(record, columns=columns, _cache={}) if extra else record
         self.path = record.source
         self.name = record.source or "record"
-        self.columns = (*record.fields, *held)
+        self.columns = (*record.fields, *columns)
 
     fields = property(lambda self: self.record.fields)
     classes = property(lambda self: self.record.classes)
@@ -364,11 +364,11 @@ class RecordSource(Source):
         from .npz import column_of
 
         record = self.record
-        held = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}
-        for name, values in held.items():
+        cells = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}
+        for name, values in cells.items():
             if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise no_column(name, self.columns, self.path)
-        yield pa.record_batch({name: column_of(np.asarray(values), "raw", name) for name, values in held.items()})
+        yield pa.record_batch({name: column_of(np.asarray(values), "raw", name) for name, values in cells.items()})
 
     def encoded(self, encoding: FeatureEncoding) -> RecordSource:
         """The record with features of its own columns."""
@@ -520,8 +520,8 @@ def checksum_of_truth(truth: Predictions) -> str:
     >>> checksum_of_truth(one) == checksum_of_truth(one.slice(0, 1))
     False
     """
-    arrays = [one for one in (truth.label, truth.correct) if one is not None]
-    return checksum(repr(truth.classes), str(len(truth)), *(one.tobytes() for one in arrays))
+    arrays = [array for array in (truth.label, truth.correct) if array is not None]
+    return checksum(repr(truth.classes), str(len(truth)), *(array.tobytes() for array in arrays))
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,13 +100,13 @@ def _cells(flat: Array, blank: Array | None, nan_is_null: bool) -> Any:
 def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError:
     """Name the first cell whose type is not that of the cells before."""
     cells = flat.tolist()
-    known = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
-    odd = next((i for i in known if isinstance(cells[i], str) != isinstance(cells[known[0]], str)), None)
+    full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
+    odd = next((i for i in full if isinstance(cells[i], str) != isinstance(cells[full[0]], str)), None)
     if odd is None:
         return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
     return InputError(
         "values of one type",
-        got=f"{cells[known[0]]!r} and {cells[odd]!r}",
+        got=f"{cells[full[0]]!r} and {cells[odd]!r}",
         column=column,
         remedy="make them one type",
         row=odd // per_row + 1,
@@ -215,13 +215,13 @@ class NpzReader(Reader):
         """Check the axes against what the columns mean; the number of rows is known from here on."""
         rows: tuple[str, int] | None = None
         offsets = {
-            feed.columns[0]: place
+            feed.columns[0]: array
             for feed in layout.feeds.values()
-            for place in (offsets_of(feed.columns[0]), offsets_of(feed.field))
-            if feed.kind == "ragged" and place in self.members and len(self.members[place].shape) == 1
+            for array in (offsets_of(feed.columns[0]), offsets_of(feed.field))
+            if feed.kind == "ragged" and array in self.members and len(self.members[array].shape) == 1
         }
-        for name, known in FIELDS.items():
-            if known.ragged and offsets_of(name) in self.members and name not in layout.feeds:
+        for name, about in FIELDS.items():
+            if about.ragged and offsets_of(name) in self.members and name not in layout.feeds:
                 raise InputError(
                     f"an array {name} beside its offsets",
                     got="none",
@@ -263,13 +263,13 @@ class NpzReader(Reader):
                 if not self._packed(n):
                     _check_sum(self.file, self.members[n])
             starts = [self.offsets[n] for n in kinds if n in self.offsets]
-            held = {n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)}
+            whole = {n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)}
         with open(local_copy(self.file), "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
                 stop = min(at + rows, self.first + self.rows)
                 try:
                     with translated(self.file, self.form):
-                        columns = {n: self._column(raw, held, n, kind, at, stop) for n, kind in kinds.items()}
+                        columns = {n: self._column(raw, whole, n, kind, at, stop) for n, kind in kinds.items()}
                         batch = pa.record_batch(columns)
                 except InputError as error:
                     raise error.at(row_offset=at - self.first) from None
@@ -299,10 +299,10 @@ class NpzReader(Reader):
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
-    def _column(self, raw: Any, held: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
+    def _column(self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
         if kind == "ragged":
             if name in self.offsets:
-                offsets = held[self.offsets[name]][start : stop + 1].astype(np.int64)
+                offsets = whole[self.offsets[name]][start : stop + 1].astype(np.int64)
                 if not (
                     offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]
                 ):
@@ -313,20 +313,20 @@ class NpzReader(Reader):
                         file=self.file,
                         remedy="write the file again",
                     )
-                values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
+                values = as_numpy(self._range(raw, whole, name, 0, int(offsets[0]), int(offsets[-1])))
                 return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
-            block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN
+            block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN
             real = ~np.isnan(block)
             ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
             return pa.LargeListArray.from_arrays(ends, block[real])
         return column_of(
-            self._range(raw, held, name, sample_axis(kind), start, stop), kind, name, "" not in (self.classes or ())
+            self._range(raw, whole, name, sample_axis(kind), start, stop), kind, name, "" not in (self.classes or ())
         )
 
-    def _range(self, raw: Any, held: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:
+    def _range(self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:
         """Entries ``start`` to ``stop`` along one axis."""
-        if name in held:
-            return held[name][(slice(None),) * axis + (slice(start, stop),)]
+        if name in whole:
+            return whole[name][(slice(None),) * axis + (slice(start, stop),)]
         member = self.members[name]
         outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
         pieces = []
@@ -374,15 +374,15 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
 
 def _check_sum(path: str, member: Member) -> None:
     """The array's bytes are those that were written, summed once: ranges are read past the archive's own check."""
-    place = local_copy(path)
-    found = os.stat(place)
-    key = (path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, member.name)
+    copy = local_copy(path)
+    about = os.stat(copy)
+    key = (path, about.st_size, about.st_mtime_ns, about.st_ctime_ns, member.name)
     with _summing:  # several parts begin at once: one of them sums
         if key in _sound:
             return
         start, left = member.span
         total = 0
-        with open(place, "rb", buffering=0) as raw:
+        with open(copy, "rb", buffering=0) as raw:
             raw.seek(start)
             while left and (piece := raw.read(min(left, _PIECE))):
                 total, left = zlib.crc32(piece, total), left - len(piece)

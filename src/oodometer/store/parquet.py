@@ -63,13 +63,13 @@ class ParquetReader(Reader):
             for number in numbers:
                 group = file.metadata.row_group(number)
                 swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
-                for place in range(file.metadata.num_columns) if swollen else lists:
-                    column = group.column(place)
+                for index in range(file.metadata.num_columns) if swollen else lists:
+                    column = group.column(index)
                     name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
                     if name is not None:
                         cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
                         # lists in one batch, and pages, which are unfolded whole
-                        unpacked = max(cells if place in lists else 0, column.total_uncompressed_size)
+                        unpacked = max(cells if index in lists else 0, column.total_uncompressed_size)
                         check_unpacked(column.total_compressed_size, unpacked, self.file, name)
             batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
             while True:
@@ -87,16 +87,18 @@ class ParquetReader(Reader):
         if where:
             with _opened(self.file) as file:
                 meta, schema = file.metadata, file.schema_arrow
-                places = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
-                asked = [
-                    (one, places[one.column], schema.field(one.column).type)
-                    for one in where
-                    if _may_ask(one, places, schema)
+                numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
+                decidable = [
+                    (condition, numbers[condition.column], schema.field(condition.column).type)
+                    for condition in where
+                    if _may_ask(condition, numbers, schema)
                 ]
                 left = {
                     n
                     for n in left
-                    if all(_may_match(meta.row_group(n).column(at), kind, one) for one, at, kind in asked)
+                    if all(
+                        _may_match(meta.row_group(n).column(at), kind, condition) for condition, at, kind in decidable
+                    )
                 }
         out: list[tuple[Reader, int]] = []
         size, first, before = rows_of_a_part(target_rows, self.rows), 0, 0  # of the range that is being gathered
@@ -118,47 +120,48 @@ def _opened(path: str) -> Any:
 
     with translated(path, "parquet"):
         now = Stamp.of(path)
-        known = _footers.get((path, now))
+        footer = _footers.get((path, now))
         if is_remote(path):  # few large requests in place of many small ones
-            file = pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=known)
+            file = pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=footer)
         else:
-            file = pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=known)
-    if known is None:
+            file = pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=footer)
+    if footer is None:
         if len(_footers) >= _MOST_FOOTERS:
             _footers.clear()
         _footers[path, now] = file.metadata
     return file
 
 
-def _may_ask(one: Condition, places: Mapping[str, int], schema: Any) -> bool:
+def _may_ask(condition: Condition, numbers: Mapping[str, int], schema: Any) -> bool:
     """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are kept."""
-    if one.column not in places or one.kind == "truth":
+    if condition.column not in numbers or condition.kind == "truth":
         return False
-    kind = schema.field(one.column).type
-    if one.sign == "not_equal":
+    kind = schema.field(condition.column).type
+    if condition.sign == "not_equal":
         return bool(pt.is_integer(kind))  # NaN, which is unequal, is in no statistics, and texts may be cut off there
     times = pt.is_timestamp(kind) or pt.is_date(kind)
     # texts that are dates, true or false are not compared as they are kept
-    texts = (pt.is_string(kind) or pt.is_large_string(kind)) and one.kind != "time"
-    texts = texts and not any(v.time is not None or v.text.lower() in ("true", "false") for v in one.values)
+    texts = (pt.is_string(kind) or pt.is_large_string(kind)) and condition.kind != "time"
+    texts = texts and not any(v.time is not None or v.text.lower() in ("true", "false") for v in condition.values)
     return bool(times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind))
 
 
-def _may_match(chunk: Any, kind: Any, one: Condition) -> bool:
+def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
     """Whether a condition may hold of a cell in a column of a row group."""
-    known = chunk.statistics
-    if known is None or not known.has_min_max:
+    statistics = chunk.statistics
+    if statistics is None or not statistics.has_min_max:
         return True
     try:
-        ends = pa.array([known.min, known.max], kind)
-        if not (known.min <= known.max):  # NaN, which some write there
+        ends = pa.array([statistics.min, statistics.max], kind)
+        if not (statistics.min <= statistics.max):  # NaN, which some write there
             return True
-        if one.sign not in ("equal", "is_in"):
-            return bool(matches(ends, one).any())
-        single = [replace(one, values=(value,)) for value in one.values]
+        if condition.sign not in ("equal", "is_in"):
+            return bool(matches(ends, condition).any())
+        single = [replace(condition, values=(value,)) for value in condition.values]
         return any(
-            matches(ends, replace(one, sign="less_equal"))[0] and matches(ends, replace(one, sign="greater_equal"))[1]
-            for one in single
+            matches(ends, replace(condition, sign="less_equal"))[0]
+            and matches(ends, replace(condition, sign="greater_equal"))[1]
+            for condition in single
         )
     except (OodometerError, pa.ArrowException, ValueError, TypeError, OverflowError):
         return True  # what is wrong with it is told when the cells are compared

@@ -48,8 +48,8 @@ def split_query(url: str) -> tuple[str, str, str]:
     >>> split_query("s3://b/a?b.csv?region=eu"), split_query("s3://b/a?b.csv")
     (('s3://b/a?b.csv', '?', 'region=eu'), ('s3://b/a?b.csv', '', ''))
     """
-    found = _QUERY.search(url)
-    return (url, "", "") if found is None else (url[: found.start()], "?", found[1])
+    match = _QUERY.search(url)
+    return (url, "", "") if match is None else (url[: match.start()], "?", match[1])
 
 
 def path_of(path: str) -> str:
@@ -81,10 +81,10 @@ def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
             files, root = url_to_fs(f"{begin}/")
             return pafs.PyFileSystem(pafs.FSSpecHandler(files)), root.rstrip("/")
         except (ImportError, ValueError) as other:
-            said = " ".join(str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split())[:200]
+            reason = " ".join(str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split())[:200]
             raise InputError(
                 "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://",
-                got=f"{begin} ({said})",
+                got=f"{begin} ({reason})",
                 remedy=f"pip install the library of fsspec for {scheme}://, or name a file of this machine",
             ) from None
 
@@ -192,10 +192,10 @@ def local_copy(path: str) -> str:
     """
     if not is_remote(path):
         return path
-    found = look_at(path)
-    if found is None:
+    file = look_at(path)
+    if file is None:
         raise InputError("a file", got="no such file", remedy="check the URL", file=path)
-    if os.path.exists(copy := _copied(*found)):
+    if os.path.exists(copy := _copied(*file)):
         return copy
     _copied.cache_clear()
-    return _copied(*found)
+    return _copied(*file)

@@ -122,8 +122,8 @@ def _classes(names: list[str | None], condition: Condition, text: bool) -> Array
         whole = all(name is None or re.fullmatch("-?[0-9]+", name) for name in names)
         if condition.values[0].number is None or not whole:
             raise UsageError(f"classes that are texts are compared by = and != and in, got {condition.text!r}")
-        known = np.array([0 if name is None else int(name) for name in names], dtype=np.int64)
-        out = _compared(known, condition)
+        numbers = np.array([0 if name is None else int(name) for name in names], dtype=np.int64)
+        out = _compared(numbers, condition)
     else:
         values = pa.concat_arrays([lone_cell(value.text) for value in condition.values])
         wanted = {None if name is None else str(name) for name in dictionary(values, condition.column, text).values}
@@ -203,4 +203,6 @@ def may_match(where: Iterable[Condition], values: Mapping[str, Any]) -> bool:
     >>> [may_match([one], {"day": "2026-11-01"}) for one in parse_where(["day > 2026-10-31", "day = x", "a = b"])]
     [True, False, True]
     """
-    return all(matches(lone_cell(values[one.column]), one)[0] for one in where if one.column in values)
+    return all(
+        matches(lone_cell(values[condition.column]), condition)[0] for condition in where if condition.column in values
+    )

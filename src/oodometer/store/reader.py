@@ -212,25 +212,25 @@ def counted(
     known, kind = known_files(), type(readers[0])
     wanted = [name for name in columns if all(name in reader.columns for reader in readers)]
     cut = size is None or (size > _SMALL and not is_packed(readers[0].file))
-    asked = [*["index"] * cut, *(f"{_TYPE}{name}" for name in wanted if kind.finds_types)]
+    facts_wanted = [*["index"] * cut, *(f"{_TYPE}{name}" for name in wanted if kind.finds_types)]
     files = list(zip(readers, stamps, strict=True))
     facts = [
-        {what: fact for what in asked if (fact := known.get(reader.file, stamp, what)) is not None}
+        {what: fact for what in facts_wanted if (fact := known.get(reader.file, stamp, what)) is not None}
         for reader, stamp in files
     ]
-    lacking = [i for i, one in enumerate(facts) if len(one) < len(asked)]
-    for i, looked in zip(lacking, each(partial(_look, asked=asked), [files[i] for i in lacking]), strict=True):
+    lacking = [i for i, own in enumerate(facts) if len(own) < len(facts_wanted)]
+    for i, looked in zip(lacking, each(partial(_look, asked=facts_wanted), [files[i] for i in lacking]), strict=True):
         facts[i] = looked
         for what, fact in looked.items():
             known.put(readers[i].file, stamps[i], what, fact)
     types = {
-        name: [one.get(f"{_TYPE}{name}") or reader.type_of(name) for one, reader in zip(facts, readers, strict=True)]
+        name: [own.get(f"{_TYPE}{name}") or reader.type_of(name) for own, reader in zip(facts, readers, strict=True)]
         for name in wanted
     }
     out = kind.agreeing(readers, types)
     if not cut:
         return out
-    indexes = [one["index"] for one in facts]
+    indexes = [own["index"] for own in facts]
     return [
         replace(reader, rows=rows, marks=tuple((at, before) for at, before in marks))
         for reader, (rows, marks) in zip(out, indexes, strict=True)

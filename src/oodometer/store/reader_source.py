@@ -176,8 +176,8 @@ class ReaderSource(Source):
             raise error.at(file=data.path) from None
         if data.rows == 0:
             raise no_rows(data.path)
-        asked = bound(where, layout, data.path)
-        source = cls(data.filtered(asked), layout, wanted, where=asked)
+        conditions = bound(where, layout, data.path)
+        source = cls(data.filtered(conditions), layout, wanted, where=conditions)
         if layout.wide_classes is not None:
             layout.aligned((wanted.classes if wanted is not None else None) or layout.wide_classes, data.path)
         return source
@@ -285,7 +285,7 @@ class ReaderSource(Source):
         """The data set that knows the rows of its text files, and reads columns alike in all of them."""
         if self._counted is None:
             try:
-                loose = [one.column for one in self.where if one.kind == "any"]
+                loose = [condition.column for condition in self.where if condition.kind == "any"]
                 self._counted = self.data.counted(each, dict.fromkeys([*self.layout.extra.values(), *loose]))
             except InputError as error:
                 raise error.at(file=self.path) from None

@@ -57,7 +57,7 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
     if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
             return [_list(name, value, text)]
-        return [_float(f"{field.prefix}{one}", value[:, i], text) for i, one in enumerate(classes)]
+        return [_float(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)]
     if field.axis is not None:
         names = record.names.get(field.axis)
         moved = np.moveaxis(value, 1 - field.sample, 0)
@@ -65,8 +65,8 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
             return [_matrix(name, moved, record.classes, text)]
         names = names or tuple(map(str, range(len(moved))))
         return [
-            _cells(name, f"{field.prefix}{one}", row, record.classes, text)
-            for one, row in zip(names, moved, strict=True)
+            _cells(name, f"{field.prefix}{own}", row, record.classes, text)
+            for own, row in zip(names, moved, strict=True)
         ]
     if field.cell in ("class", "truth", "number"):
         return [_cells(name, name, value, record.classes, text)]

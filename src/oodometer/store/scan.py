@@ -115,7 +115,7 @@ class Piece:
         from .cells import lone_cell
         from .npz import column_of
 
-        read = {**{one.column: one.kind or "any" for one in self.where}, **kinds}
+        read = {**{condition.column: condition.kind or "any" for condition in self.where}, **kinds}
         own = {name: kind for name, kind in read.items() if name not in self.values}
         ranges = self.reader.split(self.reader.rows or 1, self.where) if self.where else [(self.reader, 0)]
         for reader, before in ranges:
@@ -152,9 +152,9 @@ class Piece:
         reader, out = self.reader, np.ones(batch.num_rows, dtype=bool)
         try:
             with translated(self.file, reader.form):
-                for one in self.where:
-                    written_as = reader.cell_type(one.column) if reader.text and one.kind == "any" else None
-                    out &= matches(batch.column(one.column), one, reader.text, written_as, reader.comma)
+                for condition in self.where:
+                    written_as = reader.cell_type(condition.column) if reader.text and condition.kind == "any" else None
+                    out &= matches(batch.column(condition.column), condition, reader.text, written_as, reader.comma)
         except InputError as error:
             raise error.at(row_offset=done) from None
         except UsageError as error:
@@ -276,7 +276,7 @@ class DataSet:
         from .predicates import may_match
 
         pieces = [
-            replace(piece, where=tuple(one for one in where if one.column not in piece.values))
+            replace(piece, where=tuple(condition for condition in where if condition.column not in piece.values))
             for piece in self.pieces
             if may_match(where, piece.values)
         ]
@@ -298,8 +298,8 @@ class DataSet:
         stamps = [piece.stamp for piece in self.pieces]
         alone = self.path == self.first.file
         size = (0 if stamps[0] is None else stamps[0].size) if alone else None
-        known = zip(self.pieces, counted(readers, stamps, columns, each, size), strict=True)
-        pieces = [replace(piece, reader=reader) for piece, reader in known if reader.rows or alone]
+        pairs = zip(self.pieces, counted(readers, stamps, columns, each, size), strict=True)
+        pieces = [replace(piece, reader=reader) for piece, reader in pairs if reader.rows or alone]
         if not pieces:
             raise no_rows(self.path)
         return self.of(pieces)
@@ -326,17 +326,17 @@ def counted_pieces(pieces: Sequence[Piece], each: Each) -> list[Piece]:
 
     ``each`` counts them; what is known of a piece of a file (`known_files`) is not counted again.
     """
-    known = known_files()
+    facts = known_files()
     names = [f"left {checksum(str(piece.in_file), piece.cast)}" for piece in pieces]
     counts = [
-        known.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
+        facts.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
         for piece, name in zip(pieces, names, strict=True)
     ]
     lacking = [i for i, count in enumerate(counts) if count is None]
     for i, count in zip(lacking, each(_count, [pieces[i] for i in lacking]), strict=True):
         counts[i] = count
         if pieces[i].file is not None:
-            known.put(str(pieces[i].file), pieces[i].stamp, names[i], count)
+            facts.put(str(pieces[i].file), pieces[i].stamp, names[i], count)
     out, before = [], 0
     for piece, count in zip(pieces, counts, strict=True):
         if count:
@@ -367,7 +367,7 @@ def seen_classes(data: DataSet, layout: Layout) -> ClassNames | None:
     classes: dict[Any, None] = {}
     labels: dict[Any, None] = {}
     answered = True
-    for column, _, coded in (one for piece in data.pieces for one in piece.coded(plan)):
+    for column, _, coded in (batch for piece in data.pieces for batch in piece.coded(plan)):
         (labels if of[column] == "label" else classes).update(dict.fromkeys(coded.values))
         answered &= of[column] != "prediction" or not bool((coded.codes < 0).any())
     classes |= {value: None for value in labels if value in classes or not is_missing_word(value)}

@@ -50,8 +50,8 @@ class PickedRows:
 
     def named(self, name: str) -> str | None:
         """What the file calls a column that is known by this name after renaming; None where there is none."""
-        found = self.layout.where.get(name)
-        return found if found in self.table.column_names else None
+        column = self.layout.where.get(name)
+        return column if column in self.table.column_names else None
 
 
 def pick_rows(source: Source, rows: Array) -> PickedRows:
@@ -73,15 +73,15 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         layout, tables = Layout.parse(schema.names, file=source.path), _numbered(batches)
     order = np.argsort(rows, kind="stable")
     wanted = rows[order]
-    found = []
+    picked = []
     for before, batch in tables:
         inside = wanted[(wanted >= before) & (wanted < before + batch.num_rows)] - before
         if len(inside):
-            found.append(pa.Table.from_batches([batch.take(pa.array(inside))]))
-    table = pa.concat_tables(found, promote_options="permissive")
-    places = np.empty(len(rows), dtype=np.int64)
-    places[order] = np.arange(len(rows))
-    return PickedRows(table.take(pa.array(places)), layout)
+            picked.append(pa.Table.from_batches([batch.take(pa.array(inside))]))
+    table = pa.concat_tables(picked, promote_options="permissive")
+    inverse = np.empty(len(rows), dtype=np.int64)
+    inverse[order] = np.arange(len(rows))
+    return PickedRows(table.take(pa.array(inverse)), layout)
 
 
 def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
@@ -133,7 +133,7 @@ def open_all(
         name = path_of(os.fspath(path))
         files = files_of(name)
     else:
-        given = [path_of(os.fspath(one)) for one in path]
+        given = [path_of(os.fspath(file)) for file in path]
         files = read_once([file for one in given for file in files_of(one) or [one]])
         if not files:
             raise UsageError("expected at least one path, got an empty list")
@@ -142,7 +142,7 @@ def open_all(
         reader, stamp = open_reader(name, names, format)
         return DataSet(reader.file, (Piece(reader, stamp=stamp),), reader.columns)
     known = known_files()  # here: threads that open files are in no run folder
-    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where)
+    return open_files(files, name, lambda file: open_reader(file, names, format, known), names, where)
 
 
 def open_reader(
@@ -215,7 +215,7 @@ def open_predictions(
     conditions = parse_where(where)
     early = names_in(conditions, mapping)
     try:
-        data = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
+        data = open_all(path, {*(mapping or {}), *extra, *(condition.column for condition in early)}, format, early)
         return ReaderSource.over(data, _wanted(classes, axes), mapping, extra, conditions)
     except InputError:
         from .harness.join import refuse_logs
@@ -272,9 +272,9 @@ def as_source(
     if frames.are_paths(data):
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
-        held = frames.ClusterFrame(data)
-        cluster = ReaderSource.over(open_all(held.path, ()), wanted, mapping, extra_columns, conditions)
-        cluster._held, cluster.name = held, cluster.name.replace(held.path, held.name)
+        frame = frames.ClusterFrame(data)
+        cluster = ReaderSource.over(open_all(frame.path, ()), wanted, mapping, extra_columns, conditions)
+        cluster._held, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
@@ -291,20 +291,20 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
 
     from .predicates import matches
 
-    source, held = RecordSource(record), np.ones(len(record), dtype=bool)
-    for one in where:
-        if not source.holds(one.column):
-            raise no_such_column(one, source.columns, "")
-        refuse_columns(one, source.columns, "")
-        field = FIELDS.get(one.column) if one.column in record.fields else None
-        (batch,) = source.raw([one.column])
+    source, left = RecordSource(record), np.ones(len(record), dtype=bool)
+    for condition in where:
+        if not source.holds(condition.column):
+            raise no_such_column(condition, source.columns, "")
+        refuse_columns(condition, source.columns, "")
+        field = FIELDS.get(condition.column) if condition.column in record.fields else None
+        (batch,) = source.raw([condition.column])
         cells = batch.column(0)
         if field is not None and field.cell == "class" and record.classes is not None:
-            cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, one.column)])
-        held &= matches(cells, replace(one, kind="any" if field is None else field.kind))
-    if not held.any():
+            cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, condition.column)])
+        left &= matches(cells, replace(condition, kind="any" if field is None else field.kind))
+    if not left.any():
         raise none_left(where, record.source)
-    return record if held.all() else record.take(np.flatnonzero(held))
+    return record if left.all() else record.take(np.flatnonzero(left))
 
 
 def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:

@@ -103,7 +103,7 @@ def parse_where(given: str | Sequence[str] | None) -> tuple[Condition, ...]:
     conditions are joined by "and", or by --where given again
     """
     texts = [given] if isinstance(given, str) else list(given or ())
-    return tuple(one for text in texts for one in _parsed(text))
+    return tuple(condition for text in texts for condition in _parsed(text))
 
 
 def _parsed(text: str) -> list[Condition]:
@@ -161,7 +161,7 @@ def _parsed(text: str) -> list[Condition]:
             values = [value()]
         written = " ".join(text[tokens[first].start() : tokens[at - 1].end()].split())
         if unlike:
-            out += [Condition(column, "not_equal", (one,), written) for one in values]
+            out += [Condition(column, "not_equal", (single,), written) for single in values]
         else:
             out.append(Condition(column, sign, tuple(values), written))
         if at == len(tokens):
@@ -180,7 +180,7 @@ def said(where: Iterable[Condition]) -> str:
     >>> said(parse_where(["a > 1", "b not in (x, y)"]))
     'a > 1 and b not in (x, y)'
     """
-    return " and ".join(dict.fromkeys(one.text for one in where))
+    return " and ".join(dict.fromkeys(condition.text for condition in where))
 
 
 def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple[Condition, ...]:
@@ -188,38 +188,40 @@ def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple
 
     Raises `UnknownColumnError` for a column that is not there, `UsageError` for one that has no cell of its own a row.
     """
-    place = f"{file}: " if file else ""
+    prefix = f"{file}: " if file else ""
     feeds = {column: feed for feed in layout.feeds.values() for column in feed.columns}
     out = []
-    for one in where:
-        theirs = layout.where.get(one.column)
+    for condition in where:
+        theirs = layout.where.get(condition.column)
         if theirs is None:
-            raise no_such_column(one, layout.columns, place)
-        refuse_columns(one, layout.where, place)
+            raise no_such_column(condition, layout.columns, prefix)
+        refuse_columns(condition, layout.where, prefix)
         kind: Kind = feeds[theirs].kind if theirs in feeds else "any"
         if kind not in Condition.allowed:
-            raise UsageError(f"{place}the column {one.column} holds lists, which {one.text!r} cannot be asked of")
-        out.append(replace(one, column=theirs, kind="any" if kind == "raw" else kind))
+            raise UsageError(
+                f"{prefix}the column {condition.column} holds lists, which {condition.text!r} cannot be asked of"
+            )
+        out.append(replace(condition, column=theirs, kind="any" if kind == "raw" else kind))
     return tuple(out)
 
 
-def refuse_columns(one: Condition, columns: Iterable[str], place: str) -> None:
+def refuse_columns(condition: Condition, columns: Iterable[str], place: str) -> None:
     """Raise `UsageError` where a value is the name of a column: cells are not compared with other cells."""
-    other = next((value.text for value in one.values if not value.quoted and value.text in columns), None)
+    other = next((value.text for value in condition.values if not value.quoted and value.text in columns), None)
     if other is not None:
         raise UsageError(
-            f"{place}{other} is a column, and a condition compares a column with values, got {one.text!r}; "
+            f"{place}{other} is a column, and a condition compares a column with values, got {condition.text!r}; "
             f"put it in quotes where the text is meant: '{other}'"
         )
 
 
-def no_such_column(one: Condition, columns: Sequence[str], place: str) -> UnknownColumnError:
+def no_such_column(condition: Condition, columns: Sequence[str], place: str) -> UnknownColumnError:
     """The error about a condition on a column that is not there."""
-    near = near_names(one.column, columns)
+    near = near_names(condition.column, columns)
     meant = f"did you mean {near[0]}? " if near else ""
-    message = f"{place}there is no column {one.column} for the condition {one.text!r}; {meant}"
+    message = f"{place}there is no column {condition.column} for the condition {condition.text!r}; {meant}"
     shown = ", ".join(columns[:12])
-    return UnknownColumnError(one.column, f"{message}its columns are {shown}", near[0] if near else None)
+    return UnknownColumnError(condition.column, f"{message}its columns are {shown}", near[0] if near else None)
 
 
 def none_left(where: Iterable[Condition], file: str | None, among: str = "") -> InputError:
@@ -234,8 +236,8 @@ def names_in(where: Iterable[Condition], mapping: Mapping[str, str] | None) -> l
     renamed = dict(mapping or {})
     theirs = {ours: own for own, ours in renamed.items()}
     out = []
-    for one in where:
-        field = FIELDS.get(renamed.get(one.column, one.column))
+    for condition in where:
+        field = FIELDS.get(renamed.get(condition.column, condition.column))
         kind = None if field is None else field.kind
-        out.append(replace(one, column=theirs.get(one.column, one.column), kind=kind))
+        out.append(replace(condition, column=theirs.get(condition.column, condition.column), kind=kind))
     return out

@@ -61,13 +61,13 @@ def same_cell(written: str | None, back: str | None) -> bool:
     """
     if written is None or back is None:
         return written is back
-    one, other = written.strip(), unguarded(back).strip()
-    if one == other or one.casefold() == other.casefold() in ("true", "false"):
+    own, other = written.strip(), unguarded(back).strip()
+    if own == other or own.casefold() == other.casefold() in ("true", "false"):
         return True
-    if not (_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) or "%" in one + other:
+    if not (_NUMBER.fullmatch(own) and _NUMBER.fullmatch(other)) or "%" in own + other:
         return False
     tolerance = _SHOWN if "e" in other.lower() else _DIGITS
-    return math.isclose(float(one.replace(",", ".")), float(other.replace(",", ".")), rel_tol=tolerance)
+    return math.isclose(float(own.replace(",", ".")), float(other.replace(",", ".")), rel_tol=tolerance)
 
 
 def write_sheet(file: IO[bytes], table: Any) -> None:

@@ -72,7 +72,7 @@ class Metric:
                     remedy=f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
                     f"{_option(self.name, values)}",
                 )
-            return [bool(one) for one in verdicts]
+            return [bool(verdict) for verdict in verdicts]
         at = verdicts.index(None)
         got = repr(values[at])[:60]
         if len(scores) == len(values):
@@ -114,8 +114,8 @@ def _score(value: Any) -> float | None:
 
 def _verdicts_in_lists(values: Sequence[Any]) -> list[Any]:
     """All entries of lists of true and false; none where some value is another, such as a pair (right, predicted)."""
-    entries = [one for value in values for one in (value if isinstance(value, list) else [None])]
-    return entries if all(isinstance(one, bool) for one in entries) else []
+    entries = [entry for value in values for entry in (value if isinstance(value, list) else [None])]
+    return entries if all(isinstance(entry, bool) for entry in entries) else []
 
 
 def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
@@ -134,7 +134,7 @@ def _is_plain(values: Sequence[Any]) -> bool:
 def _mean(scores: Sequence[float]) -> str:
     """The mean as a harness would report it: with an interval of a share, with its standard error on other scales."""
     n, mean = len(scores), math.fsum(scores) / len(scores)
-    variance = math.fsum((one - mean) ** 2 for one in scores) / max(n - 1, 1) / n
+    variance = math.fsum((score - mean) ** 2 for score in scores) / max(n - 1, 1) / n
     if min(scores) >= 0 and max(scores) <= 1:
         lower, upper = wilson_from_variance(mean, variance, n, 0.95)
         return f"mean {mean:.4g}, 95 % interval {lower:.3g} to {upper:.3g}"
@@ -150,13 +150,13 @@ def described(metrics: Mapping[str, Sequence[Any]]) -> str:
     out = []
     for name, values in metrics.items():
         scores = [_score(value) for value in values if value is not None]
-        known = [one for one in scores if one is not None]
+        numbers = [score for score in scores if score is not None]
         if each := _verdicts_in_lists(values):
             about = f"lists, mean {sum(each) / len(each):.4g} of all entries"
-        elif not known or len(known) < len(scores):
+        elif not numbers or len(numbers) < len(scores):
             about = "no number a row"
         else:
-            about = f"0 or 1, mean {sum(known) / len(known):.4g}" if _is_plain(known) else _mean(known)
+            about = f"0 or 1, mean {sum(numbers) / len(numbers):.4g}" if _is_plain(numbers) else _mean(numbers)
         out.append(f"{name} ({about})")
     return ", ".join(out) or "none"
 
@@ -209,10 +209,10 @@ def _option(name: str, values: Sequence[Any]) -> str | None:
     if _is_plain(values):
         return f"`--metric {shlex.quote(name)}`"
     scores = [_score(value) for value in values]
-    known = [one for one in scores if one is not None]
-    if not known or len(known) < len(scores):
+    numbers = [score for score in scores if score is not None]
+    if not numbers or len(numbers) < len(scores):
         return None
-    return f"`--metric {shlex.quote(f'{name}>={_scale(known)[2]:g}')}`"
+    return f"`--metric {shlex.quote(f'{name}>={_scale(numbers)[2]:g}')}`"
 
 
 def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -220,8 +220,8 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
     with translated(file, "JSONL"), opened(file) as stream:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if head.startswith("["):  # as releases up to 0.4.2 wrote them
-        for row, one in enumerate(read_json(file), 1):
-            yield row, _object(one, file, row)
+        for row, value in enumerate(read_json(file), 1):
+            yield row, _object(value, file, row)
         return
     for row, line in enumerate(_lines(file), 1):
         try:
@@ -245,23 +245,23 @@ def read_json(file: str) -> Any:
 
 def _lines(file: str) -> Iterator[bytes]:
     """Lines that are not blank, without a byte order mark."""
-    most, held = most_row(), b""
+    most, rest = most_row(), b""
     with translated(file, "JSONL"), opened(file) as stream:
         while data := stream.read(1 << 20):
-            *whole, held = (held + data).split(b"\n")
-            yield from (line for one in whole if (line := one.strip().removeprefix(b"\xef\xbb\xbf")))
-            if len(held) > most:
-                check_row(len(held), file)
-    if line := held.strip().removeprefix(b"\xef\xbb\xbf"):
+            *whole, rest = (rest + data).split(b"\n")
+            yield from (line for part in whole if (line := part.strip().removeprefix(b"\xef\xbb\xbf")))
+            if len(rest) > most:
+                check_row(len(rest), file)
+    if line := rest.strip().removeprefix(b"\xef\xbb\xbf"):
         yield line
 
 
-def _object(found: Any, file: str, row: int) -> dict[str, Any]:
-    if not isinstance(found, dict):
+def _object(value: Any, file: str, row: int) -> dict[str, Any]:
+    if not isinstance(value, dict):
         raise InputError(
-            "a JSON object", got=type(found).__name__, file=file, row=row, remedy="check what wrote the log"
+            "a JSON object", got=type(value).__name__, file=file, row=row, remedy="check what wrote the log"
         )
-    return found
+    return value
 
 
 @dataclass(frozen=True)

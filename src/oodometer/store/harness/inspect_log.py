@@ -27,33 +27,33 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     header, samples = _samples(file)
     about = _mapping(header.get("eval"))
     out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
-    held = [_Sample(one, row, file) for row, one in enumerate(samples, 1)]
-    if not held:
+    logged = [_Sample(sample, row, file) for row, sample in enumerate(samples, 1)]
+    if not logged:
         remedy = "run it again with samples logged"
         raise InputError("a log with samples", got=f"none (status {header.get('status')})", file=file, remedy=remedy)
     order = _mapping(about.get("dataset")).get("sample_ids")
-    place = {str(one): i for i, one in enumerate(order if isinstance(order, list) else [])}
-    held.sort(key=lambda one: (one.epoch, place.get(one.id, len(place))))
-    repeated = len({one.epoch for one in held}) > 1
+    order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
+    logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
+    repeated = len({sample.epoch for sample in logged}) > 1
     first: dict[tuple[str, int], int] = {}
-    for one in held:
-        row = first.setdefault((one.id, one.epoch), one.row)
-        if row != one.row:
-            got = f"{one.id} (epoch {one.epoch}) as in row {row}"
-            raise InputError("each sample once an epoch", got=got, file=file, row=one.row, remedy="keep one of them")
-    scored = [one for one in held if one.scores]
-    out.skipped = [(one.name(repeated), one.why) for one in held if not one.scores]
+    for sample in logged:
+        row = first.setdefault((sample.id, sample.epoch), sample.row)
+        if row != sample.row:
+            got = f"{sample.id} (epoch {sample.epoch}) as in row {row}"
+            raise InputError("each sample once an epoch", got=got, file=file, row=sample.row, remedy="keep one of them")
+    scored = [sample for sample in logged if sample.scores]
+    out.skipped = [(sample.name(repeated), sample.why) for sample in logged if not sample.scores]
     if not scored:
         raise InputError(
             "a sample with a score",
-            got=f"{len(held)} samples without one, the first: {held[0].why}",
+            got=f"{len(logged)} samples without one, the first: {logged[0].why}",
             file=file,
             remedy="score the log first (inspect score)",
         )
     status = header.get("status")
     if status != "success":
         out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
-    reducers = [one for one in _mapping(about.get("config")).get("epochs_reducer") or () if one != "mean"]
+    reducers = [reducer for reducer in _mapping(about.get("config")).get("epochs_reducer") or () if reducer != "mean"]
     if repeated and reducers:
         out.warnings.append(
             f"{file}: the log's own figures are {', '.join(map(str, reducers))} of epochs, not their mean"
@@ -64,35 +64,40 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
 
 def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated: bool) -> None:
     scores: dict[str, list[Any]] = {}
-    for one in scored:
-        for name, value in one.scores.items():
+    for sample in scored:
+        for name, value in sample.scores.items():
             scores.setdefault(name, []).append(value)
     metric = choose_metric(scores, options.metric, out.file)
     out.metric, why = str(metric), f"no score by {metric.name}"
-    out.skipped += [(one.name(repeated), why) for one in scored if metric.name not in one.scores]
-    scored = [one for one in scored if metric.name in one.scores]
-    out.columns["correct"] = metric.verdicts(scores, [one.row for one in scored], out.file)
-    out.ids += [one.id for one in scored]
-    out.columns["output"] = [one.output for one in scored]
+    out.skipped += [(sample.name(repeated), why) for sample in scored if metric.name not in sample.scores]
+    scored = [sample for sample in scored if metric.name in sample.scores]
+    out.columns["correct"] = metric.verdicts(scores, [sample.row for sample in scored], out.file)
+    out.ids += [sample.id for sample in scored]
+    out.columns["output"] = [sample.output for sample in scored]
     if repeated:
-        out.columns["epoch"] = [one.epoch for one in scored]
+        out.columns["epoch"] = [sample.epoch for sample in scored]
     if options.keep_input:
-        out.columns["input"] = [one.input for one in scored]
+        out.columns["input"] = [sample.input for sample in scored]
     scorer = metric.name.partition("/")[0]
-    found = [_letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer)) for one in scored]
-    whole = [one for one in found if one is not None]
-    if len(whole) == len(found):
-        out.columns["candidate_scores"] = [one.scores for one in whole]
-        out.columns["prediction"] = [one.prediction for one in whole]
-        if all(one.label is not None for one in whole):
-            out.columns["label"] = [one.label for one in whole]
-    if all(one.tokens is not None for one in scored):
-        out.columns["token_logprobs"] = [[min(token["logprob"], 0.0) for token in one.tokens or ()] for one in scored]
-        if len(whole) < len(found):
-            probable = [_answer_probability(one.tokens or (), one.answers.get(scorer)) for one in scored]
+    letters = [
+        _letter_scores(sample.tokens, sample.output, sample.choices, sample.target, sample.answers.get(scorer))
+        for sample in scored
+    ]
+    whole = [letter for letter in letters if letter is not None]
+    if len(whole) == len(letters):
+        out.columns["candidate_scores"] = [letter.scores for letter in whole]
+        out.columns["prediction"] = [letter.prediction for letter in whole]
+        if all(letter.label is not None for letter in whole):
+            out.columns["label"] = [letter.label for letter in whole]
+    if all(sample.tokens is not None for sample in scored):
+        out.columns["token_logprobs"] = [
+            [min(token["logprob"], 0.0) for token in sample.tokens or ()] for sample in scored
+        ]
+        if len(whole) < len(letters):
+            probable = [_answer_probability(sample.tokens or (), sample.answers.get(scorer)) for sample in scored]
             out.columns["confidence"] = probable
-    elif any(one.tokens for one in scored):
-        without = [one for one in scored if one.tokens is None]
+    elif any(sample.tokens for sample in scored):
+        without = [sample for sample in scored if sample.tokens is None]
         out.warnings.append(
             f"{out.file}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
             "those of the others are left out"
@@ -119,8 +124,8 @@ class _Sample:
             given = {"score": sample["score"]}
         values: dict[str, Any] = {}
         answers: dict[str, str] = {}
-        for name, one in given.items():
-            score = _mapping(one)
+        for name, entry in given.items():
+            score = _mapping(entry)
             value = score.get("value")
             parts = (
                 {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
@@ -139,11 +144,16 @@ class _Sample:
         self.target = sample.get("target")
         given = sample.get("input")
         if isinstance(given, list):
-            messages = [(_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given]
-            text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {said}" for role, said in messages)
+            messages = [
+                (_mapping(message).get("role"), _content(_mapping(message).get("content"), attached))
+                for message in given
+            ]
+            text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {words}" for role, words in messages)
         else:
             text = _content(given, attached)
-        self.input = "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(self.choices))])
+        self.input = "\n".join(
+            [text, *(f"{chr(ord('A') + i)}) {choice_text}" for i, choice_text in enumerate(self.choices))]
+        )
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
         self.tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
 
@@ -201,31 +211,31 @@ def _why(sample: Mapping[str, Any]) -> str:
     if sample.get("invalidation"):
         return "invalidated"
     error = sample.get("error")
-    said = _mapping(error).get("message") if isinstance(error, Mapping) else error
-    return " ".join(str(said).split())[:80] if said else "no score"
+    message = _mapping(error).get("message") if isinstance(error, Mapping) else error
+    return " ".join(str(message).split())[:80] if message else "no score"
 
 
 def _content(content: Any, attached: Mapping[str, Any]) -> str:
     """Text of a message; other parts of it, such as images and reasoning, are left out."""
     if isinstance(content, list):
-        texts = [_mapping(one).get("text") for one in content if _mapping(one).get("type") == "text"]
-        return "\n".join(_resolved(one, attached) for one in texts if isinstance(one, str))
+        texts = [_mapping(part).get("text") for part in content if _mapping(part).get("type") == "text"]
+        return "\n".join(_resolved(text, attached) for text in texts if isinstance(text, str))
     return _resolved(content, attached) if isinstance(content, str) else ""
 
 
 def _resolved(text: str, attached: Mapping[str, Any]) -> str:
-    found = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
-    return found if isinstance(found, str) else text
+    attachment = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
+    return attachment if isinstance(attachment, str) else text
 
 
 def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None:
     """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
-    found = _mapping(given).get("content")
-    if not isinstance(found, list):
+    content = _mapping(given).get("content")
+    if not isinstance(content, list):
         return None
-    tokens = [_mapping(one) for one in found]
-    for one in tokens:
-        value = one.get("logprob")
+    tokens = [_mapping(token) for token in content]
+    for token in tokens:
+        value = token.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
             remedy = "find out why the model gave it, or remove the sample"
             raise InputError(
@@ -256,25 +266,27 @@ def _letter_scores(
     >>> _letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
     _LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
     """
-    spelt = "".join(str(one.get("token")) for one in tokens or ()).strip()
+    spelt = "".join(str(token.get("token")) for token in tokens or ()).strip()
     if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
         return None
     import numpy as np
 
-    for one in reversed(tokens or ()):
-        said = _letter_place(one.get("token"), len(choices))
-        if said is None or (answer is not None and _letter_place(answer, len(choices)) != said):
+    for token in reversed(tokens or ()):
+        letter = _letter_place(token.get("token"), len(choices))
+        if letter is None or (answer is not None and _letter_place(answer, len(choices)) != letter):
             continue
-        found: dict[int, float] = {}
-        for other in one.get("top_logprobs") or []:
-            place, value = _letter_place(other.get("token"), len(choices)), other.get("logprob")
-            if place is not None and isinstance(value, (int, float)) and value - value == 0:
-                found[place] = float(np.logaddexp(found[place], value)) if place in found else float(value)
-        if len(found) < len(choices):
+        by_letter: dict[int, float] = {}
+        for other in token.get("top_logprobs") or []:
+            position, value = _letter_place(other.get("token"), len(choices)), other.get("logprob")
+            if position is not None and isinstance(value, (int, float)) and value - value == 0:
+                by_letter[position] = (
+                    float(np.logaddexp(by_letter[position], value)) if position in by_letter else float(value)
+                )
+        if len(by_letter) < len(choices):
             return None
         targets = target if isinstance(target, list) else [target]
         right = _letter_place(targets[0], len(choices)) if len(targets) == 1 else None
-        return _LetterScores([found[i] for i in range(len(choices))], said, right)
+        return _LetterScores([by_letter[i] for i in range(len(choices))], letter, right)
     return None
 
 
@@ -288,13 +300,13 @@ def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None)
     >>> _answer_probability(tokens, "42"), round(_answer_probability(tokens, None), 4), _answer_probability([], "")
     (1.0, 0.0001, 0.0)
     """
-    texts = [str(one.get("token")) for one in tokens]
+    texts = [str(token.get("token")) for token in tokens]
     start = "".join(texts).rfind(answer.strip()) if answer and answer.strip() else -1
     stop = start + len(answer.strip()) if answer else 0
     total, at = 0.0, 0
-    for one, text in zip(tokens, texts, strict=True):
+    for token, text in zip(tokens, texts, strict=True):
         if start < 0 or (at < stop and at + len(text) > start):
-            total += min(one["logprob"], 0.0)
+            total += min(token["logprob"], 0.0)
         at += len(text)
     return math.exp(total) if tokens else 0.0
 
@@ -302,5 +314,5 @@ def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None)
 def _letter_place(letter: Any, count: int) -> int | None:
     """Position of the option that a letter names."""
     text = letter.strip() if isinstance(letter, str) else ""
-    place = ord(text) - ord("A") if len(text) == 1 else -1
-    return place if 0 <= place < count else None
+    position = ord(text) - ord("A") if len(text) == 1 else -1
+    return position if 0 <= position < count else None

@@ -65,10 +65,10 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
     out: list[tuple[str, LogKind]] = []
     for path in logs if several else [logs]:
         if os.path.isdir(path):
-            files = sorted(one for one in Path(path).iterdir() if one.name.lower().endswith(_ENDINGS))
-            inside = [(str(one), kind) for one in files if (kind := log_kind(one)) is not None]
+            files = sorted(file for file in Path(path).iterdir() if file.name.lower().endswith(_ENDINGS))
+            inside = [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
             if not inside:
-                below = sorted({str(one.parent) for one in Path(path).rglob("samples_*.jsonl")})
+                below = sorted({str(log.parent) for log in Path(path).rglob("samples_*.jsonl")})
                 raise InputError(
                     "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
                     got="a folder without one",
@@ -100,8 +100,8 @@ def read_command(log: str) -> str:
 
 def refuse_logs(path: Any) -> None:
     """Raise `InputError` where a path, or one of several, is a log, or a folder of logs: it is to be read first."""
-    for one in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
-        name = os.fspath(one)
+    for single in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
+        name = os.fspath(single)
         folder = os.path.isdir(name)
         inside = [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
         if any(log_kind(file) for file in inside if file.lower().endswith(_ENDINGS)):
@@ -143,26 +143,32 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
     try:
-        found = []
+        read = []
         for file, kind in files:
             with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
-                found.append(_READERS[kind](file, options))
-        first, seen = found[0], {found[0].task: found[0].file}
-        for one in found[1:]:
-            if one.task in seen:
+                read.append(_READERS[kind](file, options))
+        first, seen = read[0], {read[0].task: read[0].file}
+        for answers in read[1:]:
+            if answers.task in seen:
                 remedy = "name the log of one run"
                 raise InputError(
-                    "logs of different tasks", got=f"{one.task} as in {seen[one.task]}", file=one.file, remedy=remedy
+                    "logs of different tasks",
+                    got=f"{answers.task} as in {seen[answers.task]}",
+                    file=answers.file,
+                    remedy=remedy,
                 )
-            seen[one.task] = one.file
-            if one.model != first.model:
+            seen[answers.task] = answers.file
+            if answers.model != first.model:
                 remedy = "write a file for each model"
                 raise InputError(
-                    f"answers of {first.model}, as in {first.file}", got=str(one.model), file=one.file, remedy=remedy
+                    f"answers of {first.model}, as in {first.file}",
+                    got=str(answers.model),
+                    file=answers.file,
+                    remedy=remedy,
                 )
             for name in ("candidate_scores", "output"):
-                if (name in one.columns) != (name in first.columns):
-                    having, lacking = (one, first) if name in one.columns else (first, one)
+                if (name in answers.columns) != (name in first.columns):
+                    having, lacking = (answers, first) if name in answers.columns else (first, answers)
                     remedy = "write a file for each kind of task"
                     raise InputError(
                         f"`{name}` in each log, as in {having.file}", got="none", file=lacking.file, remedy=remedy
@@ -176,39 +182,45 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
             remedy=f"read each by itself: `{read_command(files[0][0])}`, and so "
             + ", ".join(shlex.quote(file) for file, _ in files[1:]),
         ) from None
-    several = len(found) > 1
+    several = len(read) > 1
     # columns that all logs have; where label == prediction says what is right, `correct` is not repeated
-    names = [name for name in found[0].columns if all(name in one.columns for one in found)]
-    if "label" in names and "correct" in names and all(one.label_decides for one in found):
+    names = [name for name in read[0].columns if all(name in answers.columns for answers in read)]
+    if "label" in names and "correct" in names and all(answers.label_decides for answers in read):
         names.remove("correct")
-    elif "label" in names and not all("prediction" in one.columns or one.label_decides for one in found):
+    elif "label" in names and not all("prediction" in answers.columns or answers.label_decides for answers in read):
         names.remove("label")
     columns: dict[str, Any] = {}
     for name in names:
-        values = [value for one in found for value in one.columns[name]]
+        values = [value for answers in read for value in answers.columns[name]]
         columns[name] = _objects(values) if isinstance(values[0], str) else values
-    extra = {"metric": [one.metric for one in found for _ in one.ids]} if any(one.metric for one in found) else {}
+    extra = (
+        {"metric": [answers.metric for answers in read for _ in answers.ids]}
+        if any(answers.metric for answers in read)
+        else {}
+    )
     if "epoch" in columns:
         extra["epoch"] = columns.pop("epoch")
     # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
-    ids = [f"{one.task}/{name}" if several else name for one in found for name in one.ids]
-    columns["group"] = _objects([one.task for one in found for _ in one.ids])
-    warnings = [said for one in found for said in one.warnings]
+    ids = [f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids]
+    columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
+    warnings = [warning for answers in read for warning in answers.warnings]
     if not any(name in columns for name in ("candidate_scores", "confidence")):
         warnings.append(
             "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
             "`discriminate` learns from `input` and `output`"
         )
     try:
-        record = Predictions.from_arrays(**columns, columns={"id": _objects(ids), **extra}, source=found[0].file)
+        record = Predictions.from_arrays(**columns, columns={"id": _objects(ids), **extra}, source=read[0].file)
     except InputError as error:
-        raise error.at(file=", ".join(one.file for one in found[:3])) from None
+        raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
     return LogRecord(
         record=record,
-        tasks=tuple(one.task for one in found),
-        model=found[0].model,
-        metrics=tuple(dict.fromkeys(one.metric for one in found if one.metric)),
-        skipped=tuple((f"{one.task}/{name}" if several else name, why) for one in found for name, why in one.skipped),
+        tasks=tuple(answers.task for answers in read),
+        model=read[0].model,
+        metrics=tuple(dict.fromkeys(answers.metric for answers in read if answers.metric)),
+        skipped=tuple(
+            (f"{answers.task}/{name}" if several else name, why) for answers in read for name, why in answers.skipped
+        ),
         warnings=tuple(warnings),
     )
 

@@ -56,12 +56,12 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     kind: str | None = None
     for row, sample in json_rows(file):
         answers = _responses(sample, file, row)
-        found = _kind(answers, file, row)
-        if kind is not None and found != kind:
+        row_kind = _kind(answers, file, row)
+        if kind is not None and row_kind != kind:
             raise InputError(
-                f"{kind} in each row", got=found, file=file, row=row, remedy="a samples file holds one task"
+                f"{kind} in each row", got=row_kind, file=file, row=row, remedy="a samples file holds one task"
             )
-        kind = found
+        kind = row_kind
         filter = sample.get("filter")
         at = seen.setdefault((str(filter), str(sample.get("doc_id", row - 1))), [])
         at.append(row)  # releases up to 0.4.5 do not name the filter: they are counted by how often a document comes
@@ -129,22 +129,22 @@ def read_samples(file: str, options: LogOptions) -> Answers:
 
 def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
     """The model's answer to each request of a row: the filtered ones, else the first of the raw ones."""
-    found = sample.get("filtered_resps")
-    if found is None:
-        found = sample.get("resps")
-        if isinstance(found, list):
-            found = [one[0] if isinstance(one, list) and one else None for one in found]
-    if found == [None] and sample.get("filtered_resps"):  # the filter found no answer in the text: it is an empty one
+    answers = sample.get("filtered_resps")
+    if answers is None:
+        answers = sample.get("resps")
+        if isinstance(answers, list):
+            answers = [answer[0] if isinstance(answer, list) and answer else None for answer in answers]
+    if answers == [None] and sample.get("filtered_resps"):  # the filter found no answer in the text: it is an empty one
         return [""]
-    if not isinstance(found, list) or not found or any(one is None for one in found):
+    if not isinstance(answers, list) or not answers or any(answer is None for answer in answers):
         raise InputError(
             "the model's answers (filtered_resps or resps)",
-            got="none" if not found else repr(found)[:40],
+            got="none" if not answers else repr(answers)[:40],
             file=file,
             row=row,
             remedy="the log may be cut off or of another kind: write it with --log_samples",
         )
-    return found
+    return answers
 
 
 def _is_scored(answer: Any) -> bool:
@@ -171,15 +171,17 @@ def _keep(
 ) -> None:
     """Add what is needed of one row."""
     arguments = sample.get("arguments")
-    found = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
-    requests = [list(one.values()) if isinstance(one, dict) else list(one) for one in found]
+    given = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
+    requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
     rows.numbers.append(row)
     rows.ids.append(str(sample.get("doc_id", row - 1)))
     if options.keep_input:
-        rows.prompts.append("\n".join(dict.fromkeys(_text(one[0]) for one in requests if one and one[0])))
+        rows.prompts.append(
+            "\n".join(dict.fromkeys(_text(request[0]) for request in requests if request and request[0]))
+        )
     if len(answers) > 1:
-        scores = [_log_likelihood(one[0], file, row) for one in answers]
-        pairs = [(_text(one[0]), _text(one[1])) for one in requests if len(one) > 1]
+        scores = [_log_likelihood(answer[0], file, row) for answer in answers]
+        pairs = [(_text(request[0]), _text(request[1])) for request in requests if len(request) > 1]
         rows.choices.append(_Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target")))
     else:
         rows.outputs.append(None if _is_scored(answers[0]) else _written(answers[0]))
@@ -200,15 +202,15 @@ def _keep(
 
 def _log_likelihood(value: Any, file: str, row: int) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        found = float("nan")
-    if not found < float("inf"):  # minus infinity is the logarithm of a probability of 0
+        number = float("nan")
+    if not number < float("inf"):  # minus infinity is the logarithm of a probability of 0
         remedy = "find out why the model gave it, or remove the row"
         raise InputError(
             "a log-likelihood", got=repr(value)[:40], file=file, row=row, column="filtered_resps", remedy=remedy
         )
-    return found
+    return number
 
 
 def _text(value: Any) -> str:
@@ -261,8 +263,8 @@ class _Choice:
 
 def _finite(scores: Sequence[float]) -> list[float]:
     """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
-    known = [one for one in scores if math.isfinite(one)] or [0.0]
-    return [min(max(one, min(known) - _FAR), max(known) + _FAR) for one in scores]
+    finite = [score for score in scores if math.isfinite(score)] or [0.0]
+    return [min(max(score, min(finite) - _FAR), max(finite) + _FAR) for score in scores]
 
 
 def _fitting(
@@ -270,28 +272,30 @@ def _fitting(
 ) -> tuple[list[list[float]], list[set[int]] | None, list[int] | None]:
     """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
     ways = _scores(choices, "acc" if metric is None else metric.name, file)
-    count = [len(one) for one in ways[0]]
+    count = [len(row) for row in ways[0]]
     readings = []
     for way in (_by_position, _by_text, _by_letter):
-        read = [way(one, k) for one, k in zip(choices, count, strict=True)]
+        read = [way(choice, k) for choice, k in zip(choices, count, strict=True)]
         if all(read):
-            readings.append([one for one in read if one])
+            readings.append([gold for gold in read if gold])
     if not readings:
         _refuse_outside(choices, count, file)
         return ways[0], None, None
     if verdicts is None or metric is None:
-        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None, None
+        return ways[0], readings[0] if all(reading == readings[0] for reading in readings) else None, None
     wrong: tuple[int, set[int], int] | None = None
-    picks = [(scores, [_best(one) for one in scores], False) for scores in ways]
+    picks = [(scores, [_best(row) for row in scores], False) for scores in ways]
     if all(map(_split, choices)):
-        picks.append((ways[0], [_best(_mixed_up(one, metric.name)) for one in choices], True))
+        picks.append((ways[0], [_best(_mixed_up(choice, metric.name)) for choice in choices], True))
     for scores, best, mixed in picks:
         for golds in readings:
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
             if all(agrees):
-                others = [one for one in readings if one != golds]  # options such as "2" may be named or counted
+                others = [
+                    reading for reading in readings if reading != golds
+                ]  # options such as "2" may be named or counted
                 only = mixed or not any(
-                    all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others
+                    all((b in g) == v for b, g, v in zip(best, reading, verdicts, strict=True)) for reading in others
                 )
                 return scores, golds if only else None, best if mixed else None
             at = agrees.index(False)
@@ -316,19 +320,21 @@ def _mixed_up(choice: _Choice, metric: str) -> list[float]:
 
 def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[list[float]]]:
     """Scores by which the metric picks the best option; two ways where the log does not say how long an option is."""
-    split = [_split(one) for one in choices]
+    split = [_split(choice) for choice in choices]
     if metric == "acc_mutual_info":
         if not all(split):
             _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
-        halves = [(_finite(one.scores[:k]), _finite(one.scores[k:])) for one, k in zip(choices, split, strict=True)]
+        halves = [
+            (_finite(choice.scores[:k]), _finite(choice.scores[k:])) for choice, k in zip(choices, split, strict=True)
+        ]
         return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
-    plain = [one.scores[: k or None] for one, k in zip(choices, split, strict=True)]
+    plain = [choice.scores[: k or None] for choice, k in zip(choices, split, strict=True)]
     if metric not in ("acc_norm", "acc_bytes"):
         return [plain]
     ways = []
     for stripped in (True, False):  # the blank before an option is not counted, where the harness put it there
         lengths = [
-            _lengths(one, len(s), stripped, metric == "acc_bytes") for one, s in zip(choices, plain, strict=True)
+            _lengths(choice, len(s), stripped, metric == "acc_bytes") for choice, s in zip(choices, plain, strict=True)
         ]
         if all(lengths):
             ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)])
@@ -350,8 +356,8 @@ def _lengths(choice: _Choice, count: int, stripped: bool, in_bytes: bool) -> lis
     texts = [option for _, option in choice.pairs[:count]]
     if stripped and all(text[:1].isspace() for text in texts):
         texts = [text[1:] for text in texts]
-    found = [len(text.encode()) if in_bytes else len(text) for text in texts]
-    return found if all(found) else []
+    lengths = [len(text.encode()) if in_bytes else len(text) for text in texts]
+    return lengths if all(lengths) else []
 
 
 def _refuse_lengths(choice: _Choice, file: str, what: str) -> None:
@@ -375,8 +381,8 @@ def _targets(target: Any) -> list[Any]:
 
 
 def _by_position(choice: _Choice, count: int) -> set[int] | None:
-    found = [_whole(one) for one in _targets(choice.target)]
-    return {i for i in found if i is not None} if all(i is not None and 0 <= i < count for i in found) else None
+    positions = [_whole(target) for target in _targets(choice.target)]
+    return {i for i in positions if i is not None} if all(i is not None and 0 <= i < count for i in positions) else None
 
 
 def _whole(target: Any) -> int | None:
@@ -390,28 +396,30 @@ def _whole(target: Any) -> int | None:
 
 def _by_text(choice: _Choice, count: int) -> set[int] | None:
     options = choice.options[:count]
-    wanted = [str(one).strip() for one in _targets(choice.target)]
-    return {options.index(one) for one in wanted} if wanted and all(one in options for one in wanted) else None
+    wanted = [str(target).strip() for target in _targets(choice.target)]
+    return (
+        {options.index(target) for target in wanted} if wanted and all(target in options for target in wanted) else None
+    )
 
 
 def _by_letter(choice: _Choice, count: int) -> set[int] | None:
-    wanted = [str(one).strip().strip("().").upper() for one in _targets(choice.target)]
-    found = [ord(one) - ord("A") if len(one) == 1 else -1 for one in wanted]
-    return set(found) if found and all(0 <= i < count for i in found) else None
+    wanted = [str(target).strip().strip("().").upper() for target in _targets(choice.target)]
+    positions = [ord(target) - ord("A") if len(target) == 1 else -1 for target in wanted]
+    return set(positions) if positions and all(0 <= i < count for i in positions) else None
 
 
 def _refuse_outside(choices: Sequence[_Choice], count: Sequence[int], file: str) -> None:
     """Say where a position is outside, if targets are positions and options differ by their text."""
     in_prompts = bool(choices[0].pairs) and not choices[0].options
-    if in_prompts or any(_whole(t) is None for one in choices for t in _targets(one.target)):
+    if in_prompts or any(_whole(t) is None for choice in choices for t in _targets(choice.target)):
         return
-    for one, k in zip(choices, count, strict=True):
-        if _by_position(one, k) is None and _by_text(one, k) is None:
+    for choice, k in zip(choices, count, strict=True):
+        if _by_position(choice, k) is None and _by_text(choice, k) is None:
             raise InputError(
                 f"a position below {k}, the number of options",
-                got=str(one.target),
+                got=str(choice.target),
                 file=file,
-                row=one.row,
+                row=choice.row,
                 column="target",
                 remedy="the harness counts such a row as wrong whatever the model says: remove it",
             )
