@@ -77,12 +77,10 @@ def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | No
     oodometer.errors.InputError: column candidate_scores: expected labels that are classes (a, b), ...
     """
     if positions and wanted.classes is not None:
+        expected = f"labels that are classes ({_shown(wanted.classes)}), as named or as in the reference"
+        remedy = "give candidate_scores in the reference and the target, and name no classes"
         raise InputError(
-            f"labels that are classes ({_shown(wanted.classes)}), as named or as in the reference",
-            got="scores of candidates, whose labels are positions",
-            file=file,
-            column=column,
-            remedy="give candidate_scores in the reference and the target, and name no classes",
+            expected, got="scores of candidates, whose labels are positions", file=file, column=column, remedy=remedy
         )
     if wanted.positions and not positions:
         remedy = "positions among candidates are not classes: give candidate_scores in the reference and the target"
@@ -109,13 +107,9 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
     unknown = set(where) - {str(name) for name in wanted}
     if absent or unknown:
         got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(unknown)
-        raise InputError(
-            f"the {len(wanted)} known classes ({_shown(wanted)})",
-            got=" and ".join(got),
-            file=file,
-            column="classes",
-            remedy="use the same classes in the reference and the target",
-        )
+        expected = f"the {len(wanted)} known classes ({_shown(wanted)})"
+        remedy = "use the same classes in the reference and the target"
+        raise InputError(expected, got=" and ".join(got), file=file, column="classes", remedy=remedy)
     return tuple(where[str(name)] for name in wanted)
 
 
@@ -168,10 +162,13 @@ def order_along(
         absent = [front + name for name in names if name not in where]
         more = [front + name for name in own if name not in set(names)]
         if absent or more:
-            got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
+            faults = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
             remedy = "they are matched by name: use the same names in every file"
             raise InputError(
-                f"the reference's {len(names)} columns {front}<name>", got=" and ".join(got), file=file, remedy=remedy
+                f"the reference's {len(names)} columns {front}<name>",
+                got=" and ".join(faults),
+                file=file,
+                remedy=remedy,
             )
         order = tuple(where[name] for name in names)
         return (None if order == tuple(range(len(order))) else order), names
@@ -184,13 +181,9 @@ def order_along(
     if (own is None) == (names is None) or (own is not None and not wide):
         return None, own
     named = own if names is None else names
-    raise InputError(
-        f"{field} that are named in every file or in none",
-        file=file,
-        column=field,
-        got=f"names ({_shown(named or ())}) in {'this one' if names is None else 'the reference'} alone",
-        remedy=f"write columns {prefix}<name> in every file",
-    )
+    expected = f"{field} that are named in every file or in none"
+    got = f"names ({_shown(named or ())}) in {'this one' if names is None else 'the reference'} alone"
+    raise InputError(expected, file=file, column=field, got=got, remedy=f"write columns {prefix}<name> in every file")
 
 
 def _shown(names: Sequence[int | str]) -> str:
@@ -342,13 +335,9 @@ def no_column(column: str, columns: Sequence[str], file: str | None) -> InputErr
     shown = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
     near = near_names(column, columns)
     meant = f"did you mean {near[0]}? or " if near else ""
-    return InputError(
-        "the column, which is one of the features",
-        got=f"no such column; its columns are {shown}",
-        file=file,
-        column=column,
-        remedy=f"{meant}add it, or leave it out of --features",
-    )
+    expected = "the column, which is one of the features"
+    remedy = f"{meant}add it, or leave it out of --features"
+    return InputError(expected, got=f"no such column; its columns are {shown}", file=file, column=column, remedy=remedy)
 
 
 def no_rows(file: str | None) -> InputError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -175,13 +174,9 @@ def _parsed(array: Any, column: str) -> Any:
         try:
             cell.cast(kind)
         except pa.ArrowInvalid:
-            raise InputError(
-                "a timestamp" + (" with a zone, as in the first row" if zoned else ""),
-                got=repr(cell.as_py()),
-                row=row,
-                remedy="write them as ISO 8601, 2026-01-31T12:00:00",
-                column=column,
-            ) from None
+            expected = "a timestamp" + (" with a zone, as in the first row" if zoned else "")
+            remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
+            raise InputError(expected, got=repr(cell.as_py()), row=row, remedy=remedy, column=column) from None
     return array  # not reached: some cell did not parse
 
 
@@ -487,8 +482,3 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
             _EXPECTED, got="cells of several types", file=file, column=column, remedy="make them one type"
         ) from None
     return key_cells(cells, column)
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Batches of keys as one array."""
-    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())

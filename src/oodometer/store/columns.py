@@ -228,13 +228,9 @@ class Layout:
         for prefix, pairs in wide.items():
             field = WIDE[prefix]
             if field in feeds:
-                raise InputError(
-                    f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>",
-                    got="both",
-                    file=file,
-                    remedy="drop the one that is not meant",
-                    column=pairs[0][0],
-                )
+                expected = f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>"
+                remedy = "drop the one that is not meant"
+                raise InputError(expected, got="both", file=file, remedy=remedy, column=pairs[0][0])
             feed = Feed(field, FIELDS[field].cell, tuple(raw for raw, _ in pairs), tuple(suffix for _, suffix in pairs))
             feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
@@ -305,21 +301,15 @@ class Layout:
                 (named,) = feed.suffixes or ()
                 known = [str(name) for name in classes]
                 if named not in known:
+                    expected = f"the probability of one of the classes {_shown(known)}"
+                    remedy = "name the class that the column is about, --positive COLUMN=CLASS"
                     raise InputError(
-                        f"the probability of one of the classes {_shown(known)}",
-                        got=f"that of {named!r}",
-                        file=file,
-                        column=feed.columns[0],
-                        remedy="name the class that the column is about, --positive COLUMN=CLASS",
+                        expected, got=f"that of {named!r}", file=file, column=feed.columns[0], remedy=remedy
                     )
                 if len(known) != 2:
-                    raise InputError(
-                        f"a column for each of the {len(known)} classes ({_shown(known)})",
-                        got="one",
-                        file=file,
-                        column=feed.columns[0],
-                        remedy="one column is enough for two classes only: add those of the others",
-                    )
+                    expected = f"a column for each of the {len(known)} classes ({_shown(known)})"
+                    remedy = "one column is enough for two classes only: add those of the others"
+                    raise InputError(expected, got="one", file=file, column=feed.columns[0], remedy=remedy)
                 feeds[feed.field] = replace(feed, positive=known.index(named))
                 continue
             where = dict(zip(feed.suffixes or (), feed.columns, strict=True))
@@ -329,21 +319,13 @@ class Layout:
             absent = [name for name in order if name not in where]
             unknown = [name for name in where if name not in set(order)]
             if absent:
-                raise InputError(
-                    f"a column for each of the {len(order)} classes ({shown})",
-                    got="no such column",
-                    remedy="add the column, or use the same classes in every file",
-                    file=file,
-                    column=prefix + absent[0],
-                )
+                expected = f"a column for each of the {len(order)} classes ({shown})"
+                remedy = "add the column, or use the same classes in every file"
+                raise InputError(expected, got="no such column", remedy=remedy, file=file, column=prefix + absent[0])
             if unknown:
-                raise InputError(
-                    f"columns for the {len(order)} known classes ({shown})",
-                    got="a class more",
-                    file=file,
-                    remedy="a class that the reference never had cannot be judged: drop or merge it",
-                    column=where[unknown[0]],
-                )
+                expected = f"columns for the {len(order)} known classes ({shown})"
+                remedy = "a class that the reference never had cannot be judged: drop or merge it"
+                raise InputError(expected, got="a class more", file=file, remedy=remedy, column=where[unknown[0]])
             feeds[feed.field] = replace(feed, columns=tuple(where[name] for name in order), suffixes=tuple(order))
         return replace(self, feeds=feeds)
 

@@ -54,13 +54,9 @@ def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = N
     """
     most = _megabytes(UNPACKED, _UNPACKED_MB)
     if unpacked > most and unpacked > _TIMES * packed:
-        raise InputError(
-            f"at most {most >> 20} MB when unpacked",
-            got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
-            file=file,
-            column=column,
-            remedy=f"check what the file is; {UNPACKED}=N allows N MB",
-        )
+        got = f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB"
+        remedy = f"check what the file is; {UNPACKED}=N allows N MB"
+        raise InputError(f"at most {most >> 20} MB when unpacked", got=got, file=file, column=column, remedy=remedy)
 
 
 def _megabytes(name: str, usual: int) -> int:
@@ -155,7 +151,7 @@ class Stamp:
             there = look_at(path)
             if there is None:
                 raise FileNotFoundError(path)
-            return Stamp(there.size, there.changed)
+            return Stamp(*there)
         about = os.stat(path)
         return Stamp(about.st_size, about.st_mtime_ns)
 
@@ -166,12 +162,9 @@ class Stamp:
         except OSError:
             now = None
         if now != self:
-            raise InputError(
-                "a file that stays the same while it is read",
-                got="a file that was changed or removed meanwhile",
-                remedy="wait until its writer has finished, then run again",
-                file=path,
-            )
+            expected = "a file that stays the same while it is read"
+            got = "a file that was changed or removed meanwhile"
+            raise InputError(expected, got=got, remedy="wait until its writer has finished, then run again", file=path)
 
 
 def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
@@ -364,12 +357,9 @@ def translated(file: str | None, form: str) -> Iterator[None]:
         tokenize.TokenError,
     ) as error:
         text = " ".join((str(error) or type(error).__name__).split())
-        raise InputError(
-            f"a whole and readable {form} file",
-            got=text if len(text) <= 200 else text[:197] + "...",
-            remedy="it may be cut off or damaged: write it again",
-            file=file,
-        ) from error
+        expected = f"a whole and readable {form} file"
+        got = text if len(text) <= 200 else text[:197] + "..."
+        raise InputError(expected, got=got, remedy="it may be cut off or damaged: write it again", file=file) from error
 
 
 _SMALL = 8 << 20  # bytes of a file that is hashed whole

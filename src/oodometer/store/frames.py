@@ -9,8 +9,9 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,35 +42,26 @@ class ClusterFrame:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = str(Path(folder) / "frame.parquet")
         self.name = f"{type(data).__name__} of {'Spark' if 'pyspark' in type(data).__module__ else 'Ray'}"
-        batches = _of_spark(data) if hasattr(data, "mapInArrow") else _of_ray(data)
+        if hasattr(data, "mapInArrow"):
+            batches = _of_spark(data)
+        else:
+            tables = data.iter_batches(batch_size=BATCH_ROWS, batch_format="pyarrow")
+            batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
         try:
             first = next(batches, None)
             if first is None:
                 raise InputError("at least one row", got="none", file=self.name, remedy="check the frame")
             with open(self.path, "wb") as file:
-                write(file, first.schema, _alike(first, batches))
+                # a batch of nulls alone may come with other types than the first
+                alike = (one if one.schema.equals(first.schema) else one.cast(first.schema) for one in batches)
+                write(file, first.schema, chain([first], alike))
         except OodometerError:
             raise
         except Exception as error:  # errors of a cluster have no common root
             text = " ".join(str(error).split())[:200]
-            raise InputError(
-                "a frame whose rows can be fetched",
-                got=f"{type(error).__name__}: {text}",
-                file=self.name,
-                remedy="run its job by itself, or write it to Parquet and name the folder",
-            ) from error
-
-
-def _alike(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
-    """Batches of the first one's types: a batch of nulls alone may come with another."""
-    yield first
-    for batch in rest:
-        yield batch if batch.schema.equals(first.schema) else batch.cast(first.schema)
-
-
-def _of_ray(data: Any) -> Iterator[Any]:
-    for table in data.iter_batches(batch_size=BATCH_ROWS, batch_format="pyarrow"):
-        yield from table.combine_chunks().to_batches()
+            expected = "a frame whose rows can be fetched"
+            remedy = "run its job by itself, or write it to Parquet and name the folder"
+            raise InputError(expected, got=f"{type(error).__name__}: {text}", file=self.name, remedy=remedy) from error
 
 
 def _of_spark(frame: Any) -> Iterator[Any]:
@@ -220,13 +212,8 @@ def _odd_column(frame: Any, reason: str) -> InputError:
         full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
         odd = next((i for i in full if type(cells[i]) is not type(cells[full[0]])), None)
         if odd is not None:
-            return InputError(
-                "cells of one type",
-                got=f"{cells[full[0]]!r} and {cells[odd]!r}",
-                row=odd + 1,
-                column=column,
-                remedy="make them one type",
-            )
+            got = f"{cells[full[0]]!r} and {cells[odd]!r}"
+            return InputError("cells of one type", got=got, row=odd + 1, column=column, remedy="make them one type")
     return InputError(
         "a frame of numbers, strings and lists", got=reason[:160], column=column, remedy="convert the column"
     )

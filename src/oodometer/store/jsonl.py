@@ -219,14 +219,9 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
             remedy = 'write {"name": value, ...} on every line'
             raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row, remedy=remedy)
         if value.twice is not None:
-            raise InputError(
-                "every name once in an object",
-                got="the name twice",
-                file=file,
-                row=row,
-                column=value.twice,
-                remedy="write each column once a line",
-            )
+            expected = "every name once in an object"
+            remedy = "write each column once a line"
+            raise InputError(expected, got="the name twice", file=file, row=row, column=value.twice, remedy=remedy)
         yield value
 
 

@@ -64,13 +64,9 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
             columns.append(_learnt(plain(sample.column(name)), name, text, comma, every))
         except _Unfit as unfit:
             if not every:
-                raise InputError(
-                    "a column of numbers, categories or text",
-                    got=str(unfit),
-                    file=sources[0].path,
-                    column=name,
-                    remedy="leave it out of --features",
-                ) from None
+                expected = "a column of numbers, categories or text"
+                remedy = "leave it out of --features"
+                raise InputError(expected, got=str(unfit), file=sources[0].path, column=name, remedy=remedy) from None
             left_out[name] = str(unfit)
         except InputError as error:
             raise error.at(file=sources[0].path) from None

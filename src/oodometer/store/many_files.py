@@ -19,7 +19,7 @@ from ..fields import FIELDS
 from .base import no_rows
 from .columns import WIDE
 from .files import ENDINGS, Stamp, format_of
-from .places import Found, is_remote, list_remote, look_at, path_of, split_query
+from .places import is_remote, list_remote, look_at, path_of, split_query
 from .predicates import may_match
 from .reader import Reader
 from .scan import DataSet, Piece
@@ -167,10 +167,10 @@ def _regex(pattern: str) -> str:
     return "".join(names).replace("[^/]*[^/]*/", "(?:[^/]+/)*").removesuffix("/")
 
 
-def _below(files: Iterable[Found], base: str) -> list[str]:
+def _below(urls: Iterable[str], base: str) -> list[str]:
     """URLs of which no name below ``base`` is hidden."""
     cut = len(base.rstrip("/")) + 1
-    return [file.url for file in files if not any(part.startswith(_HIDDEN) for part in file.url[cut:].split("/"))]
+    return [url for url in urls if not any(map(_hidden, url[cut:].split("/")))]
 
 
 def _bare(path: str) -> str:
@@ -191,12 +191,9 @@ def _one_format(files: list[str], path: str) -> list[str]:
         forms.setdefault(format_of(Path(_bare(file))), []).append(file)
     if len(forms) > 1:
         first = next(iter(forms.values()))[0]
-        raise InputError(
-            "files of one format",
-            got=", ".join(f"{len(files)} {form}" for form, files in forms.items()),
-            remedy=f"name those that belong together, such as '{path.rstrip('/')}/**/*{Path(_bare(first)).suffix}'",
-            file=path,
-        )
+        got = ", ".join(f"{len(files)} {form}" for form, files in forms.items())
+        remedy = f"name those that belong together, such as '{path.rstrip('/')}/**/*{Path(_bare(first)).suffix}'"
+        raise InputError("files of one format", got=got, remedy=remedy, file=path)
     return files
 
 

@@ -104,13 +104,8 @@ def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError
     odd = next((i for i in full if isinstance(cells[i], str) != isinstance(cells[full[0]], str)), None)
     if odd is None:
         return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
-    return InputError(
-        "values of one type",
-        got=f"{cells[full[0]]!r} and {cells[odd]!r}",
-        column=column,
-        remedy="make them one type",
-        row=odd // per_row + 1,
-    )
+    got = f"{cells[full[0]]!r} and {cells[odd]!r}"
+    return InputError("values of one type", got=got, column=column, remedy="make them one type", row=odd // per_row + 1)
 
 
 def _even(value: Any, column: str) -> Array:
@@ -145,12 +140,8 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
             columns[name] = column_of(_even(value, name), kind, name)
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
-            raise InputError(
-                f"{rows[1]} entries, one a sample, as in {rows[0]}",
-                got=f"{len(columns[name])}",
-                remedy="align the arrays by sample",
-                column=name,
-            )
+            expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
+            raise InputError(expected, got=f"{len(columns[name])}", remedy="align the arrays by sample", column=name)
     return pa.table(columns)
 
 
@@ -222,13 +213,9 @@ class NpzReader(Reader):
         }
         for name, about in FIELDS.items():
             if about.ragged and offsets_of(name) in self.members and name not in layout.feeds:
-                raise InputError(
-                    f"an array {name} beside its offsets",
-                    got="none",
-                    file=self.file,
-                    column=offsets_of(name),
-                    remedy="write the file again",
-                )
+                expected = f"an array {name} beside its offsets"
+                remedy = "write the file again"
+                raise InputError(expected, got="none", file=self.file, column=offsets_of(name), remedy=remedy)
         for name, kind in layout.kinds(layout.feeds.values()).items():
             if name not in self.members:  # said by a folder's name
                 continue
@@ -238,13 +225,9 @@ class NpzReader(Reader):
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
             if len(shape) != ndim_of(kind):
-                raise InputError(
-                    f"an array with {ndim_of(kind)} axes",
-                    got=f"shape {self.members[name].shape}",
-                    remedy=axes_remedy(kind, len(shape)),
-                    column=name,
-                    file=self.file,
-                )
+                expected = f"an array with {ndim_of(kind)} axes"
+                got = f"shape {self.members[name].shape}"
+                raise InputError(expected, got=got, remedy=axes_remedy(kind, len(shape)), column=name, file=self.file)
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
@@ -306,13 +289,9 @@ class NpzReader(Reader):
                 if not (
                     offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]
                 ):
-                    raise InputError(
-                        f"rising offsets within {name}",
-                        got="others",
-                        column=self.offsets[name],
-                        file=self.file,
-                        remedy="write the file again",
-                    )
+                    expected = f"rising offsets within {name}"
+                    remedy = "write the file again"
+                    raise InputError(expected, got="others", column=self.offsets[name], file=self.file, remedy=remedy)
                 values = as_numpy(self._range(raw, whole, name, 0, int(offsets[0]), int(offsets[-1])))
                 return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
             block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN
@@ -353,13 +332,8 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
             "an array of numbers or strings", got="Python objects (pickle)", file=path, column=name, remedy=remedy
         )
     if info.file_size - header != prod(shape) * dtype.itemsize:
-        raise InputError(
-            "a whole array",
-            got=f"{info.file_size - header} bytes for shape {shape}",
-            file=path,
-            column=name,
-            remedy="it may be damaged: write it again",
-        )
+        got = f"{info.file_size - header} bytes for shape {shape}"
+        raise InputError("a whole array", got=got, file=path, column=name, remedy="it may be damaged: write it again")
     if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
         return Member(name, shape, dtype, None)
     raw.seek(info.header_offset)
@@ -387,13 +361,9 @@ def _check_sum(path: str, member: Member) -> None:
             while left and (piece := raw.read(min(left, _PIECE))):
                 total, left = zlib.crc32(piece, total), left - len(piece)
         if left or total != member.checksum:
-            raise InputError(
-                "the array as it was written",
-                got="bytes with another checksum",
-                file=path,
-                column=member.name,
-                remedy="the file is damaged: copy or write it again",
-            )
+            expected = "the array as it was written"
+            remedy = "the file is damaged: copy or write it again"
+            raise InputError(expected, got="bytes with another checksum", file=path, column=member.name, remedy=remedy)
         if len(_sound) > 10_000:
             _sound.clear()
         _sound.add(key)

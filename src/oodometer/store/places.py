@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import InputError
 
@@ -23,14 +23,6 @@ _REMEDY = {
     "permission denied": "check the keys and what they may read (s3: AWS_ACCESS_KEY_ID, AWS_PROFILE)",
     "no such bucket": "check its name, and the endpoint (s3: AWS_ENDPOINT_URL)",
 }
-
-
-class Found(NamedTuple):
-    """A file of an object store: its URL, its size in bytes and its time of change in nanoseconds."""
-
-    url: str
-    size: int
-    changed: int
 
 
 def is_remote(path: str) -> bool:
@@ -82,11 +74,9 @@ def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
             return pafs.PyFileSystem(pafs.FSSpecHandler(files)), root.rstrip("/")
         except (ImportError, ValueError) as other:
             reason = " ".join(str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split())[:200]
-            raise InputError(
-                "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://",
-                got=f"{begin} ({reason})",
-                remedy=f"pip install the library of fsspec for {scheme}://, or name a file of this machine",
-            ) from None
+            expected = "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://"
+            remedy = f"pip install the library of fsspec for {scheme}://, or name a file of this machine"
+            raise InputError(expected, got=f"{begin} ({reason})", remedy=remedy) from None
 
 
 def reached(url: str) -> tuple[Any, str]:
@@ -113,26 +103,23 @@ def _said(url: str) -> Iterator[None]:
             None,
         )
         got = "permission denied" if isinstance(error, PermissionError) else got
-        raise InputError(
-            "a place that can be read",
-            got=got or (text if len(text) <= 200 else text[:197] + "..."),
-            remedy=_REMEDY.get(got or "", "check the URL and the connection"),
-            file=url,
-        ) from error
+        got = got or (text if len(text) <= 200 else text[:197] + "...")
+        remedy = _REMEDY.get(got or "", "check the URL and the connection")
+        raise InputError("a place that can be read", got=got, remedy=remedy, file=url) from error
 
 
-def look_at(url: str) -> Found | None:
-    """The file at a URL; None where there is none, or a folder."""
+def look_at(url: str) -> tuple[int, int] | None:
+    """Size in bytes and time of change in nanoseconds of the file at a URL; None where there is none, or a folder."""
     import pyarrow.fs as pafs
 
     files, path = reached(url)
     with _said(url):
         info = files.get_file_info(path)
-    return _found(url, info) if info.type == pafs.FileType.File else None
+    return (int(info.size or 0), int(info.mtime_ns or 0)) if info.type == pafs.FileType.File else None
 
 
-def list_remote(url: str) -> list[Found]:
-    """All files below a URL, sorted; none where nothing is there."""
+def list_remote(url: str) -> list[str]:
+    """The URLs of all files below one, sorted; none where nothing is there."""
     import pyarrow.fs as pafs
 
     files, path = reached(url)
@@ -143,24 +130,12 @@ def list_remote(url: str) -> list[Found]:
         if not infos and bucket and files.get_file_info(bucket).type == pafs.FileType.NotFound:
             raise OSError(_ABSENT[0])
     cut = len(path.rstrip("/")) + 1
-    for info in infos:
-        if split_query(f"s3://{info.path}")[1] and info.type == pafs.FileType.File:
-            raise InputError(
-                "a name without a question mark and what follows like `?region=eu`, which is said of the store",
-                got=repr(info.path[cut:]),
-                file=url,
-                remedy="rename the object",
-            )
-    here = [
-        _found(f"{bare.rstrip('/')}/{info.path[cut:]}{mark}{query}", info)
-        for info in infos
-        if info.type == pafs.FileType.File
-    ]
-    return sorted(here)
-
-
-def _found(url: str, info: Any) -> Found:
-    return Found(url, int(info.size or 0), int(info.mtime_ns or 0))
+    names = [info.path[cut:] for info in infos if info.type == pafs.FileType.File]
+    for name in names:
+        if split_query(f"s3://{name}")[1]:
+            expected = "a name without a question mark and what follows like `?region=eu`, which is said of the store"
+            raise InputError(expected, got=repr(name), file=url, remedy="rename the object")
+    return sorted(f"{bare.rstrip('/')}/{name}{mark}{query}" for name in names)
 
 
 def open_remote(url: str) -> Any:
@@ -192,10 +167,10 @@ def local_copy(path: str) -> str:
     """
     if not is_remote(path):
         return path
-    file = look_at(path)
-    if file is None:
+    about = look_at(path)
+    if about is None:
         raise InputError("a file", got="no such file", remedy="check the URL", file=path)
-    if os.path.exists(copy := _copied(*file)):
+    if os.path.exists(copy := _copied(path, *about)):
         return copy
     _copied.cache_clear()
-    return _copied(*file)
+    return _copied(path, *about)

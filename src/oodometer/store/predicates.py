@@ -39,8 +39,6 @@ def matches(array: Any, condition: Condition, text: bool = False, written_as: An
     [False, True]
     """
     array, kind, column = plain(array), condition.kind, condition.column
-    if not condition.values:
-        return np.zeros(len(array), dtype=bool)
     if kind == "time":
         return _compared(time_cells(array, column), condition)
     if kind == "truth":
@@ -144,13 +142,9 @@ def _texts(cells: Any, condition: Condition) -> Array:
             return np.array(compare(np.array(texts, dtype=object), value.text), dtype=bool)
         if not dated.all():
             row = first_true(~dated)
-            raise InputError(
-                f"a date or time in ISO 8601, which {condition.text!r} asks of every cell",
-                got=repr(texts[row]),
-                row=row + 1,
-                column=condition.column,
-                remedy="write the column as 2026-01-31 or 2026-01-31T12:00:00, empty where there is none",
-            )
+            expected = f"a date or time in ISO 8601, which {condition.text!r} asks of every cell"
+            remedy = "write the column as 2026-01-31 or 2026-01-31T12:00:00, empty where there is none"
+            raise InputError(expected, got=repr(texts[row]), row=row + 1, column=condition.column, remedy=remedy)
         return np.array(compare(times, value.time), dtype=bool)
     out = np.zeros(len(texts), dtype=bool)
     for value in condition.values:

@@ -59,12 +59,9 @@ class PiecePart(Part):
         plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
         piece.verify()
         if not plan.feeds:
-            raise InputError(
-                f"one of the fields {', '.join(fields or ())}",
-                got=", ".join(layout.columns[:12]),
-                file=file,
-                remedy="add the column, or rename one with --map theirs=ours",
-            )
+            expected = f"one of the fields {', '.join(fields or ())}"
+            remedy = "add the column, or rename one with --map theirs=ours"
+            raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
         chunks = piece.chunks(plan)
         while True:
             try:
@@ -208,10 +205,13 @@ class ReaderSource(Source):
 
     def keys(self, column: str) -> Any:
         """One pass over the column."""
-        from .cells import joined, key_cells
+        import pyarrow as pa
+
+        from .cells import key_cells
 
         theirs = self.layout.where[column]
-        return joined(list(self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs))))
+        ids = list(self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs)))
+        return pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
 
     def _each_batch(self, kinds: Mapping[str, Kind], work: Callable[[Any], Any]) -> Iterator[Any]:
         """What ``work`` gives for each batch of one pass; its errors name the file and the row in it."""
@@ -355,14 +355,9 @@ class ReaderSource(Source):
         elif width is not None:
             column = layout.feeds[listed[0]].columns[0]
             if width != len(classes):
-                raise InputError(
-                    f"lists of {len(classes)} entries, one a class",
-                    got=f"{width}",
-                    file=self.path,
-                    row=1,
-                    column=column,
-                    remedy="use the same classes in the reference and the target",
-                )
+                expected = f"lists of {len(classes)} entries, one a class"
+                remedy = "use the same classes in the reference and the target"
+                raise InputError(expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy)
             if own is None or only_counts(own, classes):
                 own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
             order = order_of(own, classes, self.path)
@@ -395,19 +390,13 @@ class ReaderSource(Source):
                 return stated  # the names beside the columns know their types
             if not self.data.first.binding:
                 return wide
-            raise InputError(
-                f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})",
-                got=", ".join(map(str, stated[:6])),
-                column="classes",
-                remedy="name the classes once",
-            )
+            expected = f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})"
+            got = ", ".join(map(str, stated[:6]))
+            raise InputError(expected, got=got, column="classes", remedy="name the classes once")
         if width is not None and len(stated) != width:
-            raise InputError(
-                f"{width} class names, as many as lists have entries",
-                got=f"{len(stated)}",
-                column="classes",
-                remedy="name every class once, in their order",
-            )
+            expected = f"{width} class names, as many as lists have entries"
+            got = f"{len(stated)}"
+            raise InputError(expected, got=got, column="classes", remedy="name every class once, in their order")
         return stated
 
     def _settle_axes(
@@ -424,12 +413,9 @@ class ReaderSource(Source):
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
-                raise InputError(
-                    f"{size} distinct names, one for each {axis}",
-                    got=f"{len(own)}",
-                    column=f"names_{axis}",
-                    remedy="name every entry once, in their order",
-                )
+                expected = f"{size} distinct names, one for each {axis}"
+                remedy = "name every entry once, in their order"
+                raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:
                 orders[axis] = order

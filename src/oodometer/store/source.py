@@ -108,11 +108,11 @@ def _numbered(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
 
 
 _OPENERS = {
-    "parquet": ("parquet", "ParquetReader.open"),
-    "csv": ("csv_file", "CsvReader.open"),
-    "jsonl": ("jsonl", "JsonlReader.open"),
-    "arrow": ("arrow", "ArrowReader.open"),
-    "npz": ("npz", "NpzReader.open"),
+    "parquet": "parquet ParquetReader",
+    "csv": "csv_file CsvReader",
+    "jsonl": "jsonl JsonlReader",
+    "arrow": "arrow ArrowReader",
+    "npz": "npz NpzReader",
 }
 
 
@@ -156,12 +156,10 @@ def open_reader(
     from .many_files import partition_of
 
     form, stamp = check_file(path, format)
-    module, name = _OPENERS[form]
-    opener: Any = importlib.import_module(f"{__package__}.{module}")
-    for part in name.split("."):
-        kind, opener = opener, getattr(opener, part)
+    module, name = _OPENERS[form].split()
+    kind: Any = getattr(importlib.import_module(f"{__package__}.{module}"), name)
     if form not in ("csv", "jsonl"):
-        return opener(str(path)), stamp
+        return kind.open(str(path)), stamp
     kept = known_files() if known is None else known
 
     def known_or(what: str, find: Callable[[], TextReader]) -> TextReader:
@@ -173,7 +171,7 @@ def open_reader(
         kept.put(str(path), stamp, what, reader.facts())
         return reader
 
-    reader: Any = known_or("head", lambda: opener(str(path)))
+    reader: Any = known_or("head", lambda: kind.open(str(path)))
     missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
     if missing and form == "jsonl":
         reader = known_or(f"head with {missing}", lambda: reader.with_columns(missing))

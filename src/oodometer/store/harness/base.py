@@ -87,14 +87,8 @@ class Metric:
             remedy += f"; {another or 'give the task a metric that is a number for each row, and run it again'}"
         else:
             remedy = "find out what the scorer meant, or score the log again" + (another and f", or {another}")
-        raise InputError(
-            "a metric that is 0 or 1" if self.least is None else "a number",
-            got=got,
-            remedy=remedy,
-            file=file,
-            row=rows[at],
-            column=self.name,
-        )
+        expected = "a metric that is 0 or 1" if self.least is None else "a number"
+        raise InputError(expected, got=got, remedy=remedy, file=file, row=rows[at], column=self.name)
 
 
 def _score(value: Any) -> float | None:
@@ -227,13 +221,9 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             found = json.loads(line)
         except ValueError:
-            raise InputError(
-                "one JSON object a line",
-                got=repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else ""),
-                file=file,
-                row=row,
-                remedy="the log may be cut off: copy it again, or remove that line",
-            ) from None
+            got = repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else "")
+            remedy = "the log may be cut off: copy it again, or remove that line"
+            raise InputError("one JSON object a line", got=got, file=file, row=row, remedy=remedy) from None
         yield row, _object(found, file, row)
 
 

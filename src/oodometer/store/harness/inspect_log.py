@@ -44,12 +44,8 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     scored = [sample for sample in logged if sample.scores]
     out.skipped = [(sample.name(repeated), sample.why) for sample in logged if not sample.scores]
     if not scored:
-        raise InputError(
-            "a sample with a score",
-            got=f"{len(logged)} samples without one, the first: {logged[0].why}",
-            file=file,
-            remedy="score the log first (inspect score)",
-        )
+        got = f"{len(logged)} samples without one, the first: {logged[0].why}"
+        raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
     status = header.get("status")
     if status != "success":
         out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
@@ -110,13 +106,9 @@ class _Sample:
     def __init__(self, given: Any, row: int, file: str) -> None:
         sample = _mapping(given)
         if "id" not in sample or "output" not in sample:
-            raise InputError(
-                "a sample with id, epoch, input, output and scores",
-                got=", ".join(list(sample)[:6]) or type(given).__name__,
-                file=file,
-                row=row,
-                remedy="the log may be cut off, or of another kind",
-            )
+            expected = "a sample with id, epoch, input, output and scores"
+            got = ", ".join(list(sample)[:6]) or type(given).__name__
+            raise InputError(expected, got=got, file=file, row=row, remedy="the log may be cut off, or of another kind")
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
         # values by scorer (``scorer/key`` where there are several), and the answers that scorers read off
         given = _mapping(sample.get("scores"))

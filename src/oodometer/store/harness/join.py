@@ -69,12 +69,9 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
             inside = [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
             if not inside:
                 below = sorted({str(log.parent) for log in Path(path).rglob("samples_*.jsonl")})
-                raise InputError(
-                    "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
-                    got="a folder without one",
-                    file=str(path),
-                    remedy=f"name {below[0]}" if below else "write them with --log_samples --output_path",
-                )
+                expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
+                remedy = f"name {below[0]}" if below else "write them with --log_samples --output_path"
+                raise InputError(expected, got="a folder without one", file=str(path), remedy=remedy)
             out += inside
             continue
         kind = log_kind(path)
@@ -105,12 +102,8 @@ def refuse_logs(path: Any) -> None:
         folder = os.path.isdir(name)
         inside = [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
         if any(log_kind(file) for file in inside if file.lower().endswith(_ENDINGS)):
-            raise InputError(
-                "a predictions file",
-                got="a folder with logs of an evaluation" if folder else "the log of an evaluation",
-                file=name,
-                remedy=f"read it first: `{read_command(name)}`",
-            )
+            got = "a folder with logs of an evaluation" if folder else "the log of an evaluation"
+            raise InputError("a predictions file", got=got, file=name, remedy=f"read it first: `{read_command(name)}`")
 
 
 _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
@@ -151,21 +144,13 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         for answers in read[1:]:
             if answers.task in seen:
                 remedy = "name the log of one run"
-                raise InputError(
-                    "logs of different tasks",
-                    got=f"{answers.task} as in {seen[answers.task]}",
-                    file=answers.file,
-                    remedy=remedy,
-                )
+                got = f"{answers.task} as in {seen[answers.task]}"
+                raise InputError("logs of different tasks", got=got, file=answers.file, remedy=remedy)
             seen[answers.task] = answers.file
             if answers.model != first.model:
                 remedy = "write a file for each model"
-                raise InputError(
-                    f"answers of {first.model}, as in {first.file}",
-                    got=str(answers.model),
-                    file=answers.file,
-                    remedy=remedy,
-                )
+                expected = f"answers of {first.model}, as in {first.file}"
+                raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
             for name in ("candidate_scores", "output"):
                 if (name in answers.columns) != (name in first.columns):
                     having, lacking = (answers, first) if name in answers.columns else (first, answers)

@@ -72,13 +72,9 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     even = all(sorted(rows.ids) == sorted(by_filter["1"].ids) for rows in by_filter.values() if "1" in by_filter)
     twice = next((key for key, at in seen.items() if len(at) > 1 and not (even and key[0] == "None")), None)
     if twice is not None:
-        raise InputError(
-            "each document once",
-            got=f"doc_id {twice[1]} as in row {seen[twice][0]}",
-            file=file,
-            row=seen[twice][1],
-            remedy="keep the rows of one run",
-        )
+        expected = "each document once"
+        got = f"doc_id {twice[1]} as in row {seen[twice][0]}"
+        raise InputError(expected, got=got, file=file, row=seen[twice][1], remedy="keep the rows of one run")
     name, rows = _of_filter(by_filter, options.filter, file)
     task = _NAME.fullmatch(Path(file).name)
     out = Answers(file, task["task"] if task else Path(file).name.split(".")[0], ids=rows.ids)
@@ -137,13 +133,9 @@ def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
     if answers == [None] and sample.get("filtered_resps"):  # the filter found no answer in the text: it is an empty one
         return [""]
     if not isinstance(answers, list) or not answers or any(answer is None for answer in answers):
-        raise InputError(
-            "the model's answers (filtered_resps or resps)",
-            got="none" if not answers else repr(answers)[:40],
-            file=file,
-            row=row,
-            remedy="the log may be cut off or of another kind: write it with --log_samples",
-        )
+        expected = "the model's answers (filtered_resps or resps)"
+        remedy = "the log may be cut off or of another kind: write it with --log_samples"
+        raise InputError(expected, got="none" if not answers else repr(answers)[:40], file=file, row=row, remedy=remedy)
     return answers
 
 
@@ -156,13 +148,9 @@ def _kind(answers: Sequence[Any], file: str, row: int) -> str:
     if all(map(_is_scored, answers)):
         return "log-likelihoods of several options" if len(answers) > 1 else "the log-likelihood of one text"
     if any(map(_is_scored, answers)) or len(answers) != 1:
-        raise InputError(
-            "one answer that was written, or a log-likelihood for each option",
-            got=repr(answers)[:60],
-            file=file,
-            row=row,
-            remedy="other tasks have no row that is right or wrong",
-        )
+        expected = "one answer that was written, or a log-likelihood for each option"
+        got = repr(answers)[:60]
+        raise InputError(expected, got=got, file=file, row=row, remedy="other tasks have no row that is right or wrong")
     return "an answer that was written"
 
 
@@ -189,13 +177,9 @@ def _keep(
     names = named if isinstance(named, list) else [name for name in sample if name not in _NOT_METRICS]
     before = rows.metrics or dict.fromkeys(names)
     if set(names) != set(before):
-        raise InputError(
-            f"the metrics {', '.join(before)}, as in the rows above",
-            got=", ".join(names) or "none",
-            file=file,
-            row=row,
-            remedy="a samples file holds one task",
-        )
+        expected = f"the metrics {', '.join(before)}, as in the rows above"
+        got = ", ".join(names) or "none"
+        raise InputError(expected, got=got, file=file, row=row, remedy="a samples file holds one task")
     for name in names:
         rows.metrics.setdefault(name, []).append(sample.get(name))
 
@@ -415,11 +399,8 @@ def _refuse_outside(choices: Sequence[_Choice], count: Sequence[int], file: str)
         return
     for choice, k in zip(choices, count, strict=True):
         if _by_position(choice, k) is None and _by_text(choice, k) is None:
+            expected = f"a position below {k}, the number of options"
+            remedy = "the harness counts such a row as wrong whatever the model says: remove it"
             raise InputError(
-                f"a position below {k}, the number of options",
-                got=str(choice.target),
-                file=file,
-                row=choice.row,
-                column="target",
-                remedy="the harness counts such a row as wrong whatever the model says: remove it",
+                expected, got=str(choice.target), file=file, row=choice.row, column="target", remedy=remedy
             )
