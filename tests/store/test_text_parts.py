@@ -25,6 +25,8 @@ from oodometer.store.jsonl import JsonlReader
 from oodometer.store.reader import filled_lines, index_cells
 from oodometer.store.source import pick_rows
 
+from .forms import numbers
+
 
 @pytest.fixture
 def fine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,15 +190,6 @@ def lake(folder: Path, form: str, rows: tuple[int, ...] = (300, 1, 250)) -> tupl
     return folder / form, write_predictions(whole, folder / f"whole.{form}")
 
 
-def told(answer: Any) -> list[Any]:
-    """All that an answer says, in order."""
-    if isinstance(answer, dict):
-        return [one for name, value in answer.items() if name not in ("name", "seconds") for one in told(value)]
-    if isinstance(answer, (list, tuple)):
-        return [one for value in answer for one in told(value)]
-    return [answer]
-
-
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize(
     "asked", [{"every": "100rows"}, {"by": "site"}, {"labels": "position"}, {"labels": "row"}], ids=str
@@ -212,9 +205,9 @@ def test_a_folder_is_the_file_whatever_counts_rows(form: str, asked: dict[str, A
         asked = {"labels": {"label": truth[order], "row": order}}
     options = {"backtest": None, **asked}
     one, two = (estimate(reference, folder, workers=n, **options).to_dict() for n in (1, 2))
-    assert told(one) == told(two)
+    assert numbers(one) == numbers(two)
     other = estimate(reference, single, **options).to_dict()
-    for mine, theirs in zip(told(one), told(other), strict=True):
+    for mine, theirs in zip(numbers(one), numbers(other), strict=True):
         assert mine == (pytest.approx(theirs, abs=1e-9) if isinstance(theirs, float) else theirs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from oodometer.store.scan import Piece
 from oodometer.store.source import pick_rows
 from oodometer.store.where import parse_where
 from oodometer.testing import example_record
+
+from .forms import numbers
 
 FORMS = ("parquet", "csv", "jsonl", "arrow")
 
@@ -85,14 +88,6 @@ def _between(_: Any) -> Any:
 
 def _among() -> Any:
     return pc.field("site").isin(["north", "a, b"]) & (pc.field("age") <= 30.5)
-
-
-def numbers(answer: Any) -> list[Any]:
-    if isinstance(answer, dict):
-        return [one for name, value in answer.items() if name not in ("name", "seconds") for one in numbers(value)]
-    if isinstance(answer, (list, tuple)):
-        return [one for value in answer for one in numbers(value)]
-    return [answer]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -170,17 +165,10 @@ def groups_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-@pytest.mark.parametrize(
-    ("where", "groups"),
-    [
-        ("time < 2026-11-04", {0, 1}),
-        ("time >= 2026-11-24T00:00:00Z", {11}),
-        ("key in (60, 130)", {1, 2}),
-        ("key = 599", {11}),
-        ("site = north", set(range(12))),
-        ("age > 1000", set()),
-    ],
-)
+@pytest.mark.parametrize(("where", "groups"), [
+    ("time < 2026-11-04", {0, 1}), ("time >= 2026-11-24T00:00:00Z", {11}), ("key in (60, 130)", {1, 2}),
+    ("key = 599", {11}), ("site = north", set(range(12))), ("age > 1000", set()),
+])  # fmt: skip
 def test_row_groups_that_cannot_hold_such_rows_are_not_read(
     where: str, groups: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,34 +271,15 @@ def test_what_is_no_condition(text: str) -> None:
         parse_where(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "sign", "at"),
-    [
-        ("day > 2026-01-10 && n < 2", "'&&'", 18),
-        ("n > 1 or n < -1", "'or'", 7),
-        ("n !== 1", "'!=='", 3),
-        ("n => 1", "'=>'", 3),
-        ("n ≥ 1", "'≥'", 3),
-        ("n > 1 # a comment", "'#'", 7),
-        ("n > 1 -- a comment", "'--'", 7),
-        ("n > 1;", "';'", 6),
-        ("n > 1, n < 3", "','", 6),
-        ("day > 10 January 2026", "'January'", 10),
-        ("site = a b", "'b'", 10),
-        ("site = no*", "'*'", 10),
-        ("site = “north”", "'“'", 8),
-        ("not site = north", "'not'", 1),
-        ("1 < n < 3", "'<'", 7),
-        ("n > 1 and", "the end", None),
-        ("n > 1 and and n < 3", "'and'", 11),
-        ("site in [a, b]", "'['", 9),
-        ("site in (a b)", "'b'", 12),
-        ("site not = a", "'='", 10),
-        ("n > 1 n < 3", "'n'", 7),
-        ("(n > 1)", "'('", 1),
-        ("n > $x", "'$'", 5),
-    ],
-)
+@pytest.mark.parametrize(("text", "sign", "at"), [
+    ("day > 2026-01-10 && n < 2", "'&&'", 18), ("n > 1 or n < -1", "'or'", 7), ("n !== 1", "'!=='", 3),
+    ("n => 1", "'=>'", 3), ("n ≥ 1", "'≥'", 3), ("n > 1 # a comment", "'#'", 7), ("n > 1 -- a comment", "'--'", 7),
+    ("n > 1;", "';'", 6), ("n > 1, n < 3", "','", 6), ("day > 10 January 2026", "'January'", 10),
+    ("site = a b", "'b'", 10), ("site = no*", "'*'", 10), ("site = “north”", "'“'", 8),
+    ("not site = north", "'not'", 1), ("1 < n < 3", "'<'", 7), ("n > 1 and", "the end", None),
+    ("n > 1 and and n < 3", "'and'", 11), ("site in [a, b]", "'['", 9), ("site in (a b)", "'b'", 12),
+    ("site not = a", "'='", 10), ("n > 1 n < 3", "'n'", 7), ("(n > 1)", "'('", 1), ("n > $x", "'$'", 5),
+])  # fmt: skip
 def test_the_sign_that_is_not_understood_is_named(text: str, sign: str, at: int | None) -> None:
     where = re.escape(sign) + ("" if at is None else f" at character {at}")
     with pytest.raises(UsageError, match=rf"got .*: {where} is not understood; "):
@@ -350,23 +319,10 @@ def test_days_are_compared_as_days(
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "value",
-    [
-        "10.01.2026",
-        "2026/01/10",
-        "01/10/2026",
-        "20260110",
-        "2026-01",
-        "2026",
-        "'10 Jan 2026'",
-        "2026-02-30",
-        "soon",
-        "today",
-        "2026-1-9",
-        "2026-01-10T12:00Uhr",
-    ],
-)
+@pytest.mark.parametrize("value", [
+    "10.01.2026", "2026/01/10", "01/10/2026", "20260110", "2026-01", "2026", "'10 Jan 2026'", "2026-02-30", "soon",
+    "today", "2026-1-9", "2026-01-10T12:00Uhr",
+])  # fmt: skip
 def test_a_day_in_another_form_is_refused(form: str, value: str, tmp_path: Path) -> None:
     value = value.replace("_", " ")
     for written in (str, lambda d: d):
@@ -497,24 +453,11 @@ def test_a_bad_class_names_its_row_in_its_file(form: str, tmp_path: Path) -> Non
     bad = whole.set_column(3, "label", names)
     write(whole.set_column(3, "label", pa.array(["a", "b"] * 20)), tmp_path / f"1.{form}")
     write(bad, tmp_path / f"2.{form}")
+    mapping = {"prob_0": "prob_a", "prob_1": "prob_b", "prob_2": "prob_c"}
+    read = partial(as_source, tmp_path, classes=["a", "b", "c"], mapping=mapping)
     with pytest.raises(InputError, match=rf"2\.{form}: row 40: column label: expected"):
-        as_source(
-            tmp_path,
-            classes=["a", "b", "c"],
-            mapping={"prob_0": "prob_a", "prob_1": "prob_b", "prob_2": "prob_c"},
-            where="key > 30",
-        ).read()
-    assert (
-        as_source(
-            tmp_path,
-            classes=["a", "b", "c"],
-            mapping={"prob_0": "prob_a", "prob_1": "prob_b", "prob_2": "prob_c"},
-            where="key < 39",
-        )
-        .read()
-        .rows
-        == 78
-    )
+        read(where="key > 30").read()
+    assert read(where="key < 39").read().rows == 78
 
 
 def test_classes_of_two_types_name_the_row(tmp_path: Path) -> None:
