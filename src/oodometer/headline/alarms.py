@@ -40,23 +40,15 @@ def alarm_rules(
                 raise UsageError(
                     f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {', '.join(metrics)}"
                 )
-            _check_amount(metric, kind, amount)
+            low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))  # no value lies below or above
+            low, high = (0.0, high - low) if kind == "drop" else (low, high)
+            if not low <= amount <= high:
+                what, example = (metric, "0.93") if kind == "below" else (f"a drop of {metric}", "0.02")
+                limits = f"between {low:g} and {high:g}" if high < math.inf else "of 0 or more"
+                remedy = "; divide percents by 100" if amount > 1 and high <= 2 else ""
+                raise UsageError(f"--fail-{kind}: expected {what} {limits} such as {example}, got {amount:g}{remedy}")
             out.append(AlarmRule(metric, kind, float(amount)))
     return tuple(out)
-
-
-def _check_amount(metric: str, kind: RuleKind, amount: float) -> None:
-    """`UsageError` for a bound that no value of the metric can lie below or above, and for a negative drop."""
-    base = metric.partition(":")[0]
-    low, high = _LIMITS.get(base, (0.0, 1.0))
-    if kind == "drop":
-        low, high = 0.0, high - low
-    if low <= amount <= high:
-        return
-    what, example = (metric, "0.93") if kind == "below" else (f"a drop of {metric}", "0.02")
-    limits = f"between {low:g} and {high:g}" if high < math.inf else "of 0 or more"
-    remedy = "; divide percents by 100" if amount > 1 and high <= 2 else ""
-    raise UsageError(f"--fail-{kind}: expected {what} {limits} such as {example}, got {amount:g}{remedy}")
 
 
 def check_when(when: str) -> FailWhen:

@@ -306,7 +306,8 @@ class Evidence:
 
     def error_of_clusters(self, value: float, rows: int) -> float:
         """What clusters add to the standard error of an estimate for so many target rows."""
-        return clustered_error(self.effects, (self.source or 0.0, self.reference_rows), (value, rows))
+        samples = (self.source or 0.0, self.reference_rows), (value, rows)
+        return 0.0 if self.effects == (1.0, 1.0) else clustered_error(self.effects, *samples)
 
 
 def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,7 @@ _PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
 
 
 class CompareJob(CompareOptions):
-    """What `compare` was asked and where it works; `UsageError` for options that make no sense together."""
-
-    execution: Execution = field(default_factory=Execution)
+    """What `compare` was asked; `UsageError` for options that make no sense together."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,8 +115,8 @@ class CompareJob(CompareOptions):
         }
 
 
-@verb(CompareOptions)
-def compare(options: CompareOptions) -> Comparison:
+@verb(CompareJob)
+def compare(options: CompareJob) -> Comparison:
     """Compare two models or more as selective answerers.
 
     Models whose files tell of the same rows, by their ids or by the same labels in the same order, are compared on the
@@ -134,24 +132,24 @@ def compare(options: CompareOptions) -> Comparison:
     >>> found.paired["in_domain"]["paired"], [row["model"] for row in found.rankings["in_domain"]["disca"]]
     (True, ['sure', 'lost'])
     """
-    job = CompareJob.of(options)
-    models, out_of_domain, target = job.models, job.out_of_domain, job.target
+    models, out_of_domain, target = options.models, options.out_of_domain, options.target
     if len(models) < 2:
         raise UsageError(f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`")
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
-        some = getattr(job, what)
+        some = getattr(options, what)
         if some and len(some) != len(models):
             raise UsageError(
                 f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
             )
     paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
-    with executing("compare", job, **{name: some for name, some in paths.items() if some}) as execution:
-        quiet = replace(job, execution=execution.heard_by(None))  # files are counted, not their parts
+    with executing("compare", options, **{name: some for name, some in paths.items() if some}) as execution:
+        quiet = execution.heard_by(None)  # files are counted, not their parts
         given = [*models, *out_of_domain, *target]
-        return with_classes_of_all(lambda c: _read(replace(quiet, classes=c)), given, opener_for(job), job.classes)
+        read = lambda classes: _read(replace(options, classes=classes), quiet)  # noqa: E731
+        return with_classes_of_all(read, given, opener_for(options), options.classes)
 
 
-def _read(options: CompareJob, unseen: bool = False) -> Comparison:
+def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Comparison:
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
     opener = opener_for(options)
@@ -171,11 +169,11 @@ def _read(options: CompareJob, unseen: bool = False) -> Comparison:
     opener.check()
     try:
         moved = _moved_columns(homes, aways, targets, options)
-        result = _compared(_titles(options.names, homes), homes, aways, targets, options)
+        result = _compared(_titles(options.names, homes), homes, aways, targets, options, execution)
     except NewLabelError:
         if unseen or options.classes is not None:
             raise
-        return _read(options, unseen=True)
+        return _read(options, execution, unseen=True)
     records = tuple(replace(model, columns=columns) for model, columns in zip(result.models, moved, strict=True))
     notes = dict.fromkeys((*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings))
     return replace(result, models=records, warnings=tuple(notes))
@@ -187,6 +185,7 @@ def _compared(
     aways: Sequence[Source],
     targets: Sequence[Source],
     options: CompareJob,
+    execution: Execution,
 ) -> Comparison:
     """The comparison of models with these labelled files, those out of their domain, and those without labels."""
     done, total = count(1), len(homes) + len(aways) + len(targets)
@@ -201,7 +200,7 @@ def _compared(
             continue
         key, read = _row_key(options.key, sources), []
         for source in sources:
-            read.append(_read_rows(source, options, key))
+            read.append(_read_rows(source, options, key, execution))
             tick()
         evaluations, rows = [one for one, _ in read], [one for _, one in read]
         domains.append(domain_of(name, titles, evaluations, rows, options.seed, options.curve))
@@ -218,7 +217,7 @@ def _compared(
         warnings += [f"{title} ({where}): {line}" for title, one in pairs for line in one.warnings]
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
-        curve, said = _label_free(home, target, options)
+        curve, said = _label_free(home, target, options, execution)
         curves.append(curve)
         warnings += [f"{title} (target): {one.removeprefix('the target: ')}" for one in said if _TRUTH not in one]
         tick()
@@ -247,7 +246,7 @@ def _compared(
     )
 
 
-def _read_rows(source: Source, options: CompareJob, key: str | None) -> tuple[Evaluation, Rows]:
+def _read_rows(source: Source, options: CompareJob, key: str | None, execution: Execution) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
     how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
     plan, skipped = plan_evaluation(source, options.metrics(), **how)
@@ -261,7 +260,7 @@ def _read_rows(source: Source, options: CompareJob, key: str | None) -> tuple[Ev
             remedy="add it, or name another order with --score",
         )
     plan = replace(plan, order=order, fields=tuple(dict.fromkeys((*plan.fields, "label"))))
-    plan, state = read_evaluation(source, plan, options.execution)
+    plan, state = read_evaluation(source, plan, execution)
     evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
     rows: KeptRows = whole["kept"]
 
@@ -383,7 +382,9 @@ def _moved_columns(
     return out
 
 
-def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _label_free(
+    home: Source, target: Source, options: CompareJob, execution: Execution
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
 
     accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
@@ -396,7 +397,7 @@ def _label_free(home: Source, target: Source, options: CompareJob) -> tuple[dict
     how: dict[str, Any] = {"level": options.level, "seed": options.seed}
     job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
     try:
-        estimation = estimated(job, options.execution)
+        estimation = estimated(job, execution)
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
     head, curve = estimation.headline, estimation.risk_coverage
