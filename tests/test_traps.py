@@ -10,7 +10,7 @@ nuclear norm multiplied where it should be divided             here
 weights compared to 1 with ==                                  estimators/test_traps.py
 raw logits averaged with probabilities                         estimators/test_traps.py
 values outside [0, 1] taken for logits, batch by batch         estimators/test_traps.py
-calibration error that stores every sample                     here; rank metrics: metrics/test_many_rows.py
+calibration error that stores every sample                     here; rank metrics: metrics/test_traps.py
 batch-statistics layer left in train mode while scoring        here, for whatever scores a record
 log-sum measures that grow with N                              here for rankers; estimators/test_traps.py
 norm averaged batch by batch (MaNo)                            here
@@ -55,7 +55,7 @@ def test_every_trap_is_tested_where_the_table_says() -> None:
         "measures_that_grow_with_the_number_of_rows",
     ):
         assert f"def test_trap_{name}(" in elsewhere, name
-    assert (HERE / "metrics" / "test_many_rows.py").is_file()
+    assert (HERE / "metrics" / "test_traps.py").is_file()
 
 
 @pytest.mark.parametrize(("classes", "rows"), [(2, 10), (10, 1000), (100, 300)])
