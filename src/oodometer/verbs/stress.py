@@ -213,17 +213,8 @@ class Condition:
         return {f"{self.stem}-draw-{at + 1}" if at else self.stem: draw for at, draw in enumerate(draws) if draw}
 
 
-@final
-@dataclass(frozen=True)
-class ShiftedKind:
-    """One kind with all its severities; ``common`` are the numbers of the rows that each of them and each draw has.
-
-    A severity that no row could reach is left out of it.
-    """
-
-    shift: Any
-    conditions: tuple[Condition, ...]
-    common: frozenset[int]
+ShiftedKind = tuple[Any, list[Condition], frozenset[int]]
+"""A shift, its severities, and the numbers of the rows that each of them that has any, and each draw, has."""
 
 
 def shift_examples(
@@ -272,7 +263,7 @@ def shift_examples(
                 remedy="choose other severities, or other data",
                 file=examples.file,
             )
-        out.append(ShiftedKind(shift, tuple(conditions), frozenset.intersection(*sets)))
+        out.append((shift, conditions, frozenset.intersection(*sets)))
     return out
 
 
@@ -612,7 +603,7 @@ def stress(options: StressOptions) -> StressTest:
     kept = Kept(Path(options.out), {"verb": "stress", **about}, checksum(json.dumps([files, job], default=str)))
     kept.claim("results for these data, options and seed", *_RESULTS)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
-    conditions = [condition for kind in kinds for condition in kind.conditions]
+    conditions = [condition for _, some, _ in kinds for condition in some]
     different = {stem: shifted.dataset(rows) for some in conditions for stem, rows in some.different.items()}
     asked = {"reference": reference_rows.dataset(), "source": shifted.dataset(), **different}
     settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
@@ -633,14 +624,14 @@ def stress(options: StressOptions) -> StressTest:
             plain = judge.judged(ask("source"))
             warnings.update(dict.fromkeys(f"{name}: {warning}" for warning in plain[0][2].warnings))
             curves = []
-            for kind in kinds:
-                points = [judge.point(None, len(shifted), plain, kind.common)]
-                for one in kind.conditions:
+            for shift, severities, common in kinds:
+                points = [judge.point(None, len(shifted), plain, common)]
+                for one in severities:
                     judged = [pair for stem in one.different for pair in judge.judged(ask(stem))]
                     means = {"dropped": dict(one.dropped), "words": one.words, "targets": one.targets}
-                    points.append(judge.point(one.severity, len(one.draws[0]), judged, kind.common, **means))
-                counts = getattr(kind.shift, "counts", "images")
-                curves.append(StressCurve(kind.shift.name, kind.shift.about, counts, len(kind.common), tuple(points)))
+                    points.append(judge.point(one.severity, len(one.draws[0]), judged, common, **means))
+                counts = getattr(shift, "counts", "images")
+                curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
             accuracy = judge.metrics(judge.references[0])["accuracy"].to_dict()
             sources = tuple(run.source for run in own)
             about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
@@ -658,7 +649,7 @@ def stress(options: StressOptions) -> StressTest:
             seed=seed,
             repeats=options.repeats,
             models=tuple(models),
-            notes=deviations(kind.shift for kind in kinds),
+            notes=deviations(shift for shift, *_ in kinds),
             warnings=tuple(warnings),
             argv=options.argv,
         )
