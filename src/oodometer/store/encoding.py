@@ -220,8 +220,12 @@ class ColumnEncoding:
                 table[code] = labels.get(
                     TRUTHS[own == "1"] if self.values == "truth" and own in ("0", "1") else own, len(labels)
                 )
-        if text and self.values == "name":
-            self._check_not_numbers(names, labels, codes)
+        seen = [own for own in names if own is not None] if text and self.values == "name" else []
+        of_numbers = all(own not in labels and as_number(own) is not None for own in seen)
+        if seen and of_numbers and not any(as_number(label) is not None for label in labels):
+            # numbers alone where the reference had names: another column under this name
+            row = first_true(codes >= 0) + 1
+            raise InputError(self._expected, got=seen[0], row=row, column=self.user.name, remedy=_REMEDY)
         out: Array = table[codes]
         return out
 
@@ -233,16 +237,6 @@ class ColumnEncoding:
             return "a whole number, as in the reference"
         shown = ", ".join(map(repr, self.user.labels[:2]))
         return f"categories such as {shown}, as in the reference"
-
-    def _check_not_numbers(self, names: list[str | None], labels: Mapping[str, int], codes: Array) -> None:
-        """Numbers alone where the reference had names: another column under this name."""
-        seen = [name for name in names if name is not None]
-        if not seen or any(name in labels for name in seen) or any(as_number(label) is not None for label in labels):
-            return
-        if all(as_number(name) is not None for name in seen):
-            raise InputError(
-                self._expected, got=seen[0], row=first_true(codes >= 0) + 1, column=self.user.name, remedy=_REMEDY
-            )
 
 
 @dataclass(frozen=True)

@@ -320,11 +320,7 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         return next((repr(str(cell)) for cell in cells if cell is not None and not _agree(str(cell), str(value))), None)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        wrong = [
-            (one, cell_text)
-            for one, cell_text in zip(both, pool.map(other, both), strict=True)
-            if cell_text is not None
-        ]
+        wrong = [(one, text) for one, text in zip(both, pool.map(other, both), strict=True) if text is not None]
     if wrong:
         (reader, name, value), cell = wrong[0]
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""

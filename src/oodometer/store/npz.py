@@ -43,16 +43,6 @@ _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them 
 }
 
 
-def ndim_of(kind: Kind) -> int:
-    """Number of axes that an array of the kind has."""
-    return _AXES[kind][0]
-
-
-def sample_axis(kind: Kind) -> int:
-    """Which axis of an array of the kind counts the samples."""
-    return _AXES[kind][1]
-
-
 def axes_remedy(kind: Kind, given: int) -> str:
     """What to do about an array that has not as many axes as its kind."""
     if kind == "numbers" and given == 1:
@@ -66,15 +56,15 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     >>> column_of(np.array([[0, 1, 1], [0, 0, 1]]), "classes", "members").to_pylist()
     [[0, 0], [1, 0], [1, 1]]
     """
-    if values.ndim != ndim_of(kind):
+    if values.ndim != _AXES[kind][0]:
         remedy = axes_remedy(kind, values.ndim)
         raise InputError(
-            f"an array with {ndim_of(kind)} axes", got=f"shape {values.shape}", column=column, remedy=remedy
+            f"an array with {_AXES[kind][0]} axes", got=f"shape {values.shape}", column=column, remedy=remedy
         )
     values = as_numpy(values)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8")
-    values = np.moveaxis(values, sample_axis(kind), 0)
+    values = np.moveaxis(values, _AXES[kind][1], 0)
     flat = np.ascontiguousarray(values).reshape(-1)
     coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
     blank = flat == "" if coded else None
@@ -224,11 +214,11 @@ class NpzReader(Reader):
                 shape = (self.members[offsets[name]].shape[0] - 1,)
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
-            if len(shape) != ndim_of(kind):
-                expected = f"an array with {ndim_of(kind)} axes"
+            if len(shape) != _AXES[kind][0]:
+                expected = f"an array with {_AXES[kind][0]} axes"
                 got = f"shape {self.members[name].shape}"
                 raise InputError(expected, got=got, remedy=axes_remedy(kind, len(shape)), column=name, file=self.file)
-            length = shape[sample_axis(kind)]
+            length = shape[_AXES[kind][1]]
             rows = rows or (name, length)
             if length != rows[1]:
                 remedy = "align the arrays by sample"
@@ -299,7 +289,7 @@ class NpzReader(Reader):
             ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
             return pa.LargeListArray.from_arrays(ends, block[real])
         return column_of(
-            self._range(raw, whole, name, sample_axis(kind), start, stop), kind, name, "" not in (self.classes or ())
+            self._range(raw, whole, name, _AXES[kind][1], start, stop), kind, name, "" not in (self.classes or ())
         )
 
     def _range(self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:

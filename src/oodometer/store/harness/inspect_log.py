@@ -7,7 +7,6 @@ import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
@@ -81,10 +80,10 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
     ]
     whole = [letter for letter in letters if letter is not None]
     if len(whole) == len(letters):
-        out.columns["candidate_scores"] = [letter.scores for letter in whole]
-        out.columns["prediction"] = [letter.prediction for letter in whole]
-        if all(letter.label is not None for letter in whole):
-            out.columns["label"] = [letter.label for letter in whole]
+        out.columns["candidate_scores"] = [scores for scores, _, _ in whole]
+        out.columns["prediction"] = [position for _, position, _ in whole]
+        if all(right is not None for _, _, right in whole):
+            out.columns["label"] = [right for _, _, right in whole]
     if all(sample.tokens is not None for sample in scored):
         out.columns["token_logprobs"] = [
             [min(token["logprob"], 0.0) for token in sample.tokens or ()] for sample in scored
@@ -236,19 +235,11 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
     return tokens
 
 
-@dataclass(frozen=True)
-class _LetterScores:
-    """Scores of the options, position of the answer, position of the right one (None where it is not one letter)."""
-
-    scores: list[float]
-    prediction: int
-    label: int | None
-
-
 def _letter_scores(
     tokens: Sequence[Mapping[str, Any]] | None, output: str, choices: Sequence[str], target: Any, answer: str | None
-) -> _LetterScores | None:
-    """Log-probabilities of A, B, ... at the last token that is the answer; None where the log lacks one of them.
+) -> tuple[list[float], int, int | None] | None:
+    """Log-probabilities of A, B, ... at the last token that is the answer, its position, and that of the right one
+    (None where it is not one letter); nothing where the log lacks one of them.
 
     Spellings of a letter (``A`` and `` A``) are one option, of the sum of their probabilities. Where the tokens do not
     end with the output, it was rewritten after the model gave it (options put back in order), and the letters with it;
@@ -256,7 +247,7 @@ def _letter_scores(
 
     >>> top = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
     >>> _letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
-    _LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
+    ([-0.2, -1.8], 0, 1)
     """
     spelt = "".join(str(token.get("token")) for token in tokens or ()).strip()
     if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
@@ -278,7 +269,7 @@ def _letter_scores(
             return None
         targets = target if isinstance(target, list) else [target]
         right = _letter_place(targets[0], len(choices)) if len(targets) == 1 else None
-        return _LetterScores([by_letter[i] for i in range(len(choices))], letter, right)
+        return [by_letter[i] for i in range(len(choices))], letter, right
     return None
 
 
