@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,12 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
     """The columns that one field becomes."""
     field, classes = FIELDS[name], record.classes or ()
     if field.kind in ("nested", "ragged"):
-        listed = _ragged(name, value, text) if field.ragged else _nested(name, value, text)
+        listed = _ragged(name, value, text) if field.ragged else _numbers(name, value.transpose(1, 0, 2), text)
         return [listed if lists else _as_json(listed)]
     if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
-            return [_list(name, value, text)]
-        return [_float(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)]
+            return [_numbers(name, value, text)]
+        return [_numbers(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)]
     if field.axis is not None:
         names = record.names.get(field.axis)
         moved = np.moveaxis(value, 1 - field.sample, 0)
@@ -77,34 +78,23 @@ def _wide(values: Array, text: bool) -> Array:
     return values.astype(np.float64, copy=False) if text else values
 
 
-def _float(name: str, values: Array, text: bool) -> Column:
-    kind = pa.float64() if text else pa.from_numpy_dtype(values.dtype)
-    return name, kind, lambda a, b: pa.array(_wide(values[a:b], text), kind)
-
-
 def _listed(cells: Any, size: int, rows: int) -> Any:
     """Consecutive cells as lists of one size."""
     return pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * size), cells)
 
 
-def _list(name: str, values: Array, text: bool) -> Column:
-    kind = pa.list_(pa.float64() if text else pa.from_numpy_dtype(values.dtype))
+def _numbers(name: str, values: Array, text: bool) -> Column:
+    """Numbers, the sample axis first; each further axis makes lists."""
+    kind = pa.float64() if text else pa.from_numpy_dtype(values.dtype)
+    for _ in values.shape[1:]:
+        kind = pa.list_(kind)
 
     def cells(a: int, b: int) -> Any:
-        flat = np.ascontiguousarray(_wide(values[a:b], text)).ravel()
-        return _listed(pa.array(flat), values.shape[1], b - a).cast(kind)
-
-    return name, kind, cells
-
-
-def _nested(name: str, values: Array, text: bool) -> Column:
-    models, _, classes = values.shape
-    kind = pa.list_(pa.list_(pa.float64() if text else pa.from_numpy_dtype(values.dtype)))
-
-    def cells(a: int, b: int) -> Any:
-        flat = np.ascontiguousarray(_wide(values[:, a:b], text).transpose(1, 0, 2)).ravel()
-        inner = _listed(pa.array(flat), classes, (b - a) * models)
-        return _listed(inner, models, b - a).cast(kind)
+        block = np.ascontiguousarray(_wide(values[a:b], text))
+        out = pa.array(block.ravel())
+        for axis in range(block.ndim - 1, 0, -1):
+            out = _listed(out, block.shape[axis], prod(block.shape[:axis]))
+        return out.cast(kind)
 
     return name, kind, cells
 
@@ -141,7 +131,7 @@ def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array
 
 def _cells(field: str, name: str, values: Array, classes: ClassNames | None, text: bool) -> Column:
     if FIELDS[field].cell == "number":
-        return _float(name, values, text)
+        return _numbers(name, values, text)
     kind, coded = _coder(field, classes)
     return name, kind, lambda a, b: coded(values[a:b])
 
@@ -149,7 +139,7 @@ def _cells(field: str, name: str, values: Array, classes: ClassNames | None, tex
 def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) -> Column:
     """Models, views, judges or features as one list a row; the sample axis is the second of ``moved``."""
     if FIELDS[field].cell == "number":
-        return _list(field, moved.T, text)
+        return _numbers(field, moved.T, text)
     kind, coded = _coder(field, classes)
 
     def cells(a: int, b: int) -> Any:
