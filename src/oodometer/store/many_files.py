@@ -56,9 +56,9 @@ def files_of(path: str) -> list[str] | None:
             files = _below(list_remote(path), bare)
             return _one_format([one for one in files if _ending(one)], path)
         base = "/".join(parts[:magic])
-        whole = re.compile(_regex(bare))
+        pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
         files = _below(list_remote(f"{base}{mark}{query}"), base)
-        matching = [one for one in files if whole.fullmatch(split_query(one)[0])]
+        matching = [file for file in files if _matches(split_query(file)[0].split("/"), pattern)]
         return _one_format(matching, path)
     if os.path.isdir(path):
         return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
@@ -117,7 +117,11 @@ def _below_folder(root: str) -> list[str]:
 
 
 def _matches(names: list[str], pattern: list[str]) -> bool:
-    """Whether the names of a path are those of a pattern with ``**``."""
+    """Whether the names of a path are those of a pattern, in which ``**`` stands for any number of folders.
+
+    >>> [_matches(names.split("/"), ["b", "**", "x*.csv"]) for names in ("b/1/2/x1.csv", "b/x.csv", "b/1/y.csv")]
+    [True, True, False]
+    """
     if not pattern or (not names and pattern != ["**"]):
         return not names and not pattern
     if pattern[0] == "**":
@@ -153,18 +157,6 @@ def _two_names(path: str, other: str) -> InputError:
     return InputError(
         f"what folders say of {other}", got="another thing, though it is the same by a link", file=path, remedy=remedy
     )
-
-
-def _regex(pattern: str) -> str:
-    """A pattern with ``*`` and ``**`` as a regular expression over whole paths.
-
-    >>> bool(re.fullmatch(_regex("s3://b/**/x*.csv"), "s3://b/1/2/x1.csv"))
-    True
-    >>> bool(re.fullmatch(_regex("s3://b/*.csv"), "s3://b/1/x1.csv"))
-    False
-    """
-    names = (re.escape(name).replace(r"\*", "[^/]*") + "/" for name in pattern.split("/"))
-    return "".join(names).replace("[^/]*[^/]*/", "(?:[^/]+/)*").removesuffix("/")
 
 
 def _below(urls: Iterable[str], base: str) -> list[str]:
