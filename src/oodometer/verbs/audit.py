@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,7 @@ SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 
 
 class AuditJob(AuditOptions):
-    """What `audit` was asked and where it works; `UsageError` for options that make no sense together."""
-
-    execution: Execution = field(default_factory=Execution)
+    """What `audit` was asked; `UsageError` for options that make no sense together."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,8 +78,8 @@ class _Rows:
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
-@verb(AuditOptions)
-def audit(options: AuditOptions) -> Audit:
+@verb(AuditJob)
+def audit(options: AuditJob) -> Audit:
     """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
 
     The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
@@ -97,16 +95,14 @@ def audit(options: AuditOptions) -> Audit:
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
     (10, True, True)
     """
-    job = AuditJob.of(options)
-    refuse_clashes({"out": job.out}, flat((job.reference, job.target, job.labels)))
-    with executing("audit", job, reference=job.reference, target=job.target) as execution:
-        return with_classes_of_all(
-            lambda classes: _audit(replace(job, execution=execution, classes=classes)),
-            [job.reference, job.target], opener_for(job), job.classes,
-        )  # fmt: skip
+    given = [options.reference, options.target]
+    refuse_clashes({"out": options.out}, flat((*given, options.labels)))
+    with executing("audit", options, reference=options.reference, target=options.target) as execution:
+        run = lambda classes: _audit(replace(options, classes=classes), execution)  # noqa: E731
+        return with_classes_of_all(run, given, opener_for(options), options.classes)
 
 
-def _audit(options: AuditJob) -> Audit:
+def _audit(options: AuditJob, execution: Execution) -> Audit:
     level, seed = options.level, options.seed
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes)
@@ -118,7 +114,7 @@ def _audit(options: AuditJob) -> Audit:
     given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
     told = [open_labels(data, opener.target) for data in given if data is not None]
     opener.check()
-    quiet = options.execution.heard_by(None)
+    quiet = execution.heard_by(None)
     read = Predictions.concat([read_reference(s, execution=quiet, seed=seed).record for s in sources])
     judges = None
     if "votes" in target.fields:
@@ -143,7 +139,7 @@ def _audit(options: AuditJob) -> Audit:
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])
     how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed")}
-    estimation = estimated(EstimateJob(homes, away, **how), options.execution)
+    estimation = estimated(EstimateJob(homes, away, **how), execution)
     headline = estimation.headline
     warnings = [w for w in estimation.warnings if "the target holds labels" not in w and "do not decide" not in w]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
