@@ -371,6 +371,6 @@ def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, mo
     task = tiny_tasks("small")[1]
     short = replace(task.config, parser_plan={**task.config.parser_plan, "epochs": 5})
     monkeypatch.setattr(RECIPE, "lineup", lambda scale: (replace(task, config=short),))
-    monkeypatch.setattr(work, "collect", perfect)
+    monkeypatch.setattr(work.judging, "collect", perfect)
     with pytest.raises(InputError, match="keep earlier checkpoints"):
         reproduce(PAPER, out=tmp_path, tasks=["pos-cogs"])

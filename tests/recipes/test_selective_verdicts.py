@@ -1,4 +1,4 @@
-"""Verdicts of selective answering: the third measure is heard, looks are counted, what is not seen has its power."""
+"""Verdicts of selective answering: the third measure is heard, looks are counted, power is told; needs said at once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions
+from oodometer.errors import InputError
 from oodometer.metrics import FailureCases
 from oodometer.recipes import find_recipe
+from oodometer.recipes.selective_answering import lineup as needs
 from oodometer.recipes.selective_answering import tables as search
 from oodometer.recipes.selective_answering.findings import case_claims, claims_of, partings
+from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 
 @pytest.fixture
@@ -207,3 +210,37 @@ def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> No
             key = (one["set"], *one["metrics"], *pair["preferred"].values())
             assert abs(parted[key] - pair["share"]) < 0.16
             assert 0 <= pair["with_first"] <= 1
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of data without any, and no hub."""
+    monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
+    for place in ("oodometer.datasets.files.hub_answers", "oodometer.recipes.selective_answering.lineup.hub_answers"):
+        monkeypatch.setattr(place, lambda: False)
+    return tmp_path
+
+
+def test_all_that_is_missing_is_said_at_once(empty: Path) -> None:
+    with pytest.raises(InputError, match=r"got 4 things missing: \(1\) IMDb") as said:
+        find_recipe("selective-answering").steps("paper", ["BOW-SUM", "W2V-SUM"])
+    assert "imdb_test.jsonl.xz" in str(said.value)
+    assert "(3) SST-2: " in str(said.value)
+    assert "GoogleNews-vectors-negative300.bin.gz, got none beside the data" in str(said.value)
+
+
+def test_vectors_beside_the_data_are_enough(empty: Path) -> None:
+    with pytest.raises(InputError, match=r"glove\.840B\.300d\.txt or glove\.840B\.300d\.zip"):
+        needs.check_vectors("glove")
+    (empty / "glove.840B.300d.zip").write_bytes(b"")
+    needs.check_vectors("glove")
+    assert needs.vectors_source("glove") == str(empty / "glove.840B.300d.zip")
+
+
+def test_each_need_stands_once() -> None:
+    config = RUN_CONFIGS["paper"]
+    found = [name for name, _ in needs.needs_of(lineup("paper", config), config, {"texts": lambda: None})]
+    models = ["google-bert/bert-base-uncased", "google-bert/bert-large-uncased", "FacebookAI/roberta-large"]
+    assert found == ["texts", "word2vec vectors", "glove vectors", *models]
+    small = RUN_CONFIGS["small"]
+    assert [name for name, _ in needs.needs_of(lineup("small", small), small, {})] == ["MiniLM"]

@@ -28,7 +28,7 @@ def steps_of(task: Task) -> list[Step]:
     config, data, out = task.config, TaskData(task), list[Step]()
     both = {part: data.set(part).fingerprint for part in PARTS}
 
-    def home_of(step: str) -> str:
+    def folder_of(step: str) -> str:
         return task.first if step == "pretraining" else task.name
 
     def add(
@@ -41,15 +41,15 @@ def steps_of(task: Task) -> list[Step]:
         **settings: Any,
     ) -> str:
         """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
-        home = home_of(name)
+        folder = folder_of(name)
 
         def run(workspace: Workspace, progress: Progress) -> None:
             use_threads(1)
-            doing(data, home=Workspace(workspace.folder / home), progress=progress)
+            doing(data, workspace=Workspace(workspace.folder / folder), progress=progress)
 
-        left, before = tuple(f"{home}/{file}" for file in files), tuple(f"{home_of(need)}/{need}" for need in needs)
+        left, before = tuple(f"{folder}/{file}" for file in files), tuple(f"{folder_of(need)}/{need}" for need in needs)
         title, weight, checks = f"{task.title}: {about}", share * 60 * task.weight, pretrained_of(task, name)
-        out.append(Step(f"{home}/{name}", title, left, run, settings, before, weight, checks=checks))
+        out.append(Step(f"{folder}/{name}", title, left, run, settings, before, weight, checks=checks))
         return name
 
     # The parser, and the mistakes of its first checkpoints

@@ -462,18 +462,7 @@ FIGURES = Figures(
 )
 
 # Rows of the paper's Tables 2 to 4: its key in paper_tables.json, ours in a study, and the name that is shown.
-_ROWS = (
-    ("max_prob", "max-prob", "MaxProb"),
-    ("ac", "ac", "AC"),
-    ("atc", "atc", "ATC"),
-    ("oracle_upper", "max-prob-oracle-upper", "MaxProb oracle, upper"),
-    ("oracle_lower", "max-prob-oracle-lower", "MaxProb oracle, lower"),
-    ("oracle_mean", "max-prob-oracle-mean", "MaxProb oracle, mean"),
-    ("single", "single", "one judge"),
-    ("upper", "upper", "upper bound"),
-    ("lower", "lower", "lower bound"),
-    ("mean", "mean", "mean of bounds"),
-)
+_ROWS = [(row["paper"], method, row["title"]) for method, row in PAGE.words["methods"].items()]
 
 
 def markdown(result: Mapping[str, Any]) -> str:

@@ -14,26 +14,9 @@ from typing import Any, final
 
 import numpy as np
 
+from ... import discriminators as judging
 from ...arrays import Array
 from ...datasets import Dataset, with_signatures
-from ...discriminators import (
-    HALF,
-    AcceptanceThresholds,
-    ClassifierDiscriminator,
-    CollectOptions,
-    Discriminator,
-    Examples,
-    GenerativeDiscriminator,
-    LikelihoodDiscriminator,
-    Panel,
-    RegressionDiscriminator,
-    collect,
-    fit_thresholds,
-    folds_of,
-    load_discriminator,
-    pretrain,
-    token_f1,
-)
 from ...errors import InputError
 from ...metrics.votes import VoteCounts, absolute, bounds_by_agreement, mean_of, paired_gap, share
 from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, snapshot_folders, squeeze
@@ -155,86 +138,90 @@ SEEDS = 11  # added to the seed of the parser, so that neither half begins from 
 PARTS = ("train", "dev")
 
 
-def train_half(data: TaskData, home: Workspace, progress: Progress, *, fold: int) -> None:
+def train_half(data: TaskData, workspace: Workspace, progress: Progress, *, fold: int) -> None:
     """Train a parser on all of the training set but a fold; it is written to ``halves/fold-<fold>``.
 
     A sentence that stands in the training set twice is in one fold.
     """
     rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
-    judge = LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
+    judge = judging.LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
     pairs = [data.train.inputs[row] for row in rows], [data.train.targets[row] for row in rows], [True] * len(rows)
-    with passing(home, f"half-{fold}") as checkpoint:
+    with passing(workspace, f"half-{fold}") as checkpoint:
         judge.fit(*pairs, checkpoint=checkpoint, progress=progress)
-        judge.save(home / f"halves/fold-{fold}")
+        judge.save(workspace / f"halves/fold-{fold}")
 
 
-def _halves(data: TaskData, home: Workspace) -> list[LikelihoodDiscriminator]:
+def _halves(data: TaskData, workspace: Workspace) -> list[judging.LikelihoodDiscriminator]:
     """The parsers of halves, where the task has some."""
     folds = range(FOLDS) if data.config.halves else ()
-    return [LikelihoodDiscriminator.load(home / f"halves/fold-{fold}") for fold in folds]
+    return [judging.LikelihoodDiscriminator.load(workspace / f"halves/fold-{fold}") for fold in folds]
 
 
-def collect_unseen(data: TaskData, home: Workspace, progress: Progress) -> None:
+def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
-    config, parsers = data.config, [half.model for half in _halves(data, home)]
+    config, parsers = data.config, [half.model for half in _halves(data, workspace)]
     part = data.train.sample(config.example_rows, config.seed + 3)
     how: dict[str, Any] = {"folds": _folds(data, part.inputs), "beams": config.beams, "clean": data.clean}
     how |= {"balance": SHARE * config.balance, "seed": config.seed, "progress": progress}
-    collected = collect(parsers, part.inputs, part.targets, **how)
-    write_predictions(collected.record(), home / "unseen/train.parquet")
-    home.write_json("unseen/statistics.json", collected.statistics())
+    collected = judging.collect(parsers, part.inputs, part.targets, **how)
+    write_predictions(collected.record(), workspace / "unseen/train.parquet")
+    workspace.write_json("unseen/statistics.json", collected.statistics())
 
 
 def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
     """The fold of each input, as drawn over the whole training set; the same for every seed of the task."""
     every = data.train.inputs
-    fold_of = dict(zip(every, folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True))
+    fold_of = dict(zip(every, judging.folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True))
     return np.array([fold_of[one] for one in inputs])
 
 
-def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discriminator:
+def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> judging.Discriminator:
     """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
     options = located(config.judge)
     if start is not None:
         del options["config"]
         options["source"] = str(start.resolve())
     options["training"] = TrainingConfig(**{**config.judge_plan, "seed": seed})
-    return (GenerativeDiscriminator if options.pop("kind") == "generative" else ClassifierDiscriminator)(**options)
+    return (
+        judging.GenerativeDiscriminator if options.pop("kind") == "generative" else judging.ClassifierDiscriminator
+    )(**options)
 
 
-def train_parser(data: TaskData, home: Workspace, progress: Progress) -> None:
+def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``parser``."""
     config = data.config
     parser = new_parser(data, config.seed)
-    early: dict[str, Any] = {"snapshots": home / "snapshots", "every": config.every, "most": config.checkpoints}
-    with passing(home, "parser") as checkpoint:
+    early: dict[str, Any] = {"snapshots": workspace / "snapshots", "every": config.every, "most": config.checkpoints}
+    with passing(workspace, "parser") as checkpoint:
         parser.fit(data.train.inputs, data.train.targets, checkpoint=checkpoint, progress=progress, **early)
-        parser.save(home / "parser")
-        home.write_json("parser.json", {"parameters": parser.parameters})
+        parser.save(workspace / "parser")
+        workspace.write_json("parser.json", {"parameters": parser.parameters})
 
 
-def collect_mistakes(data: TaskData, home: Workspace, progress: Progress) -> None:
+def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
     config, statistics = data.config, {}
-    folders = snapshot_folders(home.folder / "snapshots")[: config.checkpoints]
+    folders = snapshot_folders(workspace.folder / "snapshots")[: config.checkpoints]
     options = ("checkpoints", "beams", "per_checkpoint", "per_input", "balance", "seed")
-    how = CollectOptions(clean=data.clean, **{name: getattr(config, name) for name in options})
-    with passing(home, "examples") as checkpoint:
+    how = judging.CollectOptions(clean=data.clean, **{name: getattr(config, name) for name in options})
+    with passing(workspace, "examples") as checkpoint:
         for done, name in enumerate(PARTS):
             part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
 
             def tell(a: int, b: int, done: int = done) -> None:
                 progress(done * b + a, len(PARTS) * b)
 
-            collected = collect(folders, part.inputs, part.targets, options=how, checkpoint=checkpoint, progress=tell)
-            write_predictions(collected.record(), home / f"examples/{name}.parquet")
+            collected = judging.collect(
+                folders, part.inputs, part.targets, options=how, checkpoint=checkpoint, progress=tell
+            )
+            write_predictions(collected.record(), workspace / f"examples/{name}.parquet")
             statistics[name] = collected.statistics()
-        home.write_json("examples/statistics.json", statistics)
+        workspace.write_json("examples/statistics.json", statistics)
 
 
-def examples(home: Workspace, part: str, of: str = "examples") -> Examples:
+def examples(workspace: Workspace, part: str, of: str = "examples") -> judging.Examples:
     """The pairs of a part, ``train`` or ``dev``, ``of`` early checkpoints or of ``unseen`` sentences."""
-    return Examples.from_record(read_pairs(home.folder, part, of))
+    return judging.Examples.from_record(read_pairs(workspace.folder, part, of))
 
 
 def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
@@ -243,7 +230,7 @@ def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
     return source.read(source.fields)
 
 
-def pretrain_judges(data: TaskData, home: Workspace, progress: Progress) -> None:
+def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Let an encoder learn the gold pairs before judges start from it, and write it to ``pretrained``.
 
     All seeds of a task share it, as the paper's judges share one pretrained model.
@@ -251,36 +238,40 @@ def pretrain_judges(data: TaskData, home: Workspace, progress: Progress) -> None
     config, pairs = data.config, data.seen(data.train.inputs, data.train.targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
     how: dict[str, Any] = {"config": config.judge["config"], "training": training, "progress": progress}
-    with passing(home, "pretrained") as checkpoint:
-        pretrain(*pairs, home / "pretrained", checkpoint=checkpoint, **how)
+    with passing(workspace, "pretrained") as checkpoint:
+        judging.pretrain(*pairs, workspace / "pretrained", checkpoint=checkpoint, **how)
 
 
-def train_judge(data: TaskData, home: Workspace, progress: Progress, *, place: int) -> None:
+def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, place: int) -> None:
     """Train a member of the panel and write it to ``judges/judge-<place>``; members differ by their seed."""
-    config, pairs, dev = data.config, examples(home, "train"), examples(home, "dev")
+    config, pairs, dev = data.config, examples(workspace, "train"), examples(workspace, "dev")
     if config.halves:
-        pairs = pairs.mixed(examples(home, "train", "unseen"), SHARE, config.seed)
-    start = None if config.pretraining is None else home.folder.parent / data.task.first / "pretrained"
+        pairs = pairs.mixed(examples(workspace, "train", "unseen"), SHARE, config.seed)
+    start = None if config.pretraining is None else workspace.folder.parent / data.task.first / "pretrained"
     judge = make_judge(config, config.seed + place, start)
     known = (*data.seen(dev.inputs, dev.outputs), dev.correct.tolist())
     seen, right = data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist()
-    with passing(home, f"judge-{place}") as checkpoint:
+    with passing(workspace, f"judge-{place}") as checkpoint:
         judge.fit(*seen, right, dev=known, checkpoint=checkpoint, progress=progress)
-        judge.save(home / f"judges/judge-{place}")
+        judge.save(workspace / f"judges/judge-{place}")
         # Pairs that it learnt from: right, wrong, and of the wrong ones those on unseen sentences
         counts = {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
         counts["unseen"] = int(pairs.counts.get("mixed", 0))
-        home.write_json(f"judges/judge-{place}.json", {"kind": judge.kind, "parameters": judge.parameters, **counts})
+        workspace.write_json(
+            f"judges/judge-{place}.json", {"kind": judge.kind, "parameters": judge.parameters, **counts}
+        )
 
 
-def ask(data: TaskData, name: str, home: Workspace, progress: Progress) -> None:
+def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> None:
     """Parse a set, let the panel vote on the outputs, and write the predictions file.
 
     The votes are those of the trained judges; what the parsers of halves say stands beside it.
     """
-    config, parser, rows = data.config, EncoderDecoder.load(home / "parser"), data.set(name)
-    judges = Panel([load_discriminator(home / f"judges/judge-{place}") for place in range(config.judges)])
-    others = _halves(data, home)
+    config, parser, rows = data.config, EncoderDecoder.load(workspace / "parser"), data.set(name)
+    judges = judging.Panel(
+        [judging.load_discriminator(workspace / f"judges/judge-{place}") for place in range(config.judges)]
+    )
+    others = _halves(data, workspace)
     parts = 3 if others else 2
     how: dict[str, Any] = {"beams": config.beams, "clean": data.clean, "columns": {"type": list(rows.types)}}
     how |= {"ids": rows.ids, "progress": lambda a, b: progress(a, parts * b)}
@@ -292,14 +283,14 @@ def ask(data: TaskData, name: str, home: Workspace, progress: Progress) -> None:
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, parsed, strict=True)]
     p = judges.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, parts * b))
-    votes, names = (p >= HALF).astype(np.int8), judge_names([*judges.members, *others])
+    votes, names = (p >= judging.HALF).astype(np.int8), judge_names([*judges.members, *others])
     if others:  # parsers read inputs and write outputs as they are
-        more = Panel(others).probabilities(given, parsed, progress=lambda a, b: progress(a + 2 * b, parts * b))
+        more = judging.Panel(others).probabilities(given, parsed, progress=lambda a, b: progress(a + 2 * b, parts * b))
         p = np.vstack([p, more])
     record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
-    write_predictions(with_probabilities(record, p, names), home / f"predictions/{name}.parquet")
+    write_predictions(with_probabilities(record, p, names), workspace / f"predictions/{name}.parquet")
     cut = {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated}
-    home.write_json(f"predictions/{name}.json", cut)
+    workspace.write_json(f"predictions/{name}.json", cut)
 
 
 def said_of(record: Predictions) -> Array:
@@ -339,9 +330,9 @@ class JudgeThresholds:
     """
 
     def __init__(self, reference: Predictions, level: float) -> None:
-        self.thresholds: AcceptanceThresholds | None = None
+        self.thresholds: judging.AcceptanceThresholds | None = None
         with suppress(InputError):
-            self.thresholds = fit_thresholds(_of_all(reference), reference.verdicts, level)
+            self.thresholds = judging.fit_thresholds(_of_all(reference), reference.verdicts, level)
 
     def voted(self, record: Predictions) -> Predictions:
         """The record with the votes of the judges, each accepting from its own threshold on."""
@@ -358,7 +349,7 @@ class JudgeThresholds:
         if not len(said_of_parsers(record)):
             return None
         p = _of_all(record)
-        votes = p >= (np.full(len(p), HALF) if self.thresholds is None else self.thresholds.values)[:, None]
+        votes = p >= (np.full(len(p), judging.HALF) if self.thresholds is None else self.thresholds.values)[:, None]
         names = {**record.names, "judge": self.voters(record)}
         return replace(record, votes=votes.astype(np.int8), names=names, _cache={})
 
@@ -375,7 +366,7 @@ class JudgeThresholds:
         upper), and how many must agree, from all down to just more than half.
         """
         p, right = said_of(record), float(record.verdicts.mean())
-        accepted = [("judges", "half", p >= HALF, p >= HALF)]
+        accepted = [("judges", "half", p >= judging.HALF, p >= judging.HALF)]
         if self.thresholds is not None:
             both, cut, judges = _of_all(record), self.thresholds, len(p)
             middle, strict, lenient = (both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient))
@@ -408,7 +399,9 @@ LEVEL = 0.95
 _SHORT = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")
 
 
-def study_task(data: TaskData, home: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress) -> None:
+def study_task(
+    data: TaskData, workspace: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress
+) -> None:
     """Judge the votes on every test set; writes ``result.json``, which holds no text of the data.
 
     The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
@@ -417,7 +410,7 @@ def study_task(data: TaskData, home: Workspace, steps: Sequence[str], more: Sequ
 
     ``steps`` are those whose times are told, ``more`` names its further parts (pseudo-labels, another metric).
     """
-    task, folder = data.task, home.folder
+    task, folder = data.task, workspace.folder
     reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
     given: dict[str, Any] = {"draws": task.config.draws, "level": LEVEL, "seed": task.config.data_seed}
@@ -440,22 +433,22 @@ def study_task(data: TaskData, home: Workspace, steps: Sequence[str], more: Sequ
             row = {"type": name, "rows": counts.rows, "gold": _share(int(counts.of_verdict[1]), counts.rows)}
             row |= {"inside": widest["inside"], **{k: widest[k].to_dict() for k in ("lower", "upper", "mean")}}
             study["types"].append(rounded(row))
-        sets[test.name] = study | {"cut": home.read_json(f"predictions/{test.name}.json")}
+        sets[test.name] = study | {"cut": workspace.read_json(f"predictions/{test.name}.json")}
         progress(done, len(task.tests))
-    workspace = Workspace(folder.parent)
-    stamps = {name: workspace.stamp(f"{task.name}/{name}") for name in steps}
+    parent = Workspace(folder.parent)
+    stamps = {name: parent.stamp(f"{task.name}/{name}") for name in steps}
     verdicts = reference.verdicts[reference.verdicts >= 0]
     result: dict[str, Any] = {"form": FORM, "task": task.name, "title": task.title, "family": task.family}
     result |= {"version": __version__, "python": platform.python_version()}
     result |= {what: {n: round(stamp[what], 1) for n, stamp in stamps.items()} for what in ("seconds", "cpu_seconds")}
-    result |= {"sizes": asdict(task.config), "data": data.counts(), "parser": home.read_json("parser.json")}
-    result |= {"examples": home.read_json("examples/statistics.json")}
-    result |= {"panel": {"judges": task.config.judges, **home.read_json("judges/judge-0.json")}}
+    result |= {"sizes": asdict(task.config), "data": data.counts(), "parser": workspace.read_json("parser.json")}
+    result |= {"examples": workspace.read_json("examples/statistics.json")}
+    result |= {"panel": {"judges": task.config.judges, **workspace.read_json("judges/judge-0.json")}}
     result |= {"replicate_of": task.replicate_of, "seed": task.config.seed}
     result |= {"thresholds": rounded(points.to_dict(reference))}
     result |= {"dev_accuracy": rounded(_share(int(verdicts.sum()), len(verdicts)))}
-    result |= {"sets": sets, **{name: home.read_json(f"{name}.json") for name in more}}
-    home.write_json("result.json", result)
+    result |= {"sets": sets, **{name: workspace.read_json(f"{name}.json") for name in more}}
+    workspace.write_json("result.json", result)
 
 
 def _share(part: int, whole: int) -> dict[str, Any]:
@@ -516,10 +509,10 @@ def joined_replicates(old: Mapping[str, Any] | None, new: Mapping[str, Any], nam
     return {**out, "replicates": {name: one for name, one in both.items() if one}}
 
 
-METRICS = {"token_f1": token_f1}
+METRICS = {"token_f1": judging.token_f1}
 
 
-def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
+def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train one discriminator of a metric, compare its mean on every test set with the truth: ``metric.json``.
 
     It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
@@ -528,7 +521,7 @@ def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
     judge's mean: the true mean, and the mean on the development set, which is what one would answer without any
     estimate.
     """
-    verdicts, config, name = read_judged(home.folder, "dev").verdicts, data.config, data.task.metric
+    verdicts, config, name = read_judged(workspace.folder, "dev").verdicts, data.config, data.task.metric
     accuracy = float((verdicts[verdicts >= 0] > 0).mean())
     assert name is not None
 
@@ -537,7 +530,7 @@ def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
 
     pairs = {}
     for part in PARTS:
-        collected, rows = examples(home, part), data.set(part)
+        collected, rows = examples(workspace, part), data.set(part)
         gold = dict(zip(rows.inputs, rows.targets, strict=True))
         # All mistakes, and so many right ones that about the share ``accuracy`` is right
         wrong, right = np.flatnonzero(~collected.correct), np.flatnonzero(collected.correct)
@@ -547,12 +540,12 @@ def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
         inputs, outputs = ([texts[row] for row in kept] for texts in (collected.inputs, collected.outputs))
         pairs[part] = (*data.seen(inputs, outputs), measured(outputs, [gold[one] for one in inputs]).tolist())
     training = TrainingConfig(**{**config.judge_plan, "seed": config.seed})
-    judge = RegressionDiscriminator(**located(config.metric_judge), training=training)
-    with passing(home, "metric") as checkpoint:
+    judge = judging.RegressionDiscriminator(**located(config.metric_judge), training=training)
+    with passing(workspace, "metric") as checkpoint:
         judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)
 
     def asked(name: str) -> tuple[Array, Array]:
-        record = read_judged(home.folder, name)
+        record = read_judged(workspace.folder, name)
         assert record.input is not None
         assert record.output is not None
         outputs = record.output.tolist()
@@ -573,7 +566,7 @@ def learn_metric(data: TaskData, home: Workspace, progress: Progress) -> None:
         row |= {"predicted": _mean(judged).to_dict(), "error": absolute(_gap(true - judged)).to_dict()}
         row |= {"source": source.to_dict(), "source_error": absolute(far).to_dict()}
         sets.append(row | {"correlation": float(np.corrcoef(true, judged)[0, 1]) if both else 0.0})
-    home.write_json("metric.json", rounded({"metric": name, "sets": sets}))
+    workspace.write_json("metric.json", rounded({"metric": name, "sets": sets}))
 
 
 def _mean(values: Array) -> Interval:
@@ -600,7 +593,7 @@ def halves(types: Array, seed: int) -> tuple[Array, Array]:
     return np.sort(order[rank % 2 == 0]), np.sort(order[rank % 2 == 1])
 
 
-def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
+def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train the parser again on training set and accepted outputs; writes ``self_training.json``.
 
     The test set is cut in two, type by type. Of one half the outputs that all judges accept become training pairs; its
@@ -608,9 +601,9 @@ def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
     is better than the old one. Both are trained by the same plan from the same seed, for the same number of passes. How
     much two trainings differ for no reason is seen from the other seeds of the task.
     """
-    config, name, folder = data.config, data.task.pseudo_labels, home / "self_trained"
+    config, name, folder = data.config, data.task.pseudo_labels, workspace / "self_trained"
     assert name is not None
-    old = read_judged(home.folder, name)
+    old = read_judged(workspace.folder, name)
     learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     plain = accepted.to_dict()
@@ -631,7 +624,7 @@ def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
             (folder / "finished").write_text("")
         for test in data.task.tests:
-            before, rows = read_judged(home.folder, test.name), data.set(test.name)
+            before, rows = read_judged(workspace.folder, test.name), data.set(test.name)
             chosen = judge if test.name == name else np.arange(len(rows))
             part = rows.take(chosen.tolist())
             record = parser.predict(part.inputs, gold=part.targets, beams=config.beams, clean=data.clean)
@@ -639,4 +632,4 @@ def self_train(data: TaskData, home: Workspace, progress: Progress) -> None:
             row = {key: _share(int(verdicts.sum()), len(verdicts)) for key, verdicts in right.items()}
             gain = _gap(right["new"].astype(float) - right["old"]).to_dict()
             result["sets"].append({"name": test.name, "rows": len(chosen), **row, "new_gain": gain})
-    home.write_json("self_training.json", rounded(result))
+    workspace.write_json("self_training.json", rounded(result))

@@ -27,18 +27,8 @@ from ...models.inoculation import batches_of, mixed
 from ...models.text.encoder import Encoder
 from ...models.torch.library import load_pretrained, use_threads
 from ...predictions import Predictions
+from ...rankings import few_shot as ranking
 from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
-from ...rankings.few_shot import (
-    Method,
-    baseline_methods,
-    draw_rows,
-    draws_test,
-    few_shot_evaluation,
-    fixed,
-    guess_accuracy,
-    scored,
-    suite_of,
-)
 from ...rankings.pool import pool_evidence
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
@@ -363,7 +353,7 @@ _PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
 """What the learnt ranking weighs, beside the factor made for the set."""
 
 
-def pieces_of(evaluation: Evaluation, methods: Mapping[str, Method]) -> dict[str, Method]:
+def pieces_of(evaluation: Evaluation, methods: Mapping[str, ranking.Method]) -> dict[str, ranking.Method]:
     """The evidence that the learnt ranking weighs, by names that all suites share."""
     own = {f"{method}/own": methods[f"{method}/{evaluation.suite.own[0]}"] for method in ("lime", "shap")}
     return {**{name: methods[name] for name in _PIECES}, **own}
@@ -376,7 +366,7 @@ def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
         models = dict(evaluation.groups()).get("inoculated")
         if models is not None:
             pieces = pieces_of(evaluation, evaluation.methods(models))
-            sets[evaluation.suite.name] = (scored(pieces, evaluation.drawn()), evaluation.truth[models])
+            sets[evaluation.suite.name] = (ranking.scored(pieces, evaluation.drawn()), evaluation.truth[models])
             names = list(pieces)
     return leave_one_out(sets, names) if len(sets) > 1 else {}
 
@@ -421,23 +411,23 @@ class Evaluation:
             if len(set(self.truth[models].tolist())) > 1:
                 yield name, models
 
-    def methods(self, models: Sequence[int]) -> dict[str, Method]:
+    def methods(self, models: Sequence[int]) -> dict[str, ranking.Method]:
         """Every method for some of the models; a factor enters as minus its value.
 
         The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In
         the combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
         accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
         """
-        labelled = suite_of(
+        labelled = ranking.suite_of(
             {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
         )
-        out = baseline_methods(labelled, seed=self.seed)
+        out = ranking.baseline_methods(labelled, seed=self.seed)
         for method, values in self._factors.items():
             out |= {f"{method}/{factor}": -values[i][list(models)] for i, factor in enumerate(self.suite.factors)}
         pools = {str(i): record_of(self.probabilities[i], None) for i in models}
         evidence = pool_evidence(pools, {str(i): record_of(self.near[i], self.near_label) for i in models})
-        out |= {f"pool/{name}": fixed(scores) for name, scores in evidence.scores.items()}
-        whole, right = suite_of(pools), labelled.correct
+        out |= {f"pool/{name}": ranking.fixed(scores) for name, scores in evidence.scores.items()}
+        whole, right = ranking.suite_of(pools), labelled.correct
         assert labelled.probabilities is not None
         assert whole.probabilities is not None
         powered = powered_accuracy(right, labelled.probabilities.max(axis=2), whole.probabilities.max(axis=2))
@@ -451,7 +441,7 @@ class Evaluation:
     def drawn(self) -> Array:
         """The draws of the protocol, shape (draw, size)."""
         config = self.config
-        return draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
+        return ranking.draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
 
     def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
         """A row for each group of models; the inoculated ones are also ranked by ``weights`` learnt elsewhere.
@@ -463,9 +453,9 @@ class Evaluation:
             if weights is not None and group == "inoculated":
                 methods[LEARNT] = weights.rule(pieces_of(self, methods))
             how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
-            study = few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
+            study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
             tests = {
-                name: draws_test(study.of(name), study.of(BASELINE), resamples=999, seed=self.seed).p_value
+                name: ranking.draws_test(study.of(name), study.of(BASELINE), resamples=999, seed=self.seed).p_value
                 for name in study.methods
                 if name != BASELINE
             }
@@ -506,7 +496,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
             done += 1
             progress(done, config.seeds * len(SUITES) + 1)
         # GUESS for each architecture that could be named best in every set
-        guesses += [guess_accuracy(across)] if across else []
+        guesses += [ranking.guess_accuracy(across)] if across else []
     by_model = np.array(guesses).T if guesses else ()
     result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
     result |= {"sizes": asdict(config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...intervals import normal_quantile
 from ...metrics.resampling import REPLICATES
-from .tables import Page, cells, section
+from .tables import Page, section
 
 MOST_FLIPS = 20
 
@@ -301,6 +301,16 @@ def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 _OVER_ROWS = "Tests are over rows: what another training would give they do not say."
+_WORDS = """\
+**The paper's findings here.** A claim holds, or does not, where its p-value is at most {level}, corrected for the \
+looks of the claim (partial conjunction); else it is undecided. {over} Of {tested} claims tested {decided} are \
+decided; {firm} of these verdicts also stand when corrected for the number of claims (Holm)."""
+_HEADS = "the paper says | here | what was seen | test | p for | p against | p among all claims"
+_ROW = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p}"
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
@@ -308,22 +318,16 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
 
     ``over`` says what the tests take for their sample.
     """
-    told: list[dict[str, Any]] = [dict(claim) for claim in claims]
-    for one in told:
-        every = one["test"] and ("all" if one["needed"] == one["looks"] else f"{one['needed']} or more")
-        looks = f"; {every} of {one['looks']} looks" if every and one["looks"] > 1 else ""
-        one["tested"] = f"{one['test']}{looks}" if one["test"] else "none"
-    tested = [one for one in told if one["test"]]
-    decided = [one for one in tested if one["verdict"] != "undecided"]
-    firm = sum(one["p_all"] <= LEVEL for one in decided)
-    words = f"**The paper's findings here.** A claim holds, or does not, where its p-value is at most {LEVEL}, "
-    words += f"corrected for the looks of the claim (partial conjunction); else it is undecided. {over} Of "
-    words += f"{len(tested)} claims tested {len(decided)} are decided; {firm} of these verdicts also stand when "
-    words += "corrected for the number of claims (Holm)."
-    row = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p}"
-    heads = "the paper says | here | what was seen | test | p for | p against | p among all claims"
-    return section(words, heads, cells(row, told, p=_p))
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+    rows, decided, tested = [], [], 0
+    for claim in claims:
+        words, looks = claim["test"] or "none", claim.get("looks", 0)
+        if claim["test"]:
+            tested += 1
+            decided += [claim] if claim["verdict"] != "undecided" else []
+            needed = "all" if claim["needed"] == looks else f"{claim['needed']} or more"
+            words += f"; {needed} of {looks} looks" if looks > 1 else ""
+        rows.append({**claim, "tested": words})
+    fields = {"level": LEVEL, "over": over, "tested": tested, "decided": len(decided)}
+    firm = sum(claim["p_all"] <= LEVEL for claim in decided)
+    page = Page({"tables": {"claims": {"row": _ROW}}}, p=_p)
+    return section(page.fill(_WORDS, {**fields, "firm": firm}), _HEADS, page.rows("claims", rows))

@@ -75,23 +75,10 @@ class _Rows(Formatter):
         return format(100 * value, format_spec[:-1]) if format_spec.endswith("%") else format(value, format_spec)
 
 
-def cells(row: str, of: Iterable[Any], **named: Callable[[Any], str]) -> list[str]:
-    """Rows of a table from one format string: a field is a number of a mapping, or of a tuple ``of`` mappings.
-
-    A format is one of Python's, one of those and "%" for 100 times the number, "percent", "bare", "number", or the
-    name of a function in ``named``. What is absent is a dash.
-
-    >>> cells("{name} | {accuracy:bare} | {share:.0f%}", [{"name": "A", "accuracy": {"value": 0.5}, "share": 0.25}, {}])
-    ['A | 50.0 | 25', '- | - | -']
-    """
-    rows = _Rows(named)
-    return [rows.vformat(row, one, {}) if isinstance(one, tuple) else rows.vformat(row, (), one) for one in of]
-
-
 def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = "") -> str:
     """A table of Markdown below the words that say what it shows, with a line ``after`` it where there is one.
 
-    Heads and rows are sequences of cells, or have ``|`` between the cells already, as `cells` gives them.
+    Heads and rows are sequences of cells, or have ``|`` between the cells already.
 
     >>> print(section("", "model | accuracy", [["A", "50.0"], "B | 40.0"]))
     | model | accuracy |
@@ -108,10 +95,15 @@ def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequenc
 class Page:
     """The words of a recipe's page; ``formats`` are its own formats of cells, ``paper`` the numbers of its paper.
 
-    ``tables`` has for each table its ``heads``, and where there are some ``words`` above it, a format of its rows (see
-    `cells`) and a line ``after`` it; ``claims`` for each claim its sentence and what is said of what was seen;
-    ``figures`` the title and caption of each drawing, and its size; ``page`` the title and lead of all of them. Where
-    words hold fields, these are filled as those of a row are.
+    ``tables`` has for each table its ``heads``, and where there are some ``words`` above it, a format of its ``row``
+    and a line ``after`` it; ``claims`` for each claim its sentence and what is said of what was seen; ``figures`` the
+    title and caption of each drawing, and its size; ``page`` the title and lead of all of them. Words may hold fields,
+    whose format is one of Python's, one of those and "%" for 100 times the number, "percent", "bare", "number", or one
+    of ``formats``. What is absent is a dash.
+
+    >>> page = Page({"tables": {"a": {"row": "{name} | {accuracy:bare} | {share:.0f%}"}}})
+    >>> page.rows("a", [{"name": "A", "accuracy": {"value": 0.5}, "share": 0.25}, {}])
+    ['A | 50.0 | 25', '- | - | -']
     """
 
     def __init__(self, words: Mapping[str, Any], paper: Any = None, **formats: Callable[[Any], str]) -> None:
