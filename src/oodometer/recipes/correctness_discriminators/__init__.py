@@ -20,7 +20,7 @@ from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
 
 _MODEL = ("oodometer_model.json", "weights.safetensors")
-_NETWORK = tuple(f"model/{one}" for one in _MODEL)
+_NETWORK = tuple(f"model/{file}" for file in _MODEL)
 
 
 def steps_of(task: Task) -> list[Step]:
@@ -55,9 +55,9 @@ def steps_of(task: Task) -> list[Step]:
     # The parser, and the mistakes of its first checkpoints
     made: dict[str, Any] = {"parser": config.parser, "plan": config.parser_plan, "tokens": config.tokens}
     made |= {"seed": config.seed, "longest_output": config.longest_output, "data": both["train"]}
-    kept = {"every": config.every, "checkpoints": config.checkpoints}
-    files = [*(f"parser/{one}" for one in _MODEL), "parser.json"]
-    add("parser", "training the parser", files, work.train_parser, [], 0.3, **made, **kept)
+    early = {"every": config.every, "checkpoints": config.checkpoints}
+    files = [*(f"parser/{file}" for file in _MODEL), "parser.json"]
+    add("parser", "training the parser", files, work.train_parser, [], 0.3, **made, **early)
     drawn: dict[str, Any] = {"balance": config.balance, "beams": config.beams, "brackets": task.brackets}
     rows = {"rows": [config.example_rows, config.per_checkpoint], "per_input": config.per_input, "data": both}
     files = [*(f"examples/{part}.parquet" for part in PARTS), "examples/statistics.json"]
@@ -66,7 +66,7 @@ def steps_of(task: Task) -> list[Step]:
     # Parsers of two halves, and their mistakes on what they have not seen
     halves = []
     for fold in range(FOLDS) if config.halves else ():
-        files = [f"halves/fold-{fold}/{one}" for one in (_MODEL[0], *_NETWORK)]
+        files = [f"halves/fold-{fold}/{file}" for file in (_MODEL[0], *_NETWORK)]
         about, train = f"training a parser without fold {fold}", partial(work.train_half, fold=fold)
         halves.append(add(f"half-{fold}", about, files, train, [], 0.15, **made, folds=[FOLDS, config.data_seed]))
     if halves:
@@ -132,7 +132,7 @@ class CorrectnessDiscriminators(Recipe):
 
     def tasks(self, scale: str) -> tuple[str, ...]:
         """Names of the tasks, and of their trainings from other seeds."""
-        return tuple(one.name for task in self.lineup(scale) for one in (task, *replicates_of(task)))
+        return tuple(run.name for task in self.lineup(scale) for run in (task, *replicates_of(task)))
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
         """Every task by itself, then the tables over all that are finished; with ``only`` no other tasks.
@@ -141,19 +141,19 @@ class CorrectnessDiscriminators(Recipe):
         """
         torch()  # a missing extra is said before anything is read
         lineup = self.lineup(scale)
-        others = [one for task in lineup for one in replicates_of(task)]
+        others = [run for task in lineup for run in replicates_of(task)]
         chosen = [other for other in (*lineup, *others) if other.name in only] if only else [*lineup]
         if not chosen:
             raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
         try:
-            found: dict[str, Step] = {}
+            steps: dict[str, Step] = {}
             for step in (step for task in chosen for step in steps_of(task)):
-                found.setdefault(step.name, step)  # trainings of one task share a step
-            out = [*found.values()]
+                steps.setdefault(step.name, step)  # trainings of one task share a step
+            out = [*steps.values()]
         except LACKS:
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise
-        names, replicates = (tuple(one.name for one in some) for some in (lineup, others))
+        names, replicates = (tuple(task.name for task in some) for some in (lineup, others))
 
         return [
             *out,

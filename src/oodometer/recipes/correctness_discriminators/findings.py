@@ -60,11 +60,11 @@ def pooled(several: Sequence[Any]) -> Any:
     if len(several) == 1:
         return first
     if isinstance(first, Mapping):
-        told = [one for one in several if isinstance(one, Mapping)]
+        items = [item for item in several if isinstance(item, Mapping)]
         if not {"value", "lower", "upper", "level"} <= set(first):
-            return {key: pooled([one[key] for one in told if key in one]) for key in first}
-        values, quantile = np.array([one["value"] for one in told]), normal_quantile(first["level"])
-        arms = np.array([[one["value"] - one["lower"], one["upper"] - one["value"]] for one in told])
+            return {key: pooled([item[key] for item in items if key in item]) for key in first}
+        values, quantile = np.array([cell["value"] for cell in items]), normal_quantile(first["level"])
+        arms = np.array([[cell["value"] - cell["lower"], cell["upper"] - cell["value"]] for cell in items])
         between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
         below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + between) * quantile
         middle = float(values.mean())
@@ -103,19 +103,19 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
         for name, first in task["sets"].items():
             if domain is not None and first["domain"] != domain:
                 continue
-            one = pooled([run["sets"][name] for run in runs if name in run["sets"]])
-            by_method = {row["method"]: row for row in one["methods"]}
+            study = pooled([run["sets"][name] for run in runs if name in run["sets"]])
+            by_method = {row["method"]: row for row in study["methods"]}
             if at in _BESIDE:
-                if _BESIDE[at] not in one:
+                if _BESIDE[at] not in study:
                     continue
-                beside = one[_BESIDE[at]]
+                beside = study[_BESIDE[at]]
                 by_method |= {row["method"]: row for row in beside["methods"]}
-                one = {**one, **beside}
+                study = {**study, **beside}
             ends = [by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper")]
             known = [end["value"]["value"] for end in ends if end is not None]
             oracle = known[1] - known[0] if len(known) == 2 else None
-            place = {"name": name, "task": task["task"], "family": task["family"], "seeds": len(runs)}
-            out.append({**one, **place, "by_method": by_method, "oracle_width": oracle})
+            about = {"name": name, "task": task["task"], "family": task["family"], "seeds": len(runs)}
+            out.append({**study, **about, "by_method": by_method, "oracle_width": oracle})
     return out
 
 
@@ -167,8 +167,8 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
     yield _tight(away)
     # Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?
     for method, title in BASELINES.items():
-        known = [one["by_method"] for one in away if method in one["by_method"]]
-        errors = [(one["mean"]["error"]["value"], one[method]["error"]["value"]) for one in known]
+        known = [study["by_method"] for study in away if method in study["by_method"]]
+        errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
         ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
         fields = {"baseline": title, "nearer": sum(a < b for a, b in errors), "of": len(known)}
         looks = [sign_flips([b - a for a, b in errors])] if len(known) >= FEWEST else []
@@ -176,10 +176,10 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
         yield Row(f"mean_beats_{method}", test, looks, {**fields, "ours": ours, "theirs": theirs}, words="mean_beats")
     # In the paper, ATC is the better point estimate for constituency parsing
     known = [study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]]
-    pairs = [[one["by_method"][method]["error"] for method in ("atc", "mean")] for one in known]
+    pairs = [[study["by_method"][method]["error"] for method in ("atc", "mean")] for study in known]
     seen = "; ".join(
-        f"{one['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
-        for one, (atc, mean) in zip(known, pairs, strict=True)
+        f"{study['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
+        for study, (atc, mean) in zip(known, pairs, strict=True)
     )
     if known:
         yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
@@ -224,7 +224,7 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
 def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
     known = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
-    widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
+    widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in known]
     seen = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
     fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(known)}
     looks = []
@@ -241,13 +241,13 @@ def _small_samples(sets: Sets) -> Row:
         return Row("small_samples", "", [], {"seen": "there is no set that samples can be drawn of"})
 
     def counted(some: Sets) -> tuple[int, int]:
-        small = [one["subsets"][0] for one in some]
+        small = [study["subsets"][0] for study in some]
         inside = sum(round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small)
         return inside, sum(row["draws"] for row in small)
 
-    holding = [one for one in known if one["inside"]]
+    holding = [study for study in known if study["inside"]]
     (inside, draws), (inside_holding, of) = counted(known), counted(holding)
-    rows = ", ".join(sorted({str(one["subsets"][0]["rows"]) for one in known}))
+    rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in known}))
     seen = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
     if of:
         seen += f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
@@ -285,8 +285,8 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
         if study := task.get("metric"):
             row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
             fields = {**task, **study, "title": task["title"]}
-            fields["seen"] = "; ".join(PAGE.fill(row, one) for one in study["sets"])
-            looks = [_smaller(one["error"], one["source_error"]) for one in study["sets"]]
+            fields["seen"] = "; ".join(PAGE.fill(row, each) for each in study["sets"])
+            looks = [_smaller(row["error"], row["source_error"]) for row in study["sets"]]
             yield Row(f"metric_{task['task']}", SPREADS, looks, fields, words="metric")
 
 
@@ -362,7 +362,9 @@ class ChoiceResult(NamedTuple):
         """Of the data sets and trainings that it was made on."""
         near = [row["inside"] for row in rows if row["near"]]
         some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
-        means = [sum(one) / max(1, len(one)) for one in (*some, [row["error"] for row in rows if not row["near"]])]
+        means = [
+            sum(values) / max(1, len(values)) for values in (*some, [row["error"] for row in rows if not row["near"]])
+        ]
         return cls(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)
 
 
@@ -411,7 +413,7 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
     """For each data set the bounds in samples of every size, or what fewer judges that must agree give."""
     panels = []
     for study in sets_of(result):
-        place, subsets = f"{study['task']}-{study['name']}".replace(".", "-"), study["subsets"]
+        panel, subsets = f"{study['task']}-{study['name']}".replace(".", "-"), study["subsets"]
         if name == "figure-4-samples":
             kinds = ["lower", "upper", "gold"]
             rows: list[dict[str, Any]] = [
@@ -421,7 +423,7 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
             ]
             marks = {"values": [row["rows"] for row in subsets], "labelOverlap": True}
             across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
-            panels.append(Panel(place, study["title"], plain.bands(across, "accuracy", kinds), rows))
+            panels.append(Panel(panel, study["title"], plain.bands(across, "accuracy", kinds), rows))
             continue
         rows = [
             {"rows drawn": str(row["rows"]), "agree": f"{bound['agree']} of {study['judges']}", "order": bound["agree"]}
@@ -432,7 +434,7 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
         across = plain.axis("width", "width of the bounds", **plain.PERCENT)
         up = plain.axis("reliability", "samples with gold inside", {"domain": [0, 1]}, **plain.PERCENT)
         chart = plain.lines(across, up, "rows drawn", few=True, more=("agree",))
-        panels.append(Panel(place, study["title"], chart, rows))
+        panels.append(Panel(panel, study["title"], chart, rows))
     return panels
 
 
@@ -444,12 +446,12 @@ def _thinned(subsets: Sets) -> list[Mapping[str, Any]]:
 def _bounds_drawn(result: Mapping[str, Any], at: str = "") -> list[Panel]:
     """A row for each data set: the bar of its bounds, and marks; of all voters where the procedure is not named."""
     bars, marks = [], []
-    for one in sets_of(result, at=at) if at else sets_of(result, at="mixed") or sets_of(result):
-        values = {name: row["value"]["value"] for name, row in one["by_method"].items()}
-        bars.append({"data": one["title"], "lower": values["lower"], "upper": values["upper"]})
-        points = {"gold": one["gold"]["value"], "mean": values["mean"]}
+    for study in sets_of(result, at=at) if at else sets_of(result, at="mixed") or sets_of(result):
+        values = {name: row["value"]["value"] for name, row in study["by_method"].items()}
+        bars.append({"data": study["title"], "lower": values["lower"], "upper": values["upper"]})
+        points = {"gold": study["gold"]["value"], "mean": values["mean"]}
         points |= {BASELINES[name]: values[name] for name in BASELINES if name in values}
-        marks += [{"data": one["title"], "what": name, "value": value} for name, value in points.items()]
+        marks += [{"data": study["title"], "what": name, "value": value} for name, value in points.items()]
     return [Panel("all", "", plain.bounds("data", bars, marks, ["gold", "mean", *BASELINES.values()], "accuracy"))]
 
 
@@ -512,14 +514,14 @@ def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**task, "unseen": unseen, "steps": steps, "minutes": sum(task["cpu_seconds"].values()) / 60}
 
 
-def _titled(one: Mapping[str, Any]) -> str:
-    return f"{one['title']} ({'in distribution' if one['domain'] == 'in' else 'out'})"
+def _titled(study: Mapping[str, Any]) -> str:
+    return f"{study['title']} ({'in distribution' if study['domain'] == 'in' else 'out'})"
 
 
-def _theirs(one: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, Any]:
+def _theirs(study: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, Any]:
     """The paper's numbers of the data set of the same name, or of the one in whose place ours stands, and its title."""
-    title = f"paper: {one['paper']}" if one["paper"] else f"paper: {one['resembles']}, other data"
-    return title, table.get(one["paper"] or one["resembles"] or "")
+    title = f"paper: {study['paper']}" if study["paper"] else f"paper: {study['resembles']}, other data"
+    return title, table.get(study["paper"] or study["resembles"] or "")
 
 
 def _recalls(result: Mapping[str, Any]) -> Iterator[Any]:
@@ -581,9 +583,9 @@ def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
             sets = [run["sets"][key] for run in runs if key in run["sets"]]
             row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", study) for study in sets)]
             for some in (sets, [study["mixed"] for study in sets if "mixed" in study]):
-                marks = ["" if one["inside"] else " (**no**)" for one in some]
+                marks = ["" if study["inside"] else " (**no**)" for study in some]
                 ends = [
-                    {m["method"]: m for m in one["methods"]} | {"no": m} for one, m in zip(some, marks, strict=True)
+                    {m["method"]: m for m in study["methods"]} | {"no": m} for study, m in zip(some, marks, strict=True)
                 ]
                 row += ["; ".join(PAGE.fill(cell, end) for end in ends) or "-" for cell in (bounds, error)]
             yield row

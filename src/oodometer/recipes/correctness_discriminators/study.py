@@ -172,7 +172,7 @@ def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
     """The fold of each input, as drawn over the whole training set; the same for every seed of the task."""
     every = data.train.inputs
     fold_of = dict(zip(every, judging.folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True))
-    return np.array([fold_of[one] for one in inputs])
+    return np.array([fold_of[text] for text in inputs])
 
 
 def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> judging.Discriminator:
@@ -316,7 +316,7 @@ def _probabilities(record: Predictions, names: Sequence[str]) -> Array:
 def _of_all(record: Predictions) -> Array:
     """What judges and parsers of halves say and, as a row more, the parser's confidence."""
     confidence = np.clip(natural_confidence(record)(record), 0.0, 1.0)
-    rows = [one for one in (said_of(record), said_of_parsers(record), confidence) if len(one)]
+    rows = [row for row in (said_of(record), said_of_parsers(record), confidence) if len(row)]
     return np.asarray(np.vstack(rows))
 
 
@@ -488,15 +488,15 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str], replicates: 
     result = of_tasks(workspace, "correctness-discriminators", scale, FORM, tasks)
     others: dict[str, dict[str, Any]] = {}
     for name in replicates:
-        if one := finished(workspace, f"{name}/result.json", FORM):
-            brief = {key: one[key] for key in _OF_TRAINING} | {"sets": {}}
-            for key, study in one["sets"].items():
+        if run := finished(workspace, f"{name}/result.json", FORM):
+            brief = {key: run[key] for key in _OF_TRAINING} | {"sets": {}}
+            for key, study in run["sets"].items():
                 brief["sets"][key] = {field: study[field] for field in _OF_SET}
                 for other in ("at_half", "mixed"):
                     if other in study:
                         brief["sets"][key][other] = {k: v for k, v in study[other].items() if k != "subsets"}
-            brief |= {"self_training": one["self_training"]} if "self_training" in one else {}
-            others.setdefault(one["replicate_of"], {})[str(one["seed"])] = brief
+            brief |= {"self_training": run["self_training"]} if "self_training" in run else {}
+            others.setdefault(run["replicate_of"], {})[str(run["seed"])] = brief
     missing = result.pop("missing")
     return {**result, "replicates": others, "missing": missing}
 
@@ -506,7 +506,7 @@ def joined_replicates(old: Mapping[str, Any] | None, new: Mapping[str, Any], nam
     out = joined(old, new, names)
     before = old.get("replicates", {}) if old is not None and old["form"] == new["form"] else {}
     both = {name: {**before.get(name, {}), **new.get("replicates", {}).get(name, {})} for name in out["tasks"]}
-    return {**out, "replicates": {name: one for name, one in both.items() if one}}
+    return {**out, "replicates": {name: runs for name, runs in both.items() if runs}}
 
 
 METRICS = {"token_f1": judging.token_f1}
@@ -536,9 +536,9 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         wrong, right = np.flatnonzero(~collected.correct), np.flatnonzero(collected.correct)
         count = round(len(wrong) * accuracy / (1 - accuracy)) if accuracy < 1 else len(right)
         drawn = np.random.default_rng(config.seed).choice(right, size=min(count, len(right)), replace=False)
-        kept = np.sort(np.concatenate([wrong, drawn])).tolist()
-        inputs, outputs = ([texts[row] for row in kept] for texts in (collected.inputs, collected.outputs))
-        pairs[part] = (*data.seen(inputs, outputs), measured(outputs, [gold[one] for one in inputs]).tolist())
+        chosen = np.sort(np.concatenate([wrong, drawn])).tolist()
+        inputs, outputs = ([texts[row] for row in chosen] for texts in (collected.inputs, collected.outputs))
+        pairs[part] = (*data.seen(inputs, outputs), measured(outputs, [gold[text] for text in inputs]).tolist())
     training = TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     judge = judging.RegressionDiscriminator(**located(config.metric_judge), training=training)
     with passing(workspace, "metric") as checkpoint:

@@ -30,7 +30,7 @@ _TRAIN, _ASK = 330.0, 12.0  # seconds at the small scale, the second a condition
 def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     """All steps but the tables, each behind those that it needs."""
     conditions = conditions_of(config)
-    marks: dict[str, Any] = {name: one["fingerprint"] for name, one in data.fingerprints().items()}
+    marks: dict[str, Any] = {name: split["fingerprint"] for name, split in data.fingerprints().items()}
     marks |= {"seed": config.seed, "candidates": config.candidates}
     out = []
     training = {"network": dict(config.network), "training": config.training, "rows": config.train_rows}
@@ -46,7 +46,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     for name, words, encoder in (("sets", "", None), ("sets-importance", " by the importance of words", _ENCODER)):
         some = [condition for condition in conditions if (condition.group == "importance") == (encoder is not None)]
         step = placed("conditions", work.write_sets, data, some, encoder=encoder)
-        files = [f"conditions/{one.name}.json" for one in some]
+        files = [f"conditions/{condition.name}.json" for condition in some]
         needs, settings = ("train-0",) if encoder else (), {"data": marks, "rows": rows}
         out.append(Step(name, f"shifting the contexts{words}", tuple(files), step, settings, needs, 20.0))
     settings = {"data": marks, "ratios": work.PAPER_RATIOS, "turns": config.turns}
@@ -56,7 +56,10 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     def ask_step(name: str, about: str, member: int, some: Sequence[Condition], folder: str, passes: int) -> str:
         step = placed(folder, work.ask, data, some, f"models/{member}", passes=passes)
         sets = "sets-importance" if some and some[0].group == "importance" else "sets"
-        files, settings = tuple(f"{folder}/{one.name}.npz" for one in some), {"passes": passes, "seed": config.seed}
+        files, settings = (
+            tuple(f"{folder}/{condition.name}.npz" for condition in some),
+            {"passes": passes, "seed": config.seed},
+        )
         weight, needs = _ASK * len(some) * max(passes, 1), (f"train-{member}", sets)
         out.append(Step(name, f"asking ranker {member + 1} {about}", files, step, settings, needs, weight))
         return name

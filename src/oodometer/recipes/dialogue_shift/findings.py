@@ -65,7 +65,7 @@ class _Tests:
     def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
         """Differences between two methods by condition, of some groups or of all."""
         every = [(c, self._of.get(f"{methods}/{c['condition']}/{metric}")) for c in self._conditions]
-        return {one["condition"]: row for one, row in every if row and (not groups or one["group"] in groups)}
+        return {c["condition"]: row for c, row in every if row and (not groups or c["group"] in groups)}
 
     def _named(self, group: str) -> list[str]:
         return [c["condition"] for c in self._conditions if c["group"] == group and c["kept"]]
@@ -89,8 +89,8 @@ class _Tests:
 
     def steps(self, group: str) -> Row:
         """R@1 falls from every severity to the next."""
-        steps = {one: self._of[key] for one in self._named(group) if (key := f"step/{one}/accuracy") in self._of}
-        text = "; ".join(f"to {one}: {step['value']:+.3f}" for one, step in steps.items())
+        steps = {name: self._of[key] for name in self._named(group) if (key := f"step/{name}/accuracy") in self._of}
+        text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
         return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
 
     def between_methods(self) -> Iterator[Row]:
@@ -102,12 +102,12 @@ class _Tests:
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("vanilla", "temperature", "dropout")),
         ):
-            every = {(o, one): row for o in others for one, row in self._between(f"ensemble-{o}", metric).items()}
+            every = {(o, c): row for o in others for c, row in self._between(f"ensemble-{o}", metric).items()}
             name, title = f"ensemble_{metric}", NAMES[metric]
             yield self._above(name, list(every.values()), sign, "ensemble", metric=title)
             last = self._named("uw")[-1:]
-            strongest = {other: row for (other, one), row in every.items() if one in last}
-            text = ", ".join(f"{m} {self._seen(one, metric, m)}" for one in last for m in ("ensemble", *strongest))
+            strongest = {other: row for (other, c), row in every.items() if c in last}
+            text = ", ".join(f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest))
             rows = list(strongest.values())
             yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", metric=title, seen=text)
         shifted = "on every condition of unknown words, deleted turns and importance"
@@ -209,8 +209,10 @@ def markdown(result: Cell) -> str:
     """All tables of a result, one after the other."""
     counts, printed, every = result["counts"], PAGE.paper, result["rows"]
     paper, ours = printed["counts"], counts["shifts"]
-    ratios = [(one, *({k: by.get(one) for k, by in some.items()} for some in (ours, paper))) for one in ours["uw"]]
-    fifths = [(one, count, paper["importance"].get(one)) for one, count in ours["importance"].items()]
+    ratios = [
+        (ratio, *({k: by.get(ratio) for k, by in some.items()} for some in (ours, paper))) for ratio in ours["uw"]
+    ]
+    fifths = [(fifth, count, paper["importance"].get(fifth)) for fifth, count in ours["importance"].items()]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
     more = {**counts, "turns": turns, "most": max(map(int, counts["turns"]))}
     out = [_run(result), PAGE.table("shifted", ratios, **counts), PAGE.table("importance", fifths, **more)]

@@ -103,9 +103,9 @@ def conditions_of(config: RunConfig) -> tuple[Condition, ...]:
     ['dev', 'test', 'uw-0.1', 'kw-0.1', 'importance-5', 'ic-0', 'ic-5', 'sr-1']
     """
     ratios = [f"{ratio:g}" for ratio in config.ratios]
-    gone = [f"{one}/{config.turns}" for one in config.deleted]
+    gone = [f"{turn}/{config.turns}" for turn in config.deleted]
     severities = {"uw": ratios, "kw": ratios, "importance": config.importance, "ic": gone, "sr": config.lengths}
-    shifted = (Condition(group, str(one), one) for group, some in severities.items() for one in some)
+    shifted = (Condition(group, str(severity), severity) for group, some in severities.items() for severity in some)
     return (Condition("source", "dev"), Condition("source", "test"), *shifted)
 
 
@@ -150,7 +150,7 @@ class RunData:
 
     def asked(self, condition: Condition) -> list[int]:
         """Rows of the split that a condition tries: the same ones at every severity, but for really short contexts."""
-        config, turns = self.config, [len(one.context) for one in self.base(condition).inputs]
+        config, turns = self.config, [len(dialogue.context) for dialogue in self.base(condition).inputs]
         if condition.group == "ic":
             return self._drawn([i for i, n in enumerate(turns) if n >= config.turns], config.turns_rows)
         if condition.group == "sr":
@@ -191,7 +191,7 @@ class RunData:
         """The instances of a condition from what `shifted` gave: other contexts, the same candidates and targets."""
         data = self.base(condition).take(shifted["rows"])
         pairs = zip(data.inputs, shifted["contexts"], strict=True)
-        return replace(data, inputs=tuple(Dialogue(tuple(context), one.candidates) for one, context in pairs))
+        return replace(data, inputs=tuple(Dialogue(tuple(context), dialogue.candidates) for dialogue, context in pairs))
 
     def counts(self, group: str, severity: Any, **options: Any) -> tuple[int, float]:
         """Contexts of the whole test split that can be shifted, and the mean number of words that are exchanged."""
@@ -201,8 +201,8 @@ class RunData:
             options["importance"] = lambda turns: np.arange(float(sum(len(words_of(turn)) for turn in turns)))
         shift = self.shift(group, **options) if options else self._plain(group)
         texts = (
-            shift.apply(one.context, severity, seed=self.config.seed, row=row)
-            for row, one in enumerate(self.test.inputs)
+            shift.apply(dialogue.context, severity, seed=self.config.seed, row=row)
+            for row, dialogue in enumerate(self.test.inputs)
         )
         targets = [text.targets for text in texts if isinstance(text, ShiftedText)]
         return len(targets), float(np.mean(targets)) if targets else 0.0
@@ -231,14 +231,14 @@ def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Contexts of the whole test split and words exchanged at every ratio of the paper; writes ``counts.json``."""
     ratios = [f"{ratio:g}" for ratio in PAPER_RATIOS]
     parts: list[tuple[str, Any, dict[str, Any]]] = [(group, ratio, {}) for group in ("uw", "kw") for ratio in ratios]
-    parts += [("importance", one, {}) for one in range(1, 6)]
-    parts += [("kw-5000", one, {"least": 5_001}) for one in (ratios[0], ratios[-1])]
+    parts += [("importance", fifth, {}) for fifth in range(1, 6)]
+    parts += [("kw-5000", ratio, {"least": 5_001}) for ratio in (ratios[0], ratios[-1])]
     out: dict[str, Any] = {"contexts": len(data.test), "shifts": {}}
     for done, (name, severity, options) in enumerate(parts, 1):
         many, targets = data.counts(name.partition("-")[0], severity, **options)
         out["shifts"].setdefault(name, {})[str(severity)] = [many, round(targets, 4)]
         progress(done, len(parts))
-    turns = [len(one.context) for one in data.test.inputs]
+    turns = [len(dialogue.context) for dialogue in data.test.inputs]
     out["turns"] = {str(n): turns.count(n) for n in range(1, data.config.turns + 1)}
     out["at_least"] = sum(n >= data.config.turns for n in turns)
     out["also_in_train"] = data.test.counts.get("also in train", 0)
@@ -362,7 +362,7 @@ class Bootstrap:
         """A metric as it was seen, shape (model,), and in every replicate, shape (replicate, model)."""
         parts = answers.sums(metric)
         seen = np.abs(parts.sum(1)).sum(-1) / max(parts.shape[1], 1)
-        weights = self._draws[:, [self._index[one] for one in answers.conversation]]
+        weights = self._draws[:, [self._index[name] for name in answers.conversation]]
         rows = np.maximum(weights.sum(1), 1)[:, None]
         return seen, np.stack([np.abs(weights @ part.astype(np.float32)).sum(-1) for part in parts], axis=1) / rows
 
@@ -396,10 +396,10 @@ class Study:
     def __init__(self, config: RunConfig, workspace: Workspace) -> None:
         self.config, every = config, conditions_of(config)
         folders = [f"answers/{i}" for i in range(config.members)]
-        members = [{one.name: load_answers(workspace, folder, one.name) for one in every} for folder in folders]
+        members = [{c.name: load_answers(workspace, folder, c.name) for c in every} for folder in folders]
         self._first = members[0]
-        self.conditions = [one for one in every if len(self._first[one.name]["ids"])]
-        self.ids = {name: one["ids"] for name, one in self._first.items()}
+        self.conditions = [c for c in every if len(self._first[c.name]["ids"])]
+        self.ids = {name: answers["ids"] for name, answers in self._first.items()}
         # Names of the conversations of ids like ``<conversation>-<turn>``, those of the validation split apart
         splits = {name: "dev:" if name == "dev" else "" for name in self.ids}
         self._conversation = {
@@ -410,9 +410,11 @@ class Study:
         self.temperatures = [fit_temperature(member["dev"]["logits"], member["dev"]["target"]) for member in members]
         self._dropout: dict[str, Array] = {}
         folders = [f"answers/dropout-{i}" for i in range(config.dropout_members)]
-        for one in self.conditions if folders else ():
-            if config.dropout_conditions is None or one.name in config.dropout_conditions:
-                self._dropout[one.name] = np.stack([load_answers(workspace, f, one.name)["mean"] for f in folders])
+        for condition in self.conditions if folders else ():
+            if config.dropout_conditions is None or condition.name in config.dropout_conditions:
+                self._dropout[condition.name] = np.stack(
+                    [load_answers(workspace, f, condition.name)["mean"] for f in folders]
+                )
         everyone = [name for names in self._conversation.values() for name in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
 
@@ -426,7 +428,7 @@ class Study:
             scale = np.asarray(self.temperatures, dtype=np.float64)[:, None, None] if method == "temperature" else 1.0
             p = softmax(logits / scale)
             if method == "ensemble":
-                p = np.stack([p[list(one)].mean(0) for one in combinations(range(len(p)), models or len(p))])
+                p = np.stack([p[list(chosen)].mean(0) for chosen in combinations(range(len(p)), models or len(p))])
         return None if p is None else Answers(p, self._first[name]["target"], self._conversation[name])
 
     def group(self, group: str) -> list[Condition]:
@@ -456,8 +458,8 @@ class Study:
     def of_types(self, seen: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
         """The members on every condition without, and on, the conversations that also stand in training."""
         for condition in self.conditions:
-            known = np.array([seen.get(name, False) for name in self.ids[condition.name].tolist()])
-            for label, mask in (("new", ~known), ("also in train", known)):
+            trained = np.array([seen.get(name, False) for name in self.ids[condition.name].tolist()])
+            for label, mask in (("new", ~trained), ("also in train", trained)):
                 if condition.name != "dev" and mask.any():
                     metrics = self.vanilla(condition).take(mask).metrics()
                     yield {"condition": condition.name, "type": label, "rows": int(mask.sum()), **metrics}
@@ -475,21 +477,24 @@ class Study:
         return {name: self.bootstrap.apart(*some) for name, some in terms}
 
     def _change(self, last: Condition, first: Condition, metric: str, ids: Any, method: str = "vanilla") -> list[Term]:
-        return [(sign, self.vanilla(one, ids, method), metric) for sign, one in ((1.0, last), (-1.0, first))]
+        return [(sign, self.vanilla(c, ids, method), metric) for sign, c in ((1.0, last), (-1.0, first))]
 
     def _changes(self) -> Iterator[tuple[str, list[Term]]]:
         """From the mildest to the strongest severity, and from each to the next, on the same instances."""
         for group in ("uw", "kw", "importance", "ic", "sr"):
-            known = self.group(group)
-            ids = None if group == "sr" else self.common(known)
-            if len(known) < 2 or (ids is not None and not ids):
+            conditions = self.group(group)
+            ids = None if group == "sr" else self.common(conditions)
+            if len(conditions) < 2 or (ids is not None and not ids):
                 continue
             for metric in METRICS:
-                yield f"change/{group}/{metric}", self._change(known[-1], known[0], metric, ids)
-            for before, after in pairwise(known):
+                yield f"change/{group}/{metric}", self._change(conditions[-1], conditions[0], metric, ids)
+            for before, after in pairwise(conditions):
                 yield f"step/{after.name}/accuracy", self._change(after, before, "accuracy", ids)
             if group == "uw":
-                yield "change/uw/ece/temperature", self._change(known[-1], known[0], "ece", ids, "temperature")
+                yield (
+                    "change/uw/ece/temperature",
+                    self._change(conditions[-1], conditions[0], "ece", ids, "temperature"),
+                )
 
     def _between_methods(self) -> Iterator[tuple[str, list[Term]]]:
         """One method less another on the same condition: both of the same models, or against the whole ensemble."""
@@ -522,7 +527,7 @@ class Study:
         deleted, short, fifths = self.group("ic"), self.group("sr"), self.group("importance")
         if len(deleted) > 1 and len(short) > 1:
             signed = [(1.0, deleted[0]), (-1.0, deleted[-1]), (-1.0, short[0]), (1.0, short[-1])]
-            yield "control/accuracy", [(sign, self.vanilla(one), "accuracy") for sign, one in signed]
+            yield "control/accuracy", [(sign, self.vanilla(c), "accuracy") for sign, c in signed]
         if len(fifths) > 2:
             change = self._change(fifths[len(fifths) // 2], fifths[0], "accuracy", self.common(fifths))
             yield "flat/importance/accuracy", change
@@ -565,7 +570,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
 
     members, rows = range(config.members), []
     dev = [answers_of(i, "dev") for i in members]
-    references = [record(one, label=one["target"]) for one in dev]
+    references = [record(answers, label=answers["target"]) for answers in dev]
     targets = [c for c in conditions_of(config) if c.name != "dev" and len(answers_of(0, c.name)["ids"])]
     for done, target in enumerate(targets, 1):
         values: dict[str, list[float]] = defaultdict(list)

@@ -46,7 +46,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
             {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0),
         )
         about, step = f"training {plan.name} (seed {seed})", placed(folder, work.train, data, plan, seed)
-        files = tuple(f"{folder}/{one}" for one in (*MODEL_FILES, "classes.json"))
+        files = tuple(f"{folder}/{file}" for file in (*MODEL_FILES, "classes.json"))
         return Step(f"train-{seed}-{plan.name}", about, files, step, settings, needs, 1 + _STEP * steps * longer)
 
     def ask_step(plan: Plan, seed: int) -> Step:

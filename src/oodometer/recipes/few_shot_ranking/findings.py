@@ -216,7 +216,7 @@ def _pairs_drawn(result: Record, method: str, suites: Sequence[str]) -> list[Pan
             {"pair": f"{pair['pair']} (seed {row['seed']})", "factor": factor, "acc": x, "value": y}
             for row in result["rows"]
             if (row["suite"], row["group"]) == (suite, "inoculated")
-            for factor in _SHOWN.get(suite) or next(one.own for one in SUITES if one.name == suite)
+            for factor in _SHOWN.get(suite) or next(s.own for s in SUITES if s.name == suite)
             for by in [row["pairwise"]]
             for pair, x, y in zip(row["pairs"], by["ACC"], by.get(f"{method}/{factor}", ()), strict=False)
         ]
@@ -271,7 +271,7 @@ def markdown(result: Record) -> str:
     order = ["ACC", POWERED, *result["combined"], *sorted(name for name in names if name.startswith("pool/"))]
     learnt, after = result["learnt"], ""
     if learnt:
-        means = {name: sum(one["weights"][name] for one in learnt) / len(learnt) for name in learnt[0]["weights"]}
+        means = {name: sum(row["weights"][name] for row in learnt) / len(learnt) for name in learnt[0]["weights"]}
         after = "`learnt`: standardised evidence, its weights fitted on the other sets of the seed; mean weights: "
         after += ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
     rows = [[name, *(here(suite, name) for suite in _EVERY)] for name in order if name in names]

@@ -181,7 +181,7 @@ def balanced(positive: Array, label: Array) -> Array:
     [0.75]
     """
     right = (positive > 0.5) == label
-    return np.asarray(np.mean([right[:, label == one].mean(axis=1) for one in np.unique(label)], axis=0))
+    return np.asarray(np.mean([right[:, label == value].mean(axis=1) for value in np.unique(label)], axis=0))
 
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
@@ -276,13 +276,13 @@ def _opened(workspace: Workspace, folder: str) -> tuple[Encoder, int]:
 
 
 @lru_cache(maxsize=1)
-def _open(home: Path, folder: str, weights: str) -> Encoder:
+def _open(root: Path, folder: str, weights: str) -> Encoder:
     """The model in a folder, kept for the next step, which often explains the same one by another method."""
-    return _loaded(home, folder)
+    return _loaded(root, folder)
 
 
-def _loaded(home: Path, folder: str) -> Encoder:
-    model = load_model(home / folder)
+def _loaded(root: Path, folder: str) -> Encoder:
+    model = load_model(root / folder)
     if not isinstance(model, Encoder):
         raise WorkError(f"expected an encoder in {folder}, got {model.kind}; remove the folder and run again")
     return model
@@ -384,13 +384,13 @@ class Evaluation:
         folders, rows = [f"answers/{seed}/{plan.name}" for plan in plans], data.rows(suite, seed)
         far = [load_answers(workspace, folder, suite.name) for folder in folders]
         near = [load_answers(workspace, folder, "in-domain") for folder in folders]
-        self.label, self.probabilities = far[0]["label"], np.stack([one["positive"] for one in far])
-        self.near_label, self.near = near[0]["label"], np.stack([one["positive"] for one in near])
+        self.label, self.probabilities = far[0]["label"], np.stack([arrays["positive"] for arrays in far])
+        self.near_label, self.near = near[0]["label"], np.stack([arrays["positive"] for arrays in near])
         self.truth, self.pool = accuracies(self.probabilities, self.label), rows.pool
         # Factors, shape (factor, model, example), nan where words do not occur
-        self._factors, words, home = dict[str, Array](), rows.words(), f"attributions/{seed}/{suite.name}"
+        self._factors, words, explained_in = dict[str, Array](), rows.words(), f"attributions/{seed}/{suite.name}"
         for method in METHODS if seed < self.config.ig_seeds else ("lime", "shap"):
-            files = [explained(workspace, home, f"{plan.name}.{method}", words) for plan in plans]
+            files = [explained(workspace, explained_in, f"{plan.name}.{method}", words) for plan in plans]
             self._factors[method] = np.stack([factor_values(file, suite.factors) for file in files], axis=1)
             if suite.feature:
                 self._factors[method][:, :, [word.feature is None for word in words]] = np.nan
@@ -432,7 +432,7 @@ class Evaluation:
         assert whole.probabilities is not None
         powered = powered_accuracy(right, labelled.probabilities.max(axis=2), whole.probabilities.max(axis=2))
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
-        own = {name: out[name] for one in self.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
+        own = {name: out[name] for factor in self.suite.own[:1] for name in (f"lime/{factor}", f"shap/{factor}")}
         truth = {"CONF-GT": out["CONF-GT"]}
         pieces = ({**pool, **own, **truth}, pool, own, truth)
         out[POWERED] = powered
@@ -490,7 +490,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         for suite, evaluation in zip(SUITES, suites, strict=True):
             of_suite = list(evaluation.rows(weights.get(suite.name)))
             rows += of_suite
-            across += [one["accuracy"] for one in of_suite if one["group"] == "architectures"]
+            across += [row["accuracy"] for row in of_suite if row["group"] == "architectures"]
             counts = data.rows(suite, seed).counts
             sets.append({"set": suite.name, "seed": seed, **counts, "absent": evaluation.absent()})
             done += 1
@@ -521,7 +521,7 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
         for name in ("in-domain", *(suite.name for suite in suites_of(plan.family))):
             by_seed = [load_answers(workspace, f"answers/{i}/{plan.name}", name) for i in range(config.seeds)]
             for key, measure in (("accuracy", accuracies), ("balanced", balanced)):
-                values = [float(measure(one["positive"][None], one["label"])[0]) for one in by_seed]
+                values = [float(measure(arrays["positive"][None], arrays["label"])[0]) for arrays in by_seed]
                 row[key][name] = spread_over(values)
         out.append(row)
     return out

@@ -48,24 +48,24 @@ def gap(value: float, error: float) -> Look:
     return Look(NormalDist().cdf(-z), NormalDist().cdf(z))
 
 
-def spread(one: Mapping[str, Any]) -> float:
+def spread(cell: Mapping[str, Any]) -> float:
     """Standard error of a number, from the wider arm of its interval.
 
     >>> round(spread({"value": 0.1, "lower": 0.0, "upper": 0.296, "level": 0.95}), 3)
     0.1
     """
-    wider = max(one["upper"] - one["value"], one["value"] - one["lower"])
-    return float(wider / normal_quantile(one["level"]))
+    wider = max(cell["upper"] - cell["value"], cell["value"] - cell["lower"])
+    return float(wider / normal_quantile(cell["level"]))
 
 
-def above(one: Mapping[str, Any], bound: float) -> Look:
+def above(cell: Mapping[str, Any], bound: float) -> Look:
     """A number with its interval is above a bound, by the arm of the interval on the bound's side.
 
     >>> round(above({"value": 0.5, "lower": 0.4, "upper": 0.9, "level": 0.95}, 0.4).supports, 3)
     0.025
     """
-    arm = one["value"] - one["lower"] if one["value"] > bound else one["upper"] - one["value"]
-    return gap(one["value"] - bound, arm / normal_quantile(one["level"]))
+    arm = cell["value"] - cell["lower"] if cell["value"] > bound else cell["upper"] - cell["value"]
+    return gap(cell["value"] - bound, arm / normal_quantile(cell["level"]))
 
 
 def binomial(successes: int, trials: int, chance: float) -> Look:
@@ -284,8 +284,8 @@ def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     0.04
     """
     tested = [claim for claim in claims if claim.test]
-    corrected = holm([min(one.look.supports, one.look.refutes) for one in tested])
-    over_all, rows = dict(zip((one.name for one in tested), corrected, strict=True)), []
+    corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
+    over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
     for claim in claims:
         row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
         row |= {"evidence": claim.evidence, "test": claim.test or None}

@@ -81,10 +81,10 @@ def last_steps(
 def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | None:
     """A result that is there and of this form; what has no form is taken as it is."""
     try:
-        one = workspace.read_json(name)
+        result = workspace.read_json(name)
     except (OSError, ValueError):
         return None
-    return one if isinstance(one, dict) and one.get("form", form) == form else None
+    return result if isinstance(result, dict) and result.get("form", form) == form else None
 
 
 def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]) -> dict[str, Any]:
@@ -96,14 +96,14 @@ def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Seq
 
 def of_study(workspace: Workspace, paper: str, scale: str) -> dict[str, Any]:
     """The result of a recipe without tasks, which its study left."""
-    found: dict[str, Any] = workspace.read_json("study.json")
-    return {"form": found["form"], "paper": paper, "scale": scale, "cpus": cores() or os.cpu_count(), **found}
+    study: dict[str, Any] = workspace.read_json("study.json")
+    return {"form": study["form"], "paper": paper, "scale": scale, "cpus": cores() or os.cpu_count(), **study}
 
 
 def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
-    kept = old["tasks"] if old is not None and old["form"] == new["form"] else {}
-    both = {**kept, **new["tasks"]}
+    before = old["tasks"] if old is not None and old["form"] == new["form"] else {}
+    both = {**before, **new["tasks"]}
     done = {name: both[name] for name in names if name in both}
     return {**new, "tasks": done, "missing": [name for name in names if name not in both]}
 

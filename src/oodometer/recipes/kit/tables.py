@@ -15,33 +15,33 @@ Cell = Mapping[str, Any] | None
 """A number with its interval (``value``, ``lower``, ``upper``), or None where there is none."""
 
 
-def percent(one: Cell) -> str:
+def percent(cell: Cell) -> str:
     """A share with its interval, in percent.
 
     >>> percent({"value": 0.5, "lower": 0.4, "upper": 0.625}), percent(None)
     ('50.0 [40.0, 62.5]', '-')
     """
-    if one is None:
+    if cell is None:
         return "-"
-    return f"{100 * one['value']:.1f} [{100 * one['lower']:.1f}, {100 * one['upper']:.1f}]"
+    return f"{100 * cell['value']:.1f} [{100 * cell['lower']:.1f}, {100 * cell['upper']:.1f}]"
 
 
-def bare(one: Cell) -> str:
+def bare(cell: Cell) -> str:
     """A share without its interval, in percent.
 
     >>> bare({"value": 0.5, "lower": 0.4, "upper": 0.625})
     '50.0'
     """
-    return "-" if one is None else f"{100 * one['value']:.1f}"
+    return "-" if cell is None else f"{100 * cell['value']:.1f}"
 
 
-def number(one: Cell) -> str:
+def number(cell: Cell) -> str:
     """A number that is no share, with its interval.
 
     >>> number({"value": -0.5, "lower": -1, "upper": 0.25})
     '-0.50 [-1.00, 0.25]'
     """
-    return "-" if one is None else f"{one['value']:.2f} [{one['lower']:.2f}, {one['upper']:.2f}]"
+    return "-" if cell is None else f"{cell['value']:.2f} [{cell['lower']:.2f}, {cell['upper']:.2f}]"
 
 
 def dash(value: float | None, form: str = ".1f") -> str:
@@ -123,11 +123,11 @@ class Page:
         """The rows of a table, each of a mapping or of a tuple of mappings; what is a text or cells already stays."""
         row = self.words["tables"][table].get("row", "")
         filled = []
-        for one in of:
-            if isinstance(one, str | list):
-                filled.append(one)
+        for item in of:
+            if isinstance(item, str | list):
+                filled.append(item)
             else:
-                filled.append(self._format.vformat(row, *((one, {}) if isinstance(one, tuple) else ((), one))))
+                filled.append(self._format.vformat(row, *((item, {}) if isinstance(item, tuple) else ((), item))))
         return filled
 
     def table(self, name: str, of: Iterable[Any], /, **fields: Any) -> str:
@@ -148,9 +148,9 @@ def mean_and_spread(values: Any, of: str = "by_model", alone: float | None = Non
     >>> mean_and_spread([1.0, 3.0])
     {'mean': 2.0, 'sd': 1.4142135623730951, 'by_model': [1.0, 3.0]}
     """
-    found = np.asarray(values, dtype=float)
-    spread = float(found.std(ddof=1)) if len(found) > 1 else alone
-    return {"mean": float(found.mean()), "sd": spread, of: found.tolist()}
+    array = np.asarray(values, dtype=float)
+    spread = float(array.std(ddof=1)) if len(array) > 1 else alone
+    return {"mean": float(array.mean()), "sd": spread, of: array.tolist()}
 
 
 def rounded(value: Any) -> Any:

@@ -47,7 +47,7 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
     severities = config.severities if clean else tuple(ends)
     sets = {"source": ("validation", *data.present)}
     sets |= {str(severity): tuple(f"{kind}-{severity}" for kind in data.kinds) for severity in severities}
-    targets = [one for some in sets.values() for one in some if one != "validation"]
+    targets = [target for some in sets.values() for target in some if target != "validation"]
 
     def train(variant: str, member: int) -> Step:
         flipped, folder = config.flipped if variant == "ma-diverse" else 0.0, f"{name}/models/{variant}-{member}"

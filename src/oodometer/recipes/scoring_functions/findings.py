@@ -60,7 +60,7 @@ def _average(values: Sequence[float]) -> float:
 
 def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
     """One score errs less than another on every shift, models that have both compared with themselves."""
-    pairs = {shift: (_errors(one, small), _errors(one, large)) for shift, one in shifts.items()}
+    pairs = {shift: (_errors(cells, small), _errors(cells, large)) for shift, cells in shifts.items()}
     # Smoothness is known of the first models
     looks = [positive([b - a for a, b in zip(first, second, strict=False)]) for first, second in pairs.values()]
     seen = "; ".join(f"{shift}: {_mean(first)} / {_mean(second)}" for shift, (first, second) in pairs.items())
@@ -79,13 +79,13 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
         slopes = (steps @ by_model / (steps @ steps)).tolist()
         fields = {"score": NAMES[score], "errors": " ".join(map(_mean, by_model.tolist())), "slope": _mean(slopes)}
         yield Row(f"severity_{score}", PAIRED, [positive(slopes)], fields, words="severity")
-    rows = {one["models"]: one for one in clean["sizes_of_ensemble"]["all"]}
+    rows = {row["models"]: row for row in clean["sizes_of_ensemble"]["all"]}
     most = max(rows)
     if most < 6:
         return
     two, four, every = (np.array(rows[size]["by_model"]) for size in (2, 4, most))
     gains = ((two - four) - (four - every)).tolist()
-    fields = {"most": most, "errors": ", ".join(_mean(one.tolist()) for one in (two, four, every))}
+    fields = {"most": most, "errors": ", ".join(_mean(errors.tolist()) for errors in (two, four, every))}
     yield Row("saturates", PAIRED, [positive(gains)], fields)
     spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
     seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
@@ -124,7 +124,7 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
     for name in ("measurement-noise", "under-sampling"):
         shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
         for score in ("conf", "lms") if far in shifts else ():
-            before, after = (_errors(one[far], score) for one in (clean, shifts))
+            before, after = (_errors(by[far], score) for by in (clean, shifts))
             fields = {"data": name, "score": NAMES[score], "far": far, "before": _mean(before), "after": _mean(after)}
             yield Row(f"{name}_{score}", WELCH, [larger(before, after)], fields, words="compromised")
 
@@ -140,7 +140,7 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
             fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
             look = larger(errors[-1], errors[0]) if verb == "rises" else larger(errors[0], errors[-1])
             yield Row(f"dominoes_{target}_{score}", WELCH, [look], {**fields, "seen": seen}, words="dominoes")
-    yield _below("dominoes_best", "ma", "conf", {grade: one["randomized"] for grade, one in by_grade.items()})
+    yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()})
 
 
 def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any) -> list[Panel]:
@@ -227,8 +227,8 @@ def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
     shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
     yield PAGE.table("scores", shifts)
     rows = [
-        [str(one["models"]), *(_mean(by[i]["by_model"]) for by in sizes.values()), dash(one["spread"], ".4f")]
-        for i, one in enumerate(sizes["all"])
+        [str(row["models"]), *(_mean(by[i]["by_model"]) for by in sizes.values()), dash(row["spread"], ".4f")]
+        for i, row in enumerate(sizes["all"])
     ]
     yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
     for name in ("disjoint", "published"):

@@ -136,12 +136,12 @@ class RunData:
         if part == "target" and "stl10" in self.present:
             below = stl10()
         elif part == "target":
-            held = self.parts["held"]
-            images = held.inputs.copy()
+            shifted = self.parts["held"]
+            images = shifted.inputs.copy()
             for i, kind in enumerate(self.kinds):
                 rows = slice(i, None, len(self.kinds))
                 images[rows] = find_image_shift(kind).apply(images[rows], config.severity, seed=seed)
-            below = Dataset("cifar10-corrupted", images, held.targets, source=held.source, modality="image")
+            below = Dataset("cifar10-corrupted", images, shifted.targets, source=shifted.source, modality="image")
         digits = mnist("test").halves(seed)[part == "target"]
         return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
 
@@ -282,8 +282,8 @@ def agreement_of_subsets(
                 chosen = rng.choice(models - 1, size - 1, replace=False)
                 fitted = find_threshold(np.sort(same[0][chosen].mean(0)), float(right[0].sum()))
                 apart = [
-                    total_credit(one[chosen].mean(0), fitted) / len(truth) - truth.mean()
-                    for one, truth in zip(same[1:], right[1:], strict=True)
+                    total_credit(agree[chosen].mean(0), fitted) / len(truth) - truth.mean()
+                    for agree, truth in zip(same[1:], right[1:], strict=True)
                 ]
                 errors[base, draw] = np.abs(apart).mean()
     return by_size
@@ -314,7 +314,7 @@ def study_condition(
     config = data.config
     result: dict[str, Any] = {"form": FORM, "condition": condition, "version": __version__}
     result |= {"python": platform.python_version(), "sizes": asdict(config), "data": data.fingerprints()}
-    result |= {"present": list(data.present), "absent": [one for one in _NATURAL if one not in data.present]}
+    result |= {"present": list(data.present), "absent": [name for name in _NATURAL if name not in data.present]}
     for done, variant in enumerate(VARIANTS, 1):
         folder = f"{condition}/answers-{variant}"
         validation = load_answers(workspace, folder, "validation")
@@ -329,7 +329,7 @@ def study_condition(
 
 def _of_rows(rows: Sequence[Sequence[Mapping[str, Any]]], score: str, how: str) -> dict[str, Any]:
     """Mean absolute error of a score over the sets of each row, which are those of a model."""
-    return mean_and_spread([float(np.mean([abs(one[score][how]) for one in row])) for row in rows])
+    return mean_and_spread([float(np.mean([abs(cell[score][how]) for cell in row])) for row in rows])
 
 
 def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
@@ -339,7 +339,7 @@ def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> d
     whole = {name: errors.ensemble(target) for name, target in targets.items()}
     for group, members in groups_of(targets).items():
         rows = [[each[name][base] for name in members] for base in range(errors.models)]
-        accuracy = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
+        accuracy = mean_and_spread([float(np.mean([cell["accuracy"] for cell in row])) for row in rows])
         shifts[group] = {"sets": len(members), "accuracy": accuracy}
         for score in SCORES:
             if having := [row for row in rows if score in row[0]]:
@@ -464,7 +464,7 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
             both = [record_of(validation, base, features=features)]
             both.append(record_of(target, base, features=features, labels=False))
             if given == "outputs":
-                both = [replace(one, members=None, member_probabilities=None) for one in both]
+                both = [replace(record, members=None, member_probabilities=None) for record in both]
             estimation = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
             head, diagnosis = estimation.headline, estimation.diagnosis
             value, lower, upper = head.interval.value, head.interval.lower, head.interval.upper
@@ -544,7 +544,7 @@ def published_agreement() -> dict[str, Any] | None:
         shifted, truth = arrays[f"preds_{key}"], arrays[f"labels_{key}"]
         errors = []
         for base in range(len(classes)):
-            scores, scored = ((np.delete(one, base, axis=0) == one[base]).mean(0) for one in (classes, shifted))
+            scores, scored = ((np.delete(c, base, axis=0) == c[base]).mean(0) for c in (classes, shifted))
             fitted = find_threshold(np.sort(scores), float((classes[base] == labels).sum()))
             errors.append(abs(total_credit(scored, fitted) / len(truth) - float((shifted[base] == truth).mean())))
         shifts[f"cifar10.1 {key}"] = mean_and_spread(errors)

@@ -90,7 +90,7 @@ class SelectiveAnswering(Recipe):
             use_threads()
             split = [words(text) for text in data.set("train").inputs]
             if not config.trained_vectors:
-                found = read_vectors(
+                vectors = read_vectors(
                     entries.vectors_source(kind), only=sorted({word for text in split for word in text})
                 )
             else:
@@ -99,8 +99,8 @@ class SelectiveAnswering(Recipe):
                 train = train_word2vec if of_word2vec else train_glove
                 epochs = config.word2vec_epochs if of_word2vec else config.glove_epochs
                 with passing(workspace, f"vectors-{kind}") as checkpoint:
-                    found = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
-            found.save(workspace / f"vectors/{kind}.safetensors")
+                    vectors = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
+            vectors.save(workspace / f"vectors/{kind}.safetensors")
 
         done = "training" if config.trained_vectors else "reading"
         checks = {} if config.trained_vectors else {f"{kind} vectors": partial(entries.check_vectors, kind)}

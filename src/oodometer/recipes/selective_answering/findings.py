@@ -76,7 +76,7 @@ class Replicates:
             parted = [
                 d for d in self.result["disagreements"] if d["set"] == name and set(d["metrics"]) == {first, second}
             ]
-            shares = [pair["share"] or 0.0 for one in parted for pair in one["pairs"]]
+            shares = [pair["share"] or 0.0 for row in parted for pair in row["pairs"]]
             # Pairs that the metrics order alike were looked at as well.
             looks += [*map(self.look, shares), *[Look()] * (math.comb(len(orders[first]), 2) - len(shares))]
             tau = kendall_tau(orders[first], orders[second])
@@ -129,7 +129,7 @@ def partings(result: Result) -> list[Parting]:
 
 def _sides(some: Sequence[Parting]) -> dict[str, int]:
     """With whom coverage at risk sides on how many pairs."""
-    return {side: sum(one.side == side for one in some) for side in ("AUC", "DiSCA", "neither")}
+    return {side: sum(pair.side == side for pair in some) for side in ("AUC", "DiSCA", "neither")}
 
 
 def beyond(shares: Sequence[float]) -> str:
@@ -182,7 +182,7 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
 
 def power_at(result: Result, case: str, name: str, effect: float) -> Mapping[str, Any]:
     """What the search for a case on a set would find of a true inversion of a size."""
-    by_key = {(one["name"], one["set"], one["effect"]): one for one in result["search"]["power"]}
+    by_key = {(row["name"], row["set"], row["effect"]): row for row in result["search"]["power"]}
     power: Mapping[str, Any] = by_key[case, name, effect]
     return power
 
@@ -202,9 +202,9 @@ def case_claims(result: Result) -> list[Claim]:
             test = replicates.test
         else:
             seen = ((model, name) for model in result["models"] for name in SETS)
-            seen = ((model, name) for model, name in seen if any(one["name"] == case for one in model[name]["cases"]))
+            seen = ((model, name) for model, name in seen if any(row["name"] == case for row in model[name]["cases"]))
             where = [f"{model['name']} on {NAMES[name]}" for model, name in seen]
-            looks = [Look(one[case]["p"]) for one in result["search"]["observed"]]
+            looks = [Look(row[case]["p"]) for row in result["search"]["observed"]]
             test = f"{result['search']['chance']:,} curves of chance"
         fields = {"number": number, "name": case, "seen": ", ".join(dict.fromkeys(where)) or "not seen"}
         rows.append(Row(case, test, looks, fields, "any", "case"))
@@ -244,10 +244,10 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
         for name in SETS if pairs else ():
             leads = [_score(a, name) - _score(b, name) for a, b in pairs]
             shares = [replicates.better(name, a["name"], b["name"]) for a, b in pairs]
-            sure = [one for one, value in zip(zip(leads, pairs, strict=True), shares, strict=True) if value >= SURE]
+            sure = [lead for lead, value in zip(zip(leads, pairs, strict=True), shares, strict=True) if value >= SURE]
             seen = beyond(shares)
             if sure:
-                a, b = max(sure, key=lambda one: one[0])[1]
+                a, b = max(sure, key=lambda lead: lead[0])[1]
                 seen += f", such as {a['name']} against {b['name']}"
             fields = {"word": word, "other": other, "where": NAMES[name], "of": len(pairs), "seen": seen}
             fields["ahead"] = sum(lead > 0 for lead in leads)
@@ -293,8 +293,8 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
 
     def leads(name: str, model: str, where: str) -> Row:
         """One model has the best DiSCA on a set."""
-        best = max(models, key=lambda one: _score(models[one], where))
-        shares = [replicates.better(where, model, one) for one in models if one != model]
+        best = max(models, key=lambda name: _score(models[name], where))
+        shares = [replicates.better(where, model, other) for other in models if other != model]
         seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
         seen += f"{percent(min(shares), 0)} of replicates"
         return Row(name, replicates.test, list(map(replicates.look, shares)), {"seen": seen})
@@ -351,7 +351,7 @@ def _scores(result: Result, name: str) -> dict[str, Any]:
 
 def _of_tolerances(result: Result, y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any) -> list[Panel]:
     """A panel for each set, a line for each model over the tolerances."""
-    marks = {"values": [one / 10 for one in range(5, 11)], "format": ".1f"}
+    marks = {"values": [tenth / 10 for tenth in range(5, 11)], "format": ".1f"}
     across, order = plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks), {"field": "tolerance"}
     chart = plain.lines(across, plain.axis(y, title, scale, **more), "model", order={**order, "sort": "descending"})
     panels = []
@@ -384,7 +384,7 @@ def _of_curves(result: Result, x: str, y: str, scale: Mapping[str, Any] = _BACK)
 def _of_models(result: Result, chart: Mapping[str, Any], *fields: str) -> list[Panel]:
     """A panel for each set, a mark or bar for each model."""
     rows = {
-        name: [{"model": one, **{f: score[f] for f in fields}} for one, score in _scores(result, name).items()]
+        name: [{"model": model, **{f: score[f] for f in fields}} for model, score in _scores(result, name).items()]
         for name in SETS
     }
     return [Panel(name, NAMES[name], chart, rows[name]) for name in SETS]
@@ -451,7 +451,7 @@ def _tolerances(result: Result, name: str) -> str:
     """Table 2a or 2b: ours, and the paper's in brackets where it has the same model."""
     tolerances, theirs = PAGE.paper["tolerances"], PAGE.paper[name]
     rows, scores = [], _scores(result, name)
-    for model in sorted(scores, key=lambda one: -float(scores[one]["value"])):
+    for model in sorted(scores, key=lambda m: -float(scores[m]["value"])):
         score = {round(row["tolerance"], 2): row for row in scores[model]["by_tolerance"]}
         row = [model]
         for tolerance, printed in zip(tolerances, theirs.get(model, [None] * len(tolerances)), strict=True):
@@ -459,7 +459,7 @@ def _tolerances(result: Result, name: str) -> str:
             row.append(text if score[tolerance]["never_below"] else f"**{text}**")
         rows.append(row)
     ours = {model["name"] for model in result["models"]}
-    alone = "; ".join(f"{one} {row[0]:.2f} to {row[-1]:.2f}" for one, row in theirs.items() if one not in ours)
+    alone = "; ".join(f"{name} {row[0]:.2f} to {row[-1]:.2f}" for name, row in theirs.items() if name not in ours)
     fields = {"part": "a" if name == "imdb" else "b", "where": NAMES[name]}
     fields |= {"heads": " | ".join(f"<{t:.2f}" for t in tolerances)}
     return PAGE.table("tolerances", rows, **fields, alone=f"In the paper alone: {alone}" if alone else "")

@@ -169,9 +169,9 @@ def needs_of(
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Every data set, then the vectors and the pretrained networks of the models, each once."""
     yield from data.items()
-    found: dict[str, Callable[[], Any]] = {}
+    checks: dict[str, Callable[[], Any]] = {}
     for entry in entries:
         if entry.vectors is not None and not config.trained_vectors:
-            found[f"{entry.vectors} vectors"] = partial(check_vectors, entry.vectors)
-        found |= pretrained_of(entry)
-    yield from found.items()
+            checks[f"{entry.vectors} vectors"] = partial(check_vectors, entry.vectors)
+        checks |= pretrained_of(entry)
+    yield from checks.items()

@@ -149,8 +149,8 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
     expected = case_sizes((np.cumsum(truth * rows) / np.cumsum(rows))[None])[case]
     curves = _curves(rows, truth, samples, rng)
     right = np.diff(curves * np.cumsum(rows), prepend=0.0, axis=1)
-    for size, one in zip(case_sizes(curves)[case], right, strict=True):
-        chance = case_sizes(_curves(rows, _falling(one, rows), REPLICATES, rng))[case]
+    for size, hits in zip(case_sizes(curves)[case], right, strict=True):
+        chance = case_sizes(_curves(rows, _falling(hits, rows), REPLICATES, rng))[case]
         seen += bool(size > max(LEAST[case], float(chance.max())))
     return seen / samples, float(expected[0])
 
@@ -332,19 +332,19 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
     return {**model, "didma_nidma": weighed}
 
 
-def _judged(one: Mapping[str, Any]) -> dict[str, Any]:
-    metrics, curve, score = one["metrics"], one["accuracy_coverage"], one["metrics"].get("disca")
-    judged: dict[str, Any] = {"rows": one["rows"]}
+def _judged(model: Mapping[str, Any]) -> dict[str, Any]:
+    metrics, curve, score = model["metrics"], model["accuracy_coverage"], model["metrics"].get("disca")
+    judged: dict[str, Any] = {"rows": model["rows"]}
     for name in ("accuracy", "auc_coverage", "ece", "coverage_at_risk"):
         judged[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
     judged["disca"] = None
     if score is None:
-        judged["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
+        judged["skipped"] = [row for row in model["skipped"] if row.get("metric") == "disca"]
     else:
         judged["disca"] = rounded({k: score[k] for k in (*_SHORT, *_PARTS)})
         ends = [round(float(end), 3) for end in score["intervals"]["fluctuations"]]
         steps = [rounded(row) for row in score["by_tolerance"]]
         judged["disca"] |= {"fluctuations_interval": ends, "by_tolerance": steps}
-    cases = [row for row in one.get("failure_cases") or [] if row["seen"]]
+    cases = [row for row in model.get("failure_cases") or [] if row["seen"]]
     judged["cases"] = [{name: row[name] for name in ("name", "case", "share")} for row in cases]
     return judged | {"curve": {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}}
