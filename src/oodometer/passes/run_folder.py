@@ -73,7 +73,7 @@ class RunFolder(Kept):
     def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
         super().__init__(folder, about)
         self._used: set[str] = set()
-        self.known: KnownFiles | None = None  # what is known of files of text
+        self.facts: KnownFiles | None = None  # what is known of files of text
 
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
@@ -95,9 +95,9 @@ class RunFolder(Kept):
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended; of one that was finished, only the parts that it used stay."""
         if status == "finished" and self._used:
-            for one in (self.path / PARTS).iterdir():
-                if one.name not in self._used:
-                    one.unlink(missing_ok=True)
+            for path in (self.path / PARTS).iterdir():
+                if path.name not in self._used:
+                    path.unlink(missing_ok=True)
         super().end(status, why)
 
     def fold(
@@ -109,16 +109,20 @@ class RunFolder(Kept):
         on_done: Callable[[Any], None],
     ) -> Any:
         """As `Engine.fold`; only parts whose state is not here are worked on."""
-        if self.known is not None:
-            self.known.save()  # a run that is killed later need not look at the files again
-        kept = _kept(self.path / PARTS)
-        named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
+        if self.facts is not None:
+            self.facts.save()  # a run that is killed later need not look at the files again
+        kept: dict[str, list[int]] = {}  # what states are of, and the scales at which they were made
+        for path in (self.path / PARTS).glob(f"*{_ENDING}"):
+            base, _, made = path.name.removesuffix(_ENDING).partition("-")
+            if not made or made.isdecimal():
+                kept.setdefault(base, []).append(int(made or 0))
+        named = [(name, kept.get(name or "", ())) for name in _files_of(work, parts)]
         rows = getattr(work, "rows_in_all", None)
         scale = 0 if rows is None else max(int(rows).bit_length() - 1, 0)
-        files = [_that_serves(one, scale, scales) for one, scales in named]
+        files = [_that_serves(name, scale, scales) for name, scales in named]
         there = self._counted(files)
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
-        held: dict[int, Any] = {}  # states of parts that no file can stand for
+        unnamed: dict[int, Any] = {}  # states of parts that no file can stand for
         for i, part in enumerate(parts):
             if there[i]:
                 on_done(part)
@@ -126,7 +130,7 @@ class RunFolder(Kept):
         def keep(states: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
             for i, state in states:
                 if not self._keep(files[i], state):
-                    held[i] = state.state() if isinstance(state, PackedState) else state
+                    unnamed[i] = state.state() if isinstance(state, PackedState) else state
                 self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
             return []
 
@@ -134,7 +138,7 @@ class RunFolder(Kept):
             keep(engine.fold(fresh, _Numbered(work), lambda a, b: keep(a) + keep(b), on_done))
         total: Any = None
         for i, part in enumerate(parts):
-            state = held.pop(i) if i in held else self._read(str(files[i]))
+            state = unnamed.pop(i) if i in unnamed else self._read(str(files[i]))
             if state is None:
                 packed = pack_state(work(part))
                 self._keep(files[i], packed)
@@ -173,8 +177,8 @@ class RunFolder(Kept):
 
     def _counted(self, files: Sequence[str | None]) -> list[bool]:
         """Whether each file of a state is there: all are parts of the run, those that are there are done."""
-        there = [one is not None and (self.path / PARTS / one).is_file() for one in files]
-        self._used |= {one for one in files if one is not None}
+        there = [name is not None and (self.path / PARTS / name).is_file() for name in files]
+        self._used |= {name for name in files if name is not None}
         self._manifest["parts"] += len(files)
         self._manifest["done"] += sum(there)
         self._write()
@@ -226,22 +230,22 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
     if path is None:
         yield None
         return
-    home = Path(path)
+    folder = Path(path)
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
+            f"--run-folder needs a folder that can be written, {folder}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(_foreign(home)):
-        raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
-    with running(RunFolder(home, about)) as folder, knowing(home / FACTS) as folder.known:
-        yield folder
+    if not (folder / MANIFEST).exists() and any(_foreign(folder)):
+        raise UsageError(f"{folder} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
+    with running(RunFolder(folder, about)) as run, knowing(folder / FACTS) as run.facts:
+        yield run
 
 
-def _foreign(home: Path) -> Iterator[Path]:
+def _foreign(folder: Path) -> Iterator[Path]:
     """What no run folder holds, such as the results of `stress`, whose folder has a manifest, too."""
-    return (one for one in home.iterdir() if one.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT))
+    return (path for path in folder.iterdir() if path.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT))
 
 
 def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
@@ -259,23 +263,15 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
         return
     base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
     for part in parts:
-        told = part.identity() if hasattr(part, "identity") else None
+        identity = part.identity() if hasattr(part, "identity") else None
         truth = ""
-        if told is not None and labels is not None:  # of the part's rows; of all where it is not known which these are
+        if (
+            identity is not None and labels is not None
+        ):  # of the part's rows; of all where it is not known which these are
             rows = part.span()
             some = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
             truth = checksum_of_truth(some)
-        yield None if told is None else checksum(base, told, truth)
-
-
-def _kept(home: Path) -> dict[str, list[int]]:
-    """What is kept: what it is the state of, and the scales at which it was made."""
-    found: dict[str, list[int]] = {}
-    for one in home.glob(f"*{_ENDING}"):
-        base, _, scale = one.name.removesuffix(_ENDING).partition("-")
-        if not scale or scale.isdecimal():
-            found.setdefault(base, []).append(int(scale or 0))
-    return found
+        yield None if identity is None else checksum(base, identity, truth)
 
 
 def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | None:
@@ -286,5 +282,5 @@ def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | N
     """
     if name is None:
         return None
-    serving = max((one for one in scales if one <= scale), default=scale)
+    serving = max((made for made in scales if made <= scale), default=scale)
     return f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"

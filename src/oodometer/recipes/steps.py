@@ -82,8 +82,8 @@ def run_steps(
     if workers is not None and side_by_side:
         chains = _chains(steps)
         side_by_side.sort(key=lambda step: -chains[step.name])  # the order of the list where chains are as long
-        places = {step.name: place for place, step in enumerate(side_by_side)}
-        lost = next((step.name for step in side_by_side if not {*places, *runs}.issuperset(step.needs)), None)
+        indices = {step.name: index for index, step in enumerate(side_by_side)}
+        lost = next((step.name for step in side_by_side if not {*indices, *runs}.issuperset(step.needs)), None)
         if lost is not None:
             raise WorkError(f"the step {lost} needs one that no run does; report it")
         for step in side_by_side:
@@ -91,7 +91,7 @@ def run_steps(
         say(f"{len(side_by_side)} steps on the engine {getattr(workers.engine, 'name', type(workers.engine).__name__)}")
 
         def arrived(name: str, _: None) -> None:
-            step = side_by_side[places[name]]
+            step = side_by_side[indices[name]]
 
             def is_there() -> bool:
                 return workspace.stamp(name).get("mark") == marks[name] and _are_there(workspace, step)
@@ -103,11 +103,11 @@ def run_steps(
         workspace.folder.mkdir(parents=True, exist_ok=True)  # a worker that does not see it is on another disk
         task = Task(workers.origin, workspace.folder.absolute(), marks, workers.threads)
         needs = {
-            place: [places[name] for name in side_by_side[place].needs if name in places] for place in places.values()
+            index: [indices[name] for name in step.needs if name in indices] for index, step in enumerate(side_by_side)
         }
         try:
             with workers.origin.known(steps):
-                run_tasks(workers.engine, task, list(places), needs=needs, on_result=arrived)
+                run_tasks(workers.engine, task, list(indices), needs=needs, on_result=arrived)
         finally:
             with suppress(OSError):  # a lock is held by a worker that is still at it
                 (workspace.folder / _LOCKS).rmdir()
@@ -143,8 +143,8 @@ def fingerprints(steps: Sequence[Step]) -> dict[str, str]:
     out: dict[str, str] = {}
     for step in steps:
         needs = [out[name] for name in step.needs]
-        said = json.dumps([step.name, step.files, dict(step.settings), needs], sort_keys=True, default=str)
-        out[step.name] = hashlib.sha256(said.encode()).hexdigest()[:24]
+        settings = json.dumps([step.name, step.files, dict(step.settings), needs], sort_keys=True, default=str)
+        out[step.name] = hashlib.sha256(settings.encode()).hexdigest()[:24]
     return out
 
 
@@ -156,12 +156,12 @@ def _chains(steps: Sequence[Step]) -> dict[str, float]:
     >>> _chains(both)
     {'a': 6.0, 'b': 5.0}
     """
-    out = {step.name: float(step.weight) for step in steps}
+    weights = {step.name: float(step.weight) for step in steps}
+    chains = dict(weights)
     for step in reversed(steps):  # whoever needs a step stands behind it
         for name in step.needs:
-            before = next(one.weight for one in steps if one.name == name)
-            out[name] = max(out[name], before + out[step.name])
-    return out
+            chains[name] = max(chains[name], weights[name] + chains[step.name])
+    return chains
 
 
 def _are_there(workspace: Workspace, step: Step) -> bool:
@@ -178,8 +178,8 @@ def _wait_for(is_there: Callable[[], bool], lost: str) -> None:
         time.sleep(_PAUSE)
 
 
-def _not_shared(said: str) -> WorkError:
-    return WorkError(f"{said}: all workers must share the folder; name one of a shared disk with --out")
+def _not_shared(what: str) -> WorkError:
+    return WorkError(f"{what}: all workers must share the folder; name one of a shared disk with --out")
 
 
 @final
@@ -258,8 +258,8 @@ class Task:
         with one_torch_thread(), limited_to(self.threads):
             steps, workspace = self.origin.steps(), Workspace(self.folder)
             if fingerprints(list(steps.values())).get(name) != self.marks[name]:
-                said = f"the step {name} is another one to a worker"
-                raise WorkError(f"{said}: all need the same data, settings and packages as here")
+                need = "all need the same data, settings and packages as here"
+                raise WorkError(f"the step {name} is another one to a worker: {need}")
             for need in steps[name].needs:
                 lost = f"a worker does not see the files of the step {need} in {self.folder}"
                 _wait_for(lambda need=need: _are_there(workspace, steps[need]), lost)  # type: ignore[misc]
