@@ -1,6 +1,6 @@
 """Options: an option is declared once, as a field of a record; function, checks, docstring and command come from it.
 
-How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `verbs/diagnose.py`, `cli/diagnose.py`):
+How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `verbs/diagnose.py`, `cli/accuracy.py`):
 
 1. Write its record in `verbs/options.py`, which loads no numpy, since ``-h`` reads it: a class that derives from the
    groups of options that other verbs share (`Reading`, `Features`, `Running`, ...) and adds one field for each option
