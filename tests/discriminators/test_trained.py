@@ -277,8 +277,8 @@ def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: 
 
 
 def test_regression_of_verdicts_is_a_classifier(transformers: Any, train: Pairs, held: Pairs) -> None:
-    soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*shortened(train))
-    hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*shortened(train))
+    soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
+    hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
     np.testing.assert_allclose(soft.probabilities(*held[:2]), hard.probabilities(*held[:2]), atol=1e-3)
 
 

@@ -251,9 +251,11 @@ class _Path:
         if not np.isfinite(summed).all():
             raise InputError("gradients that are finite", got="nan or an infinity", remedy="check the model")
         out = []
-        for at, row in enumerate(batch):
-            p, base = (float(array[at, targets[at]]) for array in both)
-            out.append(_explained(examples[row], pieces[row], summed[at], targets[at], p, base))
+        for at, (row, target) in enumerate(zip(batch, targets, strict=True)):
+            p, base = (float(values[at, target]) for values in both)
+            words, own = examples[row], summed[at, : len(pieces[row].ids)] @ pieces[row].shares
+            separator, lack = float(own[-1]) if words.is_pair else math.nan, p - base - float(own.sum())
+            out.append(WordAttributions(words, own[: len(words.words)], separator, target, p, base, lack))
         return out
 
     def _padded(self, pieces: Sequence[Pieces]) -> tuple[Array, Array, Array]:
@@ -301,10 +303,3 @@ def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[
         else:
             batches.append([row])
     return batches
-
-
-def _explained(words: Words, pieces: Pieces, values: Array, target: int, p: float, base: float) -> WordAttributions:
-    own = values[: len(pieces.ids)] @ pieces.shares
-    separator = float(own[-1]) if words.is_pair else math.nan
-    many = len(words.words)
-    return WordAttributions(words, own[:many], separator, target, p, base, p - base - float(own.sum()))

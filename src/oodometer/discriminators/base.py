@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array, as_numpy
 from ..errors import InputError, UsageError
 from ..models.artifacts import KINDS, Artifact, load_artifact
-from ..models.base import Progress
+from ..models.base import Answers, Progress
 from ..models.torch.training import TrainingConfig
 from ..results import percent
 
@@ -240,10 +240,14 @@ class TrainedDiscriminator(Discriminator):
     def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
         """Train the network; returns how many pairs were cut."""
 
-    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None = None) -> tuple[Array, int]:
-        """Log odds of Correct, float64, shape (sample,), and how many pairs were cut."""
-        answers = self.model.ask(list(zip(inputs, outputs, strict=True)), progress=progress)
-        return log_odds(answers.logits_of(self.model.kind)), int(self.model.truncated)
+    def _asking(self) -> Callable[..., Answers]:
+        """What answers a list of pairs with the logits of `CLASSES`."""
+        ask: Callable[..., Answers] = self.model.ask
+        return ask
+
+    def _cut(self) -> int:
+        """Pairs that were cut in the last call of it."""
+        return int(self.model.truncated)
 
     @classmethod
     @abstractmethod
@@ -257,7 +261,8 @@ class TrainedDiscriminator(Discriminator):
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:
         self.trained_share, self.temperature = float(targets.mean()), 1.0
         if dev is not None:
-            self.temperature = fit_temperature(self._margins(*dev[:2])[0], dev[2], trained=self.trained_share)
+            margins = self._margins(self._asking()(list(zip(*dev[:2], strict=True))))
+            self.temperature = fit_temperature(margins, dev[2], trained=self.trained_share)
 
     @property
     def parameters(self) -> int:
@@ -285,10 +290,19 @@ class TrainedDiscriminator(Discriminator):
         self._count_truncated(cut, len(learnt[0]), self.max_length)
         return self
 
-    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
-        margins, cut = self._margins(inputs, outputs, progress)
-        self._count_truncated(cut, len(inputs), self.max_length)
+    def probabilities(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
+        """P(Correct) of each pair; see `Discriminator.probabilities`."""
+        self._must_be_fitted()
+        answers = self._asking()(list(zip(*check_pairs(inputs, outputs), strict=True)), progress=progress)
+        self._count_truncated(self._cut(), len(inputs), self.max_length)
+        margins = self._margins(answers)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
+
+    def _margins(self, answers: Answers) -> Array:
+        """Log odds of Correct, float64, shape (sample,)."""
+        return log_odds(answers.logits_of(self.model.kind))
 
     def _fitted(self) -> bool:
         return bool(self.trained_share)

@@ -180,30 +180,32 @@ def inoculate(
         unknown = [name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets]
         if unknown:
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
-    suite = _Suite(make, source, targets, further, rows, folder)
-    suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
+    named = {_shares(dose): dose.name for dose in doses if not dose.steps}
+    home = None if folder is None else Path(folder)
+    suite = _Suite(make, source, targets, further, len(source) if rows is None else rows, home, named)
     return [suite.inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
 
 
+@dataclass
 class _Suite:
-    """What the models of a suite share."""
+    """What the models of a suite share.
 
-    def __init__(
-        self,
-        make: Callable[[], TorchClassifier],
-        source: Dataset,
-        targets: Mapping[str, Dataset],
-        further: TrainingConfig | None,
-        rows: int | None,
-        folder: str | os.PathLike[str] | None,
-    ) -> None:
-        self.make, self.source, self.targets, self.further = make, source, targets, further
-        self.classes = tuple(sorted(set(source.targets)))
-        self.rows = len(source) if rows is None else rows
-        self.home = None if folder is None else Path(folder)
-        self.names: dict[str, str] = {}
-        """Shares -> the name of a dose without further steps: others go on from it."""
-        self._bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
+    names : shares -> the name of a dose without further steps, which others go on from.
+    """
+
+    make: Callable[[], TorchClassifier]
+    source: Dataset
+    targets: Mapping[str, Dataset]
+    further: TrainingConfig | None
+    rows: int
+    home: Path | None
+    names: Mapping[str, str]
+    bases: dict[str, TorchClassifier] = field(default_factory=dict)  # where there is no folder to keep them in
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Of the source, in their order."""
+        return tuple(sorted(set(self.source.targets)))
 
     def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
         """The model of a dose, kept or trained, and its rows."""
@@ -214,12 +216,12 @@ class _Suite:
         added = dose.steps * training.batch_size
         counts[dose.of] = counts.get(dose.of, 0) + added
         shares = _shares(dose)
-        if self.home is not None or shares not in self._bases:
+        if self.home is not None or shares not in self.bases:
             named = self.names.get(shares)
             target = Path(_BASES, fingerprint({"shares": shares})) if named is None else Path(named)
             base = self._without_steps(dose, target, lambda done, of: tell(done, 2 * of))
         else:
-            base = self._bases[shares]
+            base = self.bases[shares]
 
         def second(done: int, of: int) -> None:
             tell(of + done, 2 * of)
@@ -243,7 +245,7 @@ class _Suite:
             data, classes=self.classes, checkpoint=state, progress=tell
         ), tell)  # fmt: skip
         if self.home is None:
-            self._bases.setdefault(_shares(dose), model)
+            self.bases.setdefault(_shares(dose), model)
         return model
 
     def _mixture(self, dose: Dose) -> Dataset:

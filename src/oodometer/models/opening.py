@@ -73,11 +73,11 @@ def open_classifier(
     if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
         return _of_object(_imported(name), name, gives, classes, device)
     if (path / DESCRIPTION).is_file():
-        model_here = load_model(path)
-        if hasattr(model_here, "device"):
-            model_here.device = device
-        _check_order(name, model_here.classes, classes)
-        return _renamed(model_here, classes)
+        loaded = load_model(path)
+        if hasattr(loaded, "device"):
+            loaded.device = device
+        _check_order(name, loaded.classes, classes)
+        return _renamed(loaded, classes)
     if path.exists() and not (path / "config.json").is_file():
         got = "a file" if path.is_file() else ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
         expected = "the folder of a model, with config.json or oodometer_model.json in it"
@@ -126,41 +126,41 @@ def _imported(name: str) -> Any:
 
 
 def _of_object(
-    thing: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
+    given: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
 ) -> Classifier:
     """A classifier of an estimator, a module or a function; a function without arguments is called for one."""
-    if isinstance(thing, Classifier):
-        return _renamed(thing, classes)
-    if hasattr(thing, "predict_proba") and not isinstance(thing, type):
+    if isinstance(given, Classifier):
+        return _renamed(given, classes)
+    if hasattr(given, "predict_proba") and not isinstance(given, type):
         from .outside import EstimatorClassifier
 
-        if hasattr(thing, "classes_"):
-            _check_order(name, list(thing.classes_), classes)
-        return EstimatorClassifier(thing, classes=classes, name=name)
+        if hasattr(given, "classes_"):
+            _check_order(name, list(given.classes_), classes)
+        return EstimatorClassifier(given, classes=classes, name=name)
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(thing, torch.nn.Module):
+    if torch is not None and isinstance(given, torch.nn.Module):
         from .outside import ModuleClassifier
 
-        return ModuleClassifier(thing, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
-    if hasattr(thing, "predict") and not callable(thing):
-        got = f"{type(thing).__name__}, which has none"
+        return ModuleClassifier(given, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
+    if hasattr(given, "predict") and not callable(given):
+        got = f"{type(given).__name__}, which has none"
         remedy = "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
         raise InputError("an estimator with predict_proba", got=got, file=name, remedy=remedy)
-    if not callable(thing) or isinstance(thing, type):
+    if not callable(given) or isinstance(given, type):
         expected = "a function, a fitted estimator or a torch module"
-        raise InputError(expected, got=repr(thing)[:80], file=name, remedy="name a function that returns one")
-    if _needs_nothing(thing):
+        raise InputError(expected, got=repr(given)[:80], file=name, remedy="name a function that returns one")
+    if _needs_nothing(given):
         try:
-            made = thing()
+            made = given()
         except (Exception, SystemExit) as error:  # somebody else's code
             got = f"{type(error).__name__}: {error}"[:160]
             raise InputError("a function that gives a model", got=got, file=name, remedy="mend it") from error
-        if made is thing or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
+        if made is given or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
             raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
         return _of_object(made, name, gives, classes, device)
     from .outside import FunctionClassifier
 
-    return FunctionClassifier(thing, gives=_checked(gives) or "probabilities", classes=classes, name=name)
+    return FunctionClassifier(given, gives=_checked(gives) or "probabilities", classes=classes, name=name)
 
 
 def _needs_nothing(function: Any) -> bool:

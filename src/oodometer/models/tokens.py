@@ -212,8 +212,8 @@ def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
     # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
     # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
     seen = {letter for text in plain for letter in inner.normalizer.normalize_str(text) if letter.strip()}
-    letters_known = sorted(seen)[:MOST_LETTERS]
-    named = [*MARKS, *letters_known, *(f"##{letter}" for letter in letters_known)]
+    letters_used = sorted(seen)[:MOST_LETTERS]
+    named = [*MARKS, *letters_used, *(f"##{letter}" for letter in letters_used)]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
     inner.train_from_iterator(plain, trainer)
     pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))  # the letters are not special there

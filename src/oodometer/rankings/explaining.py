@@ -346,7 +346,7 @@ def explain_suite(
     for number, option in enumerate(attributed):
         if chosen:
             values[number] = factor_values(option, chosen)
-    method_said = {
+    described = {
         "method": options.method,
         "about": find("attribution", options.method).about,
         "citation": find("attribution", options.method).citation,
@@ -357,7 +357,7 @@ def explain_suite(
         "without_words": bare,
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
-    return Explained(rows, tuple(attributed), chosen, values, method_said), ""
+    return Explained(rows, tuple(attributed), chosen, values, described), ""
 
 
 def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:

@@ -151,14 +151,14 @@ def outcome_of(
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
     first = suite.labelled
     rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    order_known = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
-    order_known = replace(order_known, models=suite.names)
+    beliefs = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
+    beliefs = replace(beliefs, models=suite.names)
     plain = suite.chosen is None and not suite.pool
-    order_known = order_known if plain else posterior_by_pattern(order_known, *rows, seed=options.seed)
+    beliefs = beliefs if plain else posterior_by_pattern(beliefs, *rows, seed=options.seed)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     by, notes = _decided_by(suite, evidence, options)
-    order = list(order_known.order)
+    order = list(beliefs.order)
     if by == "combined":  # ties as the posterior has them
         scores = next(piece for piece in evidence if piece.name == "combined").values
         order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
@@ -172,7 +172,7 @@ def outcome_of(
                 model=suite.names[at],
                 source=suite.sources[at],
                 rank=index,
-                p_best=float(order_known.p_best[at]),
+                p_best=float(beliefs.p_best[at]),
                 right=int(right[at]),
                 accuracy=accuracy.get(suite.names[at]),
                 truncated=suite.truncated.get(suite.names[at], 0),
@@ -183,10 +183,10 @@ def outcome_of(
             ModelPair(
                 suite.names[a],
                 suite.names[b],
-                float(order_known.p_better[a, b]),
-                float(order_known.disagreement[a, b]),
-                int(order_known.wins[a, b]),
-                int(order_known.wins[b, a]),
+                float(beliefs.p_better[a, b]),
+                float(beliefs.disagreement[a, b]),
+                int(beliefs.wins[a, b]),
+                int(beliefs.wins[b, a]),
             )
             for index, a in enumerate(order)
             for b in order[index + 1 :]
@@ -198,7 +198,7 @@ def outcome_of(
         modality=suite.modality,
         classes=suite.classes,
         decided_by=by,
-        settling=_settling(suite, order_known, options),
+        settling=_settling(suite, beliefs, options),
         level=options.level,
         seed=options.seed,
         data=data,
@@ -206,13 +206,13 @@ def outcome_of(
         id_column=suite.id_column,
         numbered=suite.numbered,
         label_column=suite.label_column,
-        suggested=_suggested(suite, order_known.p_best, options.suggest, options.seed),
+        suggested=_suggested(suite, beliefs.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
         notes=(*notes, *([f"{counted(bare, 'example')} without a word: not explained"] if bare else [])),
-        warnings=_warnings(suite, order_known),
+        warnings=_warnings(suite, beliefs),
         argv=argv,
     )
 

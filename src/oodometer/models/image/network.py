@@ -598,13 +598,13 @@ class ResNet(ImageClassifier):
             return pixels
         # Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step.
         (height, width), (down, right) = self._sides, (side // 8 for side in self._sides)
-        count, device_of = len(pixels), pixels.device
-        flip = torch.rand(count, device=device_of) < 0.5
+        count, on_device = len(pixels), pixels.device
+        flip = torch.rand(count, device=on_device) < 0.5
         pixels = torch.where(flip[:, None, None, None], pixels.flip(3), pixels)
         padded = torch.nn.functional.pad(pixels, (right, right, down, down))
-        rows = torch.arange(height, device=device_of) + torch.randint(2 * down + 1, (count, 1), device=device_of)
-        columns = torch.arange(width, device=device_of) + torch.randint(2 * right + 1, (count, 1), device=device_of)
-        which = torch.arange(count, device=device_of)[:, None, None]
+        rows = torch.arange(height, device=on_device) + torch.randint(2 * down + 1, (count, 1), device=on_device)
+        columns = torch.arange(width, device=on_device) + torch.randint(2 * right + 1, (count, 1), device=on_device)
+        which = torch.arange(count, device=on_device)[:, None, None]
         # Indexed with the channels last, so that they stay so in memory.
         moved = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]]
         return moved.permute(0, 3, 1, 2)

@@ -269,11 +269,11 @@ def metric_numbers(predicted: Array, agree: int | None, level: float, true: Arra
     low, high = min(widest["lower"].lower, value), max(widest["upper"].upper, value)
     truth = None
     if true is not None and np.isfinite(true).any():
-        is_known = np.isfinite(true)
-        table = metric_table(true[is_known], predicted[:, is_known], level)
-        among = [float(falling[k - 1][is_known].mean()) for k in (agree, judges - agree + 1)]
+        labelled = np.isfinite(true)
+        table = metric_table(true[labelled], predicted[:, labelled], level)
+        among = [float(falling[k - 1][labelled].mean()) for k in (agree, judges - agree + 1)]
         inside = among[0] <= table["true"].value <= among[1]
-        truth = {"rows": int(is_known.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
+        truth = {"rows": int(labelled.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
     return {
         "agree": agree,
         "estimate": Interval(value, low, high, level, "empirical"),
@@ -423,14 +423,14 @@ def _accepting(count: int, judges: int) -> str:
     return f"all {judges} accept" if count == judges else f"at least {count} of {judges} accept"
 
 
-def _truth_sentence(truth_known: Mapping[str, Any], agree: int, exact: bool) -> str:
+def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> str:
     """The truth of the rows where it is known, and whether the judges' bounds on these hold it."""
-    widest = next(row for row in truth_known["bounds"] if row["agree"] == agree) if exact else truth_known
+    widest = next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
     inside = "lies" if widest["inside"] else "does not lie"
-    truth = with_ends(truth_known["gold" if exact else "true"])
+    truth = with_ends(known_rows["gold" if exact else "true"])
     return (
-        f"Truth of {counted(truth_known['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
+        f"Truth of {counted(known_rows['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
         f"{percent(low)} and {percent(high)}"
     )
 

@@ -207,8 +207,8 @@ def _judged(
     numbers["truth"] = None
     if record.correct is not None and (record.correct >= 0).any():
         study = vote_study(record, draws=1, level=options.level, seed=options.seed)
-        study_said = study.to_dict()
-        numbers["truth"] = {name: study_said[name] for name in _STUDY} | {"gold": study.gold}
+        study_numbers = study.to_dict()
+        numbers["truth"] = {name: study_numbers[name] for name in _STUDY} | {"gold": study.gold}
     warnings = list(numbers.pop("warnings"))
     if accept.is_usual:
         if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
@@ -380,9 +380,9 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     for source, label in zip(options.existing, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
         judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
-        labels_known = judge.labels
-        if label is None and len(labels_known) > MOST:
-            remedy = f"name it with --judge-label; the classifier has {', '.join(labels_known)}"
+        class_labels = judge.labels
+        if label is None and len(class_labels) > MOST:
+            remedy = f"name it with --judge-label; the classifier has {', '.join(class_labels)}"
             raise InputError("a label that means Correct", got="none", file=source, remedy=remedy)
         existing.append(judge)
     for judge in existing:

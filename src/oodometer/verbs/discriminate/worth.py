@@ -63,9 +63,9 @@ def calibrated(p: Array, rows: TextRows, level: float) -> Acceptance:
     Only rows whose truth is known count.
     """
     truth = check_labelled(rows)
-    rows_known = np.flatnonzero(truth >= 0)
+    labelled_rows = np.flatnonzero(truth >= 0)
     try:
-        cuts = fit_thresholds(p[:, rows_known], truth[rows_known], level)
+        cuts = fit_thresholds(p[:, labelled_rows], truth[labelled_rows], level)
     except InputError as error:
         raise error.at(file=rows.name) from None
     return Acceptance(cuts, rows.short_name)
