@@ -85,73 +85,6 @@ def _distance(first: str, second: str) -> int:
 
 @final
 @register("shift")
-class UnknownWords(SynonymShift):
-    """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
-
-    Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
-    that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
-    punctuation marks that are exchanged. Texts that have too few words with such a synonym are dropped.
-
-    Source: Lee et al. (2021).
-
-    >>> from oodometer.shifts.text.words import Vocabulary
-    >>> meanings = {"house": ["dwelling", "family", "home"]}
-    >>> training = Vocabulary.of(["a big house", "my family"])
-    >>> shift = UnknownWords(training, synonyms=lambda word: meanings.get(word, []))
-    >>> shift.apply(["A big house."], 0.3)
-    ShiftedText(turns=('A big dwelling.',), words=4, targets=1)
-    """
-
-    name = "unknown-words"
-    about = "words become synonyms that never occur in training"
-    citation = "lee2021"
-
-
-@final
-@register("shift")
-class KnownWords(SynonymShift):
-    """A share of the words exchanged by synonyms that occur in the training texts at least ``least`` times (KW).
-
-    The control of `UnknownWords`: the same rules, but the synonym is known, so that only the meaning suffers. The paper
-    asks for more than 5,000 occurrences; in its own data so few words have them that its counts can only come from
-    synonyms that occur at all, and so ``least`` is 1 by default. Source: Lee et al. (2021).
-
-    >>> from oodometer.shifts.text.words import Vocabulary
-    >>> meanings = {"house": ["dwelling", "family"]}
-    >>> training = Vocabulary.of(["a big house", "my family"])
-    >>> shift = KnownWords(training, synonyms=lambda word: meanings.get(word, []))
-    >>> shift.apply(["A big house."], 0.3).turns
-    ('A big family.',)
-    """
-
-    name = "known-words"
-    about = "words become synonyms that occur in training"
-    citation = "lee2021"
-    deviation = "a known word occurs in training at all; the paper's more than 5,000 times cannot give its own counts"
-
-    def __init__(
-        self,
-        training: Vocabulary | None = None,
-        *,
-        synonyms: Callable[[str], Iterable[str]] | None = None,
-        pieces: bool = False,
-        least: int = 1,
-    ) -> None:
-        super().__init__(training, synonyms=synonyms, pieces=pieces)
-        if least < 1:
-            raise UsageError(f"expected least to be a number of occurrences from 1 on, got {least!r}")
-        self._least = least
-
-    def _fits(self, synonym: str) -> bool:
-        return self.training.count(synonym) >= self._least
-
-
-Importance = Callable[[Sequence[str]], Array]
-"""The turns of a text -> one number for each of its words and punctuation marks, in order."""
-
-
-@final
-@register("shift")
 class ImportantWords(SynonymShift):
     """One fifth of the words that can be exchanged, by importance, becomes unknown words (UW by word importance).
 
@@ -217,3 +150,46 @@ class ImportantWords(SynonymShift):
         order = sorted(able, key=lambda i: (weights[i], i))
         chosen = order[(severity - 1) * len(order) // fifths : severity * len(order) // fifths]
         return self._exchange(turns, words, [positions[i] for i in chosen], "all", rng)
+
+
+@final
+@register("shift")
+class KnownWords(SynonymShift):
+    """A share of the words exchanged by synonyms that occur in the training texts at least ``least`` times (KW).
+
+    The control of `UnknownWords`: the same rules, but the synonym is known, so that only the meaning suffers. The paper
+    asks for more than 5,000 occurrences; in its own data so few words have them that its counts can only come from
+    synonyms that occur at all, and so ``least`` is 1 by default. Source: Lee et al. (2021).
+
+    >>> from oodometer.shifts.text.words import Vocabulary
+    >>> meanings = {"house": ["dwelling", "family"]}
+    >>> training = Vocabulary.of(["a big house", "my family"])
+    >>> shift = KnownWords(training, synonyms=lambda word: meanings.get(word, []))
+    >>> shift.apply(["A big house."], 0.3).turns
+    ('A big family.',)
+    """
+
+    name = "known-words"
+    about = "words become synonyms that occur in training"
+    citation = "lee2021"
+    deviation = "a known word occurs in training at all; the paper's more than 5,000 times cannot give its own counts"
+
+    def __init__(
+        self,
+        training: Vocabulary | None = None,
+        *,
+        synonyms: Callable[[str], Iterable[str]] | None = None,
+        pieces: bool = False,
+        least: int = 1,
+    ) -> None:
+        super().__init__(training, synonyms=synonyms, pieces=pieces)
+        if least < 1:
+            raise UsageError(f"expected least to be a number of occurrences from 1 on, got {least!r}")
+        self._least = least
+
+    def _fits(self, synonym: str) -> bool:
+        return self.training.count(synonym) >= self._least
+
+
+Importance = Callable[[Sequence[str]], Array]
+"""The turns of a text -> one number for each of its words and punctuation marks, in order."""
