@@ -49,11 +49,7 @@ def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
 
 
 def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
-    """DiSCA of each model at each tolerance, the best on top, in the form of the paper's Table 2.
-
-    A cell is ``edge`` where accuracy falls below its tolerance and not below the next lower one, ``below`` where it
-    falls below both, and plain where it never falls so far.
-    """
+    """DiSCA of each model at each tolerance, the best on top, in the form of the paper's Table 2."""
     called, heads = names(result), list[Any]()
     rows: list[dict[str, Any]] = []
     chosen = finite((result.get("settings") or {}).get("tolerance"))

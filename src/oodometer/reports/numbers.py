@@ -95,22 +95,6 @@ def number(value: Any, decimals: int = 3) -> str:
     return f"{number_:,.0f}" if abs(number_) >= 1000 else f"{number_:.{decimals}f}"
 
 
-def p_value(value: Any) -> str:
-    """A p-value: two digits, three decimals at most where that shows both.
-
-    >>> p_value(0.0312), p_value(9.5e-05), p_value(1.0), p_value(0.0)
-    ('0.031', '0.000095', '1', 'below 0.000001')
-    """
-    number_ = finite(value)
-    if number_ is None:
-        return MISSING
-    if number_ < 1e-6:
-        return "below 0.000001"
-    if number_ >= 0.995:
-        return "1"
-    return f"{number_:.{1 - math.floor(math.log10(number_))}f}"
-
-
 def threshold(value: Any) -> str:
     """A threshold of confidence: three decimals, and more where they would read as 1.
 

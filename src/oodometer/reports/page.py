@@ -36,13 +36,11 @@ from .numbers import (
     given,
     measured,
     number,
-    p_value,
     percent,
     percent_range,
     rows_text,
     sentence,
     short,
-    signed_points,
     threshold,
 )
 from .pdf import pdf_of
@@ -122,7 +120,6 @@ FILTERS: dict[str, Any] = {
     "measured": measured,
     "sentence": sentence,
     "said": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
-    "signed_points": signed_points,
     "reference": reference,
     "short": short,
     "basename": basename,
@@ -133,10 +130,8 @@ FILTERS: dict[str, Any] = {
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "num_range": _number_range,
     "ends": _ends,
-    "gap": lambda value: _data(value, f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")),
     "threshold": lambda value: _data(value, threshold(value)),
     "given": lambda value: _data(value, given(value)),
-    "p_value": lambda value: _data(value, p_value(value)),
     "rows": lambda value: _data(value, rows_text(value)),
 }
 """Filters of the templates, by name."""

@@ -158,10 +158,7 @@ def with_headline(result: Result) -> list[dict[str, Any]]:
 
 
 def methods(result: Result) -> Figure | None:
-    """The estimate of every method, the headline in colour, beside the reference accuracy and the truth.
-
-    The title says so where the interval of the estimate cannot tell it from the reference.
-    """
+    """The estimate of every method, the headline in colour, beside the reference accuracy and the truth."""
     estimates, headline = with_headline(result), best(result.get("headline"))
     if not estimates:
         return None
@@ -268,10 +265,7 @@ def _weakest(some: list[dict[str, Any]], names: list[str], key: str, whole: Any)
 
 
 def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
-    """The measure that the chart of classes shows, and classes that have it from the lowest to the highest.
-
-    Each class has the measure as ``shown``, an interval; a bare number becomes one without ends.
-    """
+    """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         having = []
         for one in result.get("per_class") or []:
@@ -327,10 +321,7 @@ def slices(result: Result) -> Figure | None:
 
 
 def votes(result: Result) -> Figure | None:
-    """Bars from lower to upper bound by how many judges must agree, and a dot for each judge alone.
-
-    The title has the bounds, and whether the truth lies within them where it is known.
-    """
+    """Bars from lower to upper bound by how many judges must agree, and a dot for each judge alone."""
     jury = panel(result)
     if jury is None:
         return None
@@ -404,10 +395,7 @@ def shots(result: Result) -> Figure | None:
 
 
 def best_chances(result: Result) -> Figure | None:
-    """The probability of each model to be the most accurate of all, as bars, in the order of the ranking.
-
-    The title names the likeliest; a combined order may put another one first.
-    """
+    """The probability of each model to be the most accurate of all, as bars, in the order of the ranking."""
     rows = []
     every = ranked_models(result, len(result.get("ranking") or []))
     first = max(every, key=lambda row: finite(row.get("p_best")) or 0.0, default={})

@@ -28,10 +28,7 @@ _LOG: Spec = {"type": "log", "clamp": True}
 
 
 def risk_coverage(result: Result) -> Figure | None:
-    """Accuracy of the rows that stay when the least confident are left out, with its band.
-
-    Where a threshold answers a wish for accuracy: a line at the wish, a drop line at the coverage, and the answer.
-    """
+    """Accuracy of the rows that stay when the least confident are left out, with its band."""
     curve, estimated = result.get("risk_coverage") or {}, measured(result)
     x, y = curve.get("x") or [], curve.get("y") or []
     thresholds = curve.get("thresholds") or [None] * len(x)
@@ -94,10 +91,7 @@ def risk_coverage(result: Result) -> Figure | None:
 
 
 def reliability(result: Result) -> Figure | None:
-    """Accuracy in bins of confidence with intervals, larger dots where a bin holds more rows, against the diagonal.
-
-    The title says whether confidence is too high, too low or right, weighted by rows.
-    """
+    """Accuracy in bins of confidence with intervals, larger dots where a bin holds more rows, against the diagonal."""
     table = result.get("reliability") or {}
     confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
     lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
@@ -138,10 +132,7 @@ def reliability(result: Result) -> Figure | None:
 
 
 def confidence(result: Result) -> Figure | None:
-    """How confidence is spread over the rows of the reference and of the target: two stepped histograms over one axis.
-
-    The title has the share of each side in the bins from about 0.9 upwards.
-    """
+    """How confidence is spread over the rows of reference and target: two stepped histograms over one axis."""
     table = result.get("confidence") or {}
     edges, sides = table.get("edges") or [], (("reference", REFERENCE), ("target", ACCENT))
     shares_of = [table.get(name) or [] for name, _ in sides]
@@ -183,10 +174,7 @@ def confidence(result: Result) -> Figure | None:
 
 
 def severity(result: Result) -> Figure | None:
-    """The estimate with its band beside the truth as a shift grows; every method as a thin line.
-
-    The title has the largest error, apart for the steps at which the estimate says that it cannot be trusted.
-    """
+    """The estimate with its band beside the truth as a shift grows; every method as a thin line."""
     at_steps = result.get("steps") or []
     main: Rows = []
     thin: Rows = []
@@ -417,10 +405,7 @@ def _suggested(result: Result) -> list[tuple[int, float]]:
 
 
 def widths(result: Result) -> Figure | None:
-    """How wide the interval will be as labels are added, the band of what today's interval leaves open, and today.
-
-    The title says what it takes to halve today's interval, or what the rows to label next or the most labels give.
-    """
+    """How wide the interval will be as labels are added, the band of what today's interval leaves open, and today."""
     curve, now = width_steps(result), today(result)
     if len(curve) < 2 or (now is not None and not now["width"]):
         return None
@@ -489,10 +474,7 @@ def _sizes(result: Result) -> list[dict[str, Any]]:
 
 
 def vote_subsets(result: Result) -> Figure | None:
-    """Truth and bounds in random draws of fewer rows, with their spread (Figure 4 of the paper).
-
-    The title says in how many draws the bounds held the truth, over the sizes below all rows.
-    """
+    """Truth and bounds in random draws of fewer rows, with their spread (Figure 4 of the paper)."""
     sizes = _sizes(result)
     if len(sizes) < 2 or (result.get("votes") or {}).get("judges") == 1:
         return None
@@ -532,10 +514,7 @@ def vote_subsets(result: Result) -> Figure | None:
 
 
 def vote_trade_off(result: Result) -> Figure | None:
-    """How often the bounds hold against how wide they are, as more judges must agree: a line for each number of rows.
-
-    At most four sizes, spread over those with fewer rows than there are.
-    """
+    """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
     sizes, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
     picked = sizes if len(sizes) <= most else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
     shown: Rows = []

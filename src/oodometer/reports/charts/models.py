@@ -163,11 +163,7 @@ def _tip(tip: Spec) -> Spec:
 
 
 def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | None = None) -> None:
-    """A line for each row, a ``label`` in its colour ``c`` with lists of numbers; the pointer singles one out.
-
-    Rows that carry ``band`` get one. ``hollow`` names the field that makes a dot hollow (without it there are no dots).
-    Quiet lines lie below the coloured ones; names stand at the ends.
-    """
+    """A line for each row, a ``label`` in its colour ``c`` with lists of numbers; the pointer singles one out."""
     rows = sorted(rows, key=lambda row: row["c"] != QUIET)
     rows = [{**row, "w": 1.25 if row["c"] == QUIET else 2.5} for row in rows]
     over, shade = pointed("label")
@@ -190,12 +186,7 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
 
 
 def accuracy_coverage(result: Result, domain: str) -> Figure | None:
-    """Accuracy over coverage of all models that there is room for, in a domain or as estimated on the "target".
-
-    Models in colour have bands.
-
-    The title says whose curve is highest on the whole, and whether another is ahead where little is answered.
-    """
+    """Accuracy over coverage of all models that there is room for, in a domain or as estimated on the "target"."""
     rows: Rows = []
     for model, name, tone in _each(result):
         if columns := curve_rows(_curve_of(model, domain)):
@@ -234,10 +225,7 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
 
 
 def model_curves(result: Result) -> list[Figure]:
-    """A small chart for each model that charts show, in its domain and out of it; one vertical axis for all.
-
-    Captions have AUC and DiSCA of each domain. Of the points every other one is drawn, the last among them.
-    """
+    """A small chart for each model that charts show, in its domain and out of it; one vertical axis for all."""
     made = []
     for model, name, _ in _each(result):
         rows: Rows = []
@@ -281,10 +269,7 @@ def _confidence_ends(values: list[float]) -> list[float]:
 
 
 def tolerances(result: Result, domain: str) -> Figure | None:
-    """The confidence b down to which a model keeps an accuracy, over that accuracy (Figure 1 of the paper).
-
-    A line for each model; a hollow dot where accuracy never falls so far.
-    """
+    """The confidence b down to which a model keeps an accuracy, over that accuracy (Figure 1 of the paper)."""
     rows: Rows = []
     for model, name, tone in _each(result):
         points = sorted(
@@ -369,10 +354,7 @@ def first_mistakes(result: Result) -> Figure | None:
 
 
 def fluctuations(result: Result, domain: str) -> Figure | None:
-    """How often accuracy rises as more is answered, and the penalty for it (Figure 3 of the paper).
-
-    Bars for how often, dots on an axis of their own for how much; the calmest model on top.
-    """
+    """How often accuracy rises as more is answered, and the penalty for it (Figure 3 of the paper)."""
     rows: Rows = []
     for model, name, _ in _each(result):
         of_model = score(model, domain, "disca")
@@ -439,11 +421,7 @@ def firm(row: Result) -> bool:
 
 
 def places(result: Result, domain: str) -> Figure | None:
-    """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree.
-
-    Ranks in dots, a column for each metric; a full dot is a firm place. The title says how many
-    pairs of models AUC and DiSCA put in a different order.
-    """
+    """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree."""
     shown = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
     known = rankings(result, domain)
     metrics = [name for name in METRICS if name in known]

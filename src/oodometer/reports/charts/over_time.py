@@ -53,11 +53,7 @@ def _row(tip: Spec, span: tuple[float, float], one: Result, truth: Any, written:
 
 
 def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False) -> Plot:
-    """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes.
-
-    The axis has dates, or the numbers of chunks. ``runs`` stand at a moment; without it a row is a bar from its start
-    to its end. ``up`` is given for small charts.
-    """
+    """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
     known = [line for line in levels if line[1] is not None]
     values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in known]
     small, few = up is not None, len(rows) <= _FEW
@@ -113,11 +109,7 @@ def shown_chunks(result: Result) -> list[dict[str, Any]]:
 
 
 def chunks(result: Result) -> Figure | None:
-    """The estimate of each chunk with its band, beside the reference and, where it is known, the truth.
-
-    The title names the lowest chunk, and how many raised an alarm or, where falls are not judged, lie wholly below the
-    reference.
-    """
+    """The estimate of each chunk with its band, beside the reference and, where it is known, the truth."""
     every = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
     if not every:
         return None
