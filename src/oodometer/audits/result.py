@@ -14,7 +14,7 @@ from ..results import Estimate, percent, plain
 from ..results.alarms import Fall
 from ..results.estimation import Headline
 from ..results.values import Record, counted
-from ..results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
+from ..results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 from .judge import Believed, effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
 
@@ -153,10 +153,6 @@ class Audit(Shown):
     suggest_by: str = "random"
     not_random: str | None = None
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return audit_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """Intervals, strata where the target was divided, and rows to label next where they were asked for. ``number``
         says what an interval is: the audited one, the believed, the label-free, or another. Rows to label are numbers
@@ -225,6 +221,7 @@ class Audit(Shown):
         return effective_labels(interval.value, interval.upper - interval.lower, self.level, self.rows)
 
 
+@shows(Audit)
 def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .values import Record, Skipped, percent, plain, points, signed_points
-from .view import Grid, Maker, Shown, Table, View
+from .view import Grid, Maker, Shown, Table, View, shows
 
 FAMILIES = {
     "none": "no shift",
@@ -126,10 +126,6 @@ class Backtest(Shown):
     argv: str | None = None
     warnings: tuple[str, ...] = ()
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return backtest_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
         errors = ("error", "bias", "coverage", "width", "cases")
@@ -222,6 +218,7 @@ def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
     )
 
 
+@shows(Backtest)
 def backtest_view(told: Mapping[str, Any]) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
     order = [one for one in told.get("overall") or [] if one.get("error") is not None]

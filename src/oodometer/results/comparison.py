@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, counted, listed, percent, plain, points, rounded_up, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
@@ -89,10 +89,6 @@ class Comparison(Shown):
     argv: str | None = field(default=None)
     difference: Mapping[str, Any] = field(default_factory=dict)
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return comparison_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """``models``: a row for each model, domain and metric; ``pairs``: a row for each two models, a minus b."""
         pair = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
@@ -122,6 +118,7 @@ class Comparison(Shown):
         return out | {"warnings": list(self.warnings)}
 
 
+@shows(Comparison)
 def comparison_view(told: Mapping[str, Any]) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, every metric's order.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .values import Interval, Record, percent, plain, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, ends, p_text
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, ends, p_text, shows
 
 ColumnKind = Literal["number", "category", "text"]
 _NAMED = 3
@@ -207,10 +207,6 @@ class Diagnosis(Shown):
     features: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return diagnosis_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
         first = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
@@ -250,6 +246,7 @@ class Diagnosis(Shown):
         return out | ({"columns": [one.to_dict() for one in self.columns]} if self.columns else {})
 
 
+@shows(Diagnosis)
 def diagnosis_view(told: Mapping[str, Any]) -> View:
     """What a diagnosis says, from the mapping that JSON holds.
 

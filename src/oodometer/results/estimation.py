@@ -11,7 +11,7 @@ from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
 from .values import Curve, Estimate, Interval, Skipped, WithInterval, counted, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Point, Shown, Table, View, cells_of, ends, interval_of, with_ends
+from .view import INTERVAL, Grid, Maker, Point, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
@@ -167,10 +167,6 @@ class Estimation(Shown):
             None if known is None else Interval(**{n: known[n] for n in ("value", "lower", "upper", "level", "kind")})
         )
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return estimation_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """Parts where there are any, then methods, headline and assumptions; how the user's columns moved."""
         columns = {} if self.diagnosis is None else self.diagnosis.frames()
@@ -240,6 +236,7 @@ def alarm_text(fell: Fall | None) -> str:
     return "no" if fell.verdict == "holds" else "ALARM" if fell.alarm else "likely, by chance as well"
 
 
+@shows(Estimation)
 def estimation_view(told: Mapping[str, Any]) -> View:
     """What an estimate says, from the mapping that JSON holds, as far as it goes.
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import UsageError
 from ..registry import canonical
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
@@ -55,10 +55,6 @@ class Evaluation(Shown):
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return evaluation_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """Slices first where there are any, then metrics, classes and curves; ``name`` tells which file a row is of."""
         return _frames([self])
@@ -96,10 +92,6 @@ class Evaluations(Shown):
     files: tuple[Evaluation, ...]
     argv: str | None = field(default=None)
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return evaluation_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """The tables of one file, with the rows of all."""
         return _frames(self.files)
@@ -121,6 +113,7 @@ class Evaluations(Shown):
         return out | {"files": [one.to_dict() for one in self.files]}
 
 
+@shows(Evaluation, Evaluations)
 def evaluation_view(told: Mapping[str, Any]) -> View:
     """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first.
 

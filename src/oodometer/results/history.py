@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..version import __version__
 from .values import Record, counted, percent, plain, points
-from .view import Grid, Point, Shown, View, cells_of, interval_of, with_ends
+from .view import Grid, Point, Shown, View, cells_of, interval_of, shows, with_ends
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,6 @@ class Job(Shown):
     runs: tuple[PastRun, ...]
     parts: tuple[PastPart, ...]
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return job_view(self.to_dict())
-
     def of(self, kind: str, metric: str = "accuracy") -> tuple[PastPart, ...]:
         """The parts of one kind ("target", "chunk" or "slice"), one number each."""
         return tuple(one for one in self.parts if one.kind == kind and one.metric == metric)
@@ -142,10 +138,6 @@ class History(Shown, Record):
     jobs: tuple[Job, ...]
     argv: str | None = None
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return history_view(self.to_dict())
-
     def __getitem__(self, job: str) -> Job:
         for one in self.jobs:
             if one.name == job:
@@ -157,6 +149,7 @@ class History(Shown, Record):
         return {"command": "history", "version": __version__, **super().to_dict()}
 
 
+@shows(History)
 def history_view(told: Mapping[str, Any]) -> View:
     """What a store holds, from the mapping that JSON holds: of one job all of it, of several a line each."""
     views = [job_view(one) for one in told["jobs"]]
@@ -170,6 +163,7 @@ _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
 _FELL = {"alarm": "yes, with an alarm", "fell": "yes", "holds": "no", "cannot say": "cannot say"}
 
 
+@shows(Job)
 def job_view(told: Mapping[str, Any]) -> View:
     """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .values import Interval, Record, counted, percent
-from .view import Shown, View, interval_of
+from .view import Shown, View, interval_of, shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,11 +53,8 @@ class Prediction(Shown, Record):
         examples = [{"name": name, "why": why} for name, why in self.examples]
         return {"command": "predict", **super().to_dict(), "examples": examples}
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return prediction_view(self.to_dict())
 
-
+@shows(Prediction)
 def prediction_view(told: Mapping[str, Any]) -> View:
     """What a prediction says, from the mapping that JSON holds: the accuracy if labels tell it, what was left out."""
     accuracy, rows, lines = interval_of(told["accuracy"]), counted(told["rows"], "row"), []

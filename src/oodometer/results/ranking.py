@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .values import Interval, Record, Skipped, counted, percent, plain
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, with_ends
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, shows, with_ends
 
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
@@ -187,10 +187,6 @@ class FewShotRanking(Shown, Record):
     argv: str | None = None
     _untold = frozenset({"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"})
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return ranking_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
         told = self.to_dict()
@@ -259,6 +255,7 @@ class FewShotRanking(Shown, Record):
         return out | {"truncated": one.truncated, "evidence": values}
 
 
+@shows(FewShotRanking)
 def ranking_view(told: Mapping[str, Any]) -> View:
     """What a ranking says, from the mapping that JSON holds: the order, how sure its first place is, what would settle.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .values import Record, counted
-from .view import Shown, View
+from .view import Shown, View, shows
 
 _WHAT = {"shift image": "images", "shift text": "texts", "shift dialogue": "contexts of dialogues"}
 
@@ -68,11 +68,8 @@ class Shifting(Shown, Record):
         del told["refused" if self.command == "shift image" else "skipped"]
         return told
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return shifting_view(self.to_dict())
 
-
+@shows(Shifting)
 def shifting_view(told: Mapping[str, Any]) -> View:
     """What shifting wrote, from the mapping that JSON holds: each copy, what it touched, and what was left out."""
     copies, skipped = told["copies"], told.get("skipped") or ()

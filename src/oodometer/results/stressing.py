@@ -8,7 +8,7 @@ from typing import Any
 
 from .estimation import Headline
 from .values import Interval, Record, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows
 
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""
@@ -131,10 +131,6 @@ class StressTest(Shown, Record):
     warnings: tuple[str, ...] = ()
     argv: str | None = None
 
-    def view(self) -> View:
-        """What it says; see `Shown`."""
-        return stress_view(self.to_dict())
-
     def frames(self) -> dict[str, Maker]:
         """``points``; ``step`` is the severity, empty without a shift."""
         rows: list[dict[str, Any]] = []
@@ -159,6 +155,7 @@ class StressTest(Shown, Record):
         return {"command": "stress", **super().to_dict()}
 
 
+@shows(StressTest)
 def stress_view(told: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
     found = [

@@ -221,6 +221,9 @@ def ends(one: Any, prefix: str = "") -> dict[str, Any]:
     return {prefix + name: getattr(one, name, None) for name in INTERVAL}
 
 
+Viewer = Callable[[Mapping[str, Any]], View]
+
+
 class Shown:
     """The base of results: `view`, `to_frame`, `save`, `log_to`, and what a prompt and a notebook show."""
 
@@ -257,7 +260,8 @@ class Shown:
 
     def view(self) -> View:
         """What the result says: number, sentences, tables; the terminal, notebooks, Markdown and pages show it."""
-        raise NotImplementedError
+        view: View = type(self)._viewed(self.to_dict())  # type: ignore[attr-defined]
+        return view
 
     def frames(self) -> Mapping[str, Maker]:
         """Name of each table of numbers -> what makes it; the first is the one that is meant where none is named."""
@@ -270,6 +274,17 @@ class Shown:
     def _repr_html_(self) -> str:
         html: str = _above("outputs.notebook").html_of(self)
         return html
+
+
+def shows(*records: type[Shown]) -> Callable[[Viewer], Viewer]:
+    """Make a function, which reads the mapping that JSON holds, the view of these records."""
+
+    def made(view: Viewer) -> Viewer:
+        for record in records:
+            record._viewed = view  # type: ignore[attr-defined]
+        return view
+
+    return made
 
 
 def _above(room: str) -> Any:
