@@ -39,9 +39,9 @@ def sparkline(view: View) -> str:
     parts += [
         _mark(one, at, width, *map(y, (one.value, one.lower, one.upper))) for one, at in zip(points, x, strict=True)
     ]
-    for one, at in zip(points, x, strict=True):
-        if one.truth is not None:
-            parts.append(_diamond(at, y(one.truth), f"{one.name}: truth {percent(one.truth)}"))
+    for point, at in zip(points, x, strict=True):
+        if point.truth is not None:
+            parts.append(_diamond(at, y(point.truth), f"{point.name}: truth {percent(point.truth)}"))
     every = -(-len(points) // _MOST_NAMES)
     parts += [_text(x[i], _HEIGHT - 6, points[i].name[:12], "middle") for i in range(0, len(points), every)]
     said = f"{view.title} of {len(points)} chunks, {points[0].name} to {points[-1].name}"
@@ -140,16 +140,16 @@ def render(view: View) -> str:
         head += f'<span class="oo-trust oo-{tone}">trust: {escape(view.trust)}</span>'
     parts = [head + "</p>"]
     if view.warnings:
-        warnings = "".join(f"<p>{escape(_capital(one))}</p>" for one in view.warnings)
+        warnings = "".join(f"<p>{escape(_capital(warning))}</p>" for warning in view.warnings)
         parts.append(f'<div class="oo-warnings">{warnings}</div>')
     parts += [_list([*view.sentences, *view.details]), *([sparkline(view)] if view.points else [])]
-    parts += [_grid(one) for one in view.grids if one.rows]
+    parts += [_grid(grid) for grid in view.grids if grid.rows]
     parts.append(_list([*view.notes, *view.alarms]))
     return f'<div class="oodometer-card"><style>{_STYLE}</style>{"".join(parts)}</div>'
 
 
 def _list(sentences: Sequence[str]) -> str:
-    lines = "".join(f"<li>{escape(_capital(one))}</li>" for one in sentences if one.strip())
+    lines = "".join(f"<li>{escape(_capital(sentence))}</li>" for sentence in sentences if sentence.strip())
     return f"<ul>{lines}</ul>" if lines else ""
 
 
@@ -168,7 +168,7 @@ def _grid(grid: Grid) -> str:
     )
     table = f"<thead><tr>{cells(grid.columns, 'th')}</tr></thead><tbody>{body}</tbody>"
     table = f'<div class="oo-scroll"><table>{table}</table></div>'
-    notes = "".join(f"<p>{escape(one)}</p>" for one in grid.notes if one)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes if note)
     if grid.detail or grid.few is not None:
         return f"<details><summary>{escape(grid.title)}</summary>{table}</details>{notes}"
     return f"<h4>{escape(grid.title)}</h4>{table}{notes}"

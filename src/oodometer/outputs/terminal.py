@@ -66,7 +66,7 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
     lines += _sentences(
-        [f"warning: {one}" for one in (view.warnings if full else view.warnings[:MOST_WARNINGS])], across
+        [f"warning: {warning}" for warning in (view.warnings if full else view.warnings[:MOST_WARNINGS])], across
     )
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
     lines += [f"What the words mean: {WORDS_PAGE}"] if full else []

@@ -64,8 +64,8 @@ def next_command(result: Result) -> dict[str, Any] | None:
 def context(result: Result) -> dict[str, Any]:
     """Names for the template."""
     estimates, suggested = chosen_first(result), len(result.get("suggested") or [])
-    for one in estimates:
-        one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
+    for estimate in estimates:
+        estimate["reference"] = reference(str(estimate["citation"])) if estimate.get("citation") else None
     width = expected(result, (finite(result.get("labels")) or 0) + suggested) if suggested else None
     return {
         "audited": best(result.get("estimate")),

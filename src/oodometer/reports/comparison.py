@@ -58,7 +58,7 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
         cells = [one for each in found.get("by_tolerance") or [] if (one := best(each))]
         if not cells:
             continue
-        heads = heads or [one.get("tolerance") for one in cells]
+        heads = heads or [cell.get("tolerance") for cell in cells]
         for one, later in zip(cells, [*cells[1:], {}], strict=True):
             spared = later.get("never_below", True)
             one["style"] = "" if one.get("never_below") else "edge" if spared else "below"

@@ -161,7 +161,7 @@ class Drawing:
         [{'title': 'X', 'width': 380, 'height': 280, 'data': {'values': [{'a': 1}]}, 'mark': 'point'}]
         """
         size = {"width": self.width, "height": self.height}
-        charts = [{**({"title": one.title} if one.title else {}), **size, **one.spec} for one in self.panels]
+        charts = [{**({"title": panel.title} if panel.title else {}), **size, **panel.spec} for panel in self.panels]
         out: dict[str, Any] = {"$schema": SCHEMA}
         out |= {"title": {"text": self.title, "subtitle": self.caption, "anchor": "start"}}
         return out | {"description": f"{self.title}. {self.caption}", "columns": self.columns, "concat": charts}
@@ -184,7 +184,7 @@ def render_drawings(title: str, drawings: Sequence[Drawing], *, lead: str = "") 
     Raises `MissingExtraError` where the libraries of the extra ``report`` are absent.
     """
     rows = []
-    for one in drawings:
-        figures = [one.figure(panel) for panel in one.panels]
+    for drawing in drawings:
+        figures = [drawing.figure(panel) for panel in drawing.panels]
         rows += [figures[i : i + 2] for i in range(0, len(figures), 2)]
     return render_figures(title, rows, lead=lead)

@@ -20,7 +20,7 @@ def drawn_examples(result: Result) -> list[dict[str, Any]]:
     out = []
     for one in (result.get("examples") or [])[:MOST_EXAMPLES]:
         models = one.get("models") or {}
-        numbers = [n for told in models.values() for n in (*(told.get("values") or ()), told.get("separator"))]
+        numbers = [n for model in models.values() for n in (*(model.get("values") or ()), model.get("separator"))]
         largest = max((abs(v) for n in numbers if (v := finite(n)) is not None), default=0.0)
         lines = [_line(one, name, models[name], largest, factors) for name in order if name in models]
         out.append({"id": one.get("id"), "label": one.get("label"), "lines": lines, "largest": largest})

@@ -239,7 +239,7 @@ def alarms(parts: Sequence[Result], name: str) -> str:
     >>> alarms([{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}], "chunk")
     '1 of 2 chunks raised an alarm: a fall of 1 point or more'
     """
-    asked = [one["fell"] for one in parts if one.get("fell")]
+    asked = [part["fell"] for part in parts if part.get("fell")]
     many = sum(bool(one.get("alarm")) for one in asked)
     margin = points_or_more(finite(asked[0].get("by_at_least")) or 0 if asked else 0)
     plural = "" if len(asked) == 1 else "s"

@@ -255,7 +255,7 @@ class Alarms:
         """How many fail, and how many lie below by no more than chance."""
         asked = " or ".join(rule.sentence() for rule in self.rules)
         counts = self.new if self.asked == "new" else self.where
-        failing = len({one.place["name"] for one in counts})
+        failing = len({count.place["name"] for count in counts})
         new = "new " if self.asked == "new" and self.where else ""
         if self.kind == "target":
             text = f"Alarm raised: {asked}" if counts else f"No {new}alarm: {asked}"

@@ -164,7 +164,7 @@ class Backtest(Shown):
         for t in self.trials:
             for method, three in t.estimates.items():
                 cells[method, t.family, t.severity].append((*three, t.truth))
-        return [_row(key, np.array(found)) for key, found in cells.items()]
+        return [_row(key, np.array(cell)) for key, cell in cells.items()]
 
     def overall(self) -> list[BacktestRow]:
         """Each method over all trials in which it answered, best first; families count alike."""

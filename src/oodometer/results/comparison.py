@@ -60,7 +60,7 @@ class ModelRecord:
             "computation": plain(self.computation),
             "didma": plain(self.didma),
             "nidma": plain(self.nidma),
-            "columns": {domain: [one.to_dict() for one in changes] for domain, changes in self.columns.items()},
+            "columns": {domain: [change.to_dict() for change in changes] for domain, changes in self.columns.items()},
         }
 
 
@@ -391,12 +391,14 @@ def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) 
     kind = models[0]["target"]["accuracy"].get("kind") or "empirical"
     title = f"on the target, estimated without labels ({percent(told.get('level') or 0.95, None)} {kind} intervals)"
     cells = [[row[j] for j in used] for row in rows]
-    return [Grid(title, [columns[j] for j in used], cells, notes=tuple(f"Assumes: {one}" for one in assumes))]
+    return [Grid(title, [columns[j] for j in used], cells, notes=tuple(f"Assumes: {assume}" for assume in assumes))]
 
 
 def _columns_grid(models: Sequence[Mapping[str, Any]], place: str) -> list[Grid]:
     """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
-    every = [(str(one["name"]), change) for one in models for change in (one.get("columns") or {}).get(place) or ()]
+    every = [
+        (str(model["name"]), change) for model in models for change in (model.get("columns") or {}).get(place) or ()
+    ]
     if not every:
         return []
     rows = [[name, one["name"], one["says"], explained_text(one)] for name, one in every]
@@ -466,7 +468,10 @@ def _models_table(found: Comparison) -> Table:
     for model in found.models:
         costs = {"didma": model.didma, "nidma": model.nidma}
         numbers: dict[str, Mapping[str, Any]] = {
-            "in_domain": {**model.in_domain.metrics, **{name: one for name, one in costs.items() if one is not None}},
+            "in_domain": {
+                **model.in_domain.metrics,
+                **{name: cost for name, cost in costs.items() if cost is not None},
+            },
             "out_of_domain": {} if model.out_of_domain is None else model.out_of_domain.metrics,
             "target": {n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None},
         }

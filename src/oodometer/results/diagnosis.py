@@ -116,7 +116,7 @@ def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
     """
     if not changes:
         return ""
-    moved = [one for one in changes if one["moved"]]
+    moved = [change for change in changes if change["moved"]]
     if not moved:
         many = len(changes)
         return f"None of the {many} columns moved" if many > 1 else f"{changes[0]['name']} did not move"
@@ -212,22 +212,22 @@ class Diagnosis(Shown):
         first = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
         findings = [
             {
-                **{name: getattr(one, name) for name in first[1:6]},
-                "finding": one.name,
-                "supports": ", ".join(one.supports),
-                "refutes": ", ".join(one.refutes),
+                **{name: getattr(finding, name) for name in first[1:6]},
+                "finding": finding.name,
+                "supports": ", ".join(finding.supports),
+                "refutes": ", ".join(finding.refutes),
             }
-            for one in self.findings
+            for finding in self.findings
         ]
         then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
         columns = [
             {
-                "column": one.name,
-                "type": one.kind,
-                **ends(one.explains),
-                **{name: getattr(one, name) for name in ("distance", "psi", "p_value", "moved", "says")},
+                "column": column.name,
+                "type": column.kind,
+                **ends(column.explains),
+                **{name: getattr(column, name) for name in ("distance", "psi", "p_value", "moved", "says")},
             }
-            for one in self.columns
+            for column in self.columns
         ]
         made: dict[str, Maker] = {"findings": lambda: Table(first, findings)}
         return made | ({"columns": lambda: Table(then, columns)} if columns else {})
@@ -243,7 +243,7 @@ class Diagnosis(Shown):
         out: dict[str, Any] = {"kind": self.kind, "why": self.why, "findings": [f.to_dict() for f in self.findings]}
         out |= {"signs": plain(self.signs), "warnings": list(self.warnings)}
         out |= {"features": plain(self.features)} if self.features else {}
-        return out | ({"columns": [one.to_dict() for one in self.columns]} if self.columns else {})
+        return out | ({"columns": [column.to_dict() for column in self.columns]} if self.columns else {})
 
 
 @shows(Diagnosis)
@@ -254,7 +254,7 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
     'nothing moved'
     """
     looks = told.get("findings") or []
-    verdicts = [one for one in looks if one["supports"] or one["refutes"]]
+    verdicts = [look for look in looks if look["supports"] or look["refutes"]]
     rows = [
         [
             one["name"],
@@ -266,7 +266,7 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
         for one in looks
     ]
     strong = frozenset((i, 0) for i, one in enumerate(looks) if one["strength"] == "strong")
-    methods = [[one["name"], ", ".join(one["supports"]), ", ".join(one["refutes"])] for one in verdicts]
+    methods = [[verdict["name"], ", ".join(verdict["supports"]), ", ".join(verdict["refutes"])] for verdict in verdicts]
     return View(
         "Kind of shift",
         str(told["kind"]),
@@ -314,8 +314,8 @@ def columns_grid(told: Mapping[str, Any]) -> tuple[Grid, ...]:
     if not changes:
         return ()
     rows = [
-        [one["name"], one["says"], f"{one['distance']:.3f}", p_text(one["p_value"]), explained_text(one)]
-        for one in changes
+        [change["name"], change["says"], f"{change['distance']:.3f}", p_text(change["p_value"]), explained_text(change)]
+        for change in changes
     ]
     matter = [i for i, one in enumerate(changes) if one["matters"]]
     heads = ["column", "what changed", "distance", "p", "explains"]

@@ -50,7 +50,7 @@ class Headline(WithInterval):
         """Return a plain mapping, ready for JSON."""
         out: dict[str, Any] = {**self.interval.to_dict(), "method": self.method, "assumes": self.assumes}
         out |= {"trust": self.trust, "why": self.why}
-        return out | ({"bands": {name: one.to_dict() for name, one in self.bands.items()}} if self.bands else {})
+        return out | ({"bands": {name: band.to_dict() for name, band in self.bands.items()}} if self.bands else {})
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Part:
             "fell": None if self.fell is None else self.fell.to_dict(),
             **_without(self.fell_without_labels),
             "signs": plain(self.signs),
-            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
+            **({"metrics": {name: metric.to_dict() for name, metric in self.metrics.items()}} if self.metrics else {}),
         }
 
 
@@ -194,8 +194,8 @@ class Estimation(Shown):
         out |= {"headline": self.headline.to_dict(), "truth": self._truth()}
         out |= {"fell": None if self.fell is None else self.fell.to_dict(), **_without(self.fell_without_labels)}
         out |= {"alarms": None if self.alarms is None else self.alarms.to_dict(), "assume": self.assume}
-        out |= {"assumptions": {name: one.to_dict() for name, one in self.assumptions.items()}}
-        out |= {"metrics": {name: one.to_dict() for name, one in self.metrics.items()}}
+        out |= {"assumptions": {name: assumption.to_dict() for name, assumption in self.assumptions.items()}}
+        out |= {"metrics": {name: metric.to_dict() for name, metric in self.metrics.items()}}
         out |= {"estimates": [e.to_dict() for e in self.estimates], "skipped": [s.to_dict() for s in self.skipped]}
         out |= {"warnings": list(self.warnings), "calibration": plain(self.calibration)}
         for name in ("diagnosis", "backtest", "risk_coverage", "reliability", "confidence", "slices", "chunks"):
@@ -365,11 +365,11 @@ def _metrics_grids(told: Mapping[str, Any]) -> list[Grid]:
         return []
     known = any(one.get("truth") for one in metrics.values())
     rows, methods = [], []
-    for name, one in metrics.items():
-        own = [one.get("reference"), *([one.get("truth")] if known else [])]
+    for name, metric in metrics.items():
+        own = [metric.get("reference"), *([metric.get("truth")] if known else [])]
         cells = [number((other or {}).get("value")) for other in own]
-        rows.append([name, *(number(one[end]) for end in _ENDS), one["trust"], *cells])
-        for e in one.get("estimates") or ():
+        rows.append([name, *(number(metric[end]) for end in _ENDS), metric["trust"], *cells])
+        for e in metric.get("estimates") or ():
             methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
     columns = ["metric", *_ENDS, "trust", "reference", *(["truth"] if known else [])]
     heads = ["metric", "method", *_ENDS, "assumes"]
@@ -417,7 +417,7 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
 def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
     """Every method, every assumption about the shift, and the methods that were left out: all wait."""
     estimates = told.get("estimates") or []
-    kinds = list(dict.fromkeys(one["kind"] for one in estimates))
+    kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
     several = len(kinds) > 1
     rows = [[e["method"], *cells_of(e), *([e["kind"]] if several else []), e["assumes"]] for e in estimates]
     believed = []
@@ -451,13 +451,13 @@ def threshold_sentences(told: Mapping[str, Any]) -> list[str]:
     """From which confidence on the estimated accuracy reaches what was asked for."""
     answers = (told.get("risk_coverage") or {}).get("answers") or []
     lines = []
-    for one in answers:
-        target = percent(one["accuracy"] or 0)
-        if one["threshold"] is None or one["coverage"] is None:
+    for answer in answers:
+        target = percent(answer["accuracy"] or 0)
+        if answer["threshold"] is None or answer["coverage"] is None:
             lines.append(f"Threshold: no part of the target reaches an estimated accuracy of {target}")
             continue
-        text = f"Threshold: at confidence >= {one['threshold']:.4f} ({percent(one['coverage'])} of the rows) "
-        safe = one["safe_threshold"]
+        text = f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) "
+        safe = answer["safe_threshold"]
         text += f"estimated accuracy is at least {target}"
         text += "; nowhere does the band's lower end reach it" if safe is None else ""
         lines.append(text + ("" if safe is None else f"; the band's lower end reaches it at >= {safe:.4f}"))
@@ -522,7 +522,7 @@ class MetricEstimation(WithInterval):
         out = self.headline.to_dict()
         out |= {"reference": None if self.reference is None else self.reference.to_dict()}
         out |= {"truth": None if self.truth is None else self.truth.to_dict()}
-        out |= {"assumptions": {name: one.to_dict() for name, one in self.assumptions.items()}}
+        out |= {"assumptions": {name: assumption.to_dict() for name, assumption in self.assumptions.items()}}
         return out | {"estimates": [e.to_dict() for e in self.estimates]}
 
 
@@ -565,7 +565,7 @@ def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[
 def _parts_table(found: Estimation) -> Table:
     """One row for each chunk or slice and metric."""
     rows = []
-    for title, part in [*(("slice", one) for one in found.slices), *(("chunk", one) for one in found.chunks)]:
+    for title, part in [*(("slice", one) for one in found.slices), *(("chunk", chunk) for chunk in found.chunks)]:
         where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
         rows += [{**where, **_metric_cells(part, name, one)} for name, one in metrics_of(part).items()]
@@ -601,7 +601,13 @@ def _methods_table(found: Estimation) -> Table:
 def _assumptions_table(found: Estimation) -> Table:
     """One row for each thing that one may believe of the shift."""
     rows = [
-        {"if": name, **ends(one.interval), "method": one.method, "refuted_by": one.refuted, "why": one.why}
-        for name, one in found.assumptions.items()
+        {
+            "if": name,
+            **ends(assumption.interval),
+            "method": assumption.method,
+            "refuted_by": assumption.refuted,
+            "why": assumption.why,
+        }
+        for name, assumption in found.assumptions.items()
     ]
     return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

@@ -110,7 +110,7 @@ class Evaluations(Shown):
         from ..version import __version__
 
         out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv}
-        return out | {"files": [one.to_dict() for one in self.files]}
+        return out | {"files": [file.to_dict() for file in self.files]}
 
 
 @shows(Evaluation, Evaluations)
@@ -138,11 +138,11 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
                 Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
                 *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
             ),
-            warnings=tuple(start + said for start, view in each for said in view.warnings),
+            warnings=tuple(start + warning for start, view in each for warning in view.warnings),
             seed=next((view.seed for view in views.values()), None),
         )
     metrics = told.get("metrics") or {}
-    numbers = {name: one for name, one in metrics.items() if interval_of(one)}
+    numbers = {name: metric for name, metric in metrics.items() if interval_of(metric)}
     name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
     skipped = [[one.get("metric") or one["method"], one["why"]] for one in told.get("skipped") or ()]
     looked = told.get("failure_cases") or ()
@@ -284,8 +284,12 @@ def panel(told: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     table, estimates = told.get("votes") or {}, told.get("estimates") or []
     judged = bool(table.get("bounds"))
-    of_votes = (one.get("details") or {} for one in estimates if str(one.get("method")).partition(":")[0] == "votes")
-    source = table if judged else next((one for one in of_votes if one.get("bounds")), {})
+    of_votes = (
+        estimate.get("details") or {}
+        for estimate in estimates
+        if str(estimate.get("method")).partition(":")[0] == "votes"
+    )
+    source = table if judged else next((of_vote for of_vote in of_votes if of_vote.get("bounds")), {})
     if not source:
         return None
     alone = source.get("by_judge") or []
@@ -312,7 +316,7 @@ def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
-    about = {name: one["positive"] for name, one in numbers.items() if one.get("positive") is not None}
+    about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
     lines += [f"Positive class: {next(iter(about.values()))} ({listed(list(about))})"] if about else []
     for at in told.get("operating_points") or ():
         text = str(at.get("why") or "")
@@ -331,7 +335,7 @@ def _case(one: Mapping[str, Any]) -> str:
 
 def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
     """A row for each metric; a mean over classes stands there once; at first the main ones."""
-    twice = {f"macro_{name}" for name, one in numbers.items() if one.get("average") == "macro"}
+    twice = {f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"}
     names = [name for name in numbers if name not in twice]
     rows = []
     for name in names:

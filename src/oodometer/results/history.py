@@ -96,7 +96,7 @@ class PastPart(Record):
     @property
     def standing(self) -> tuple[PastAlarm, ...]:
         """Alarms that the last run raised."""
-        return tuple(one for one in self.alarms if one.stands)
+        return tuple(alarm for alarm in self.alarms if alarm.stands)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -113,7 +113,7 @@ class Job(Shown):
 
     def of(self, kind: str, metric: str = "accuracy") -> tuple[PastPart, ...]:
         """The parts of one kind ("target", "chunk" or "slice"), one number each."""
-        return tuple(one for one in self.parts if one.kind == kind and one.metric == metric)
+        return tuple(part for part in self.parts if part.kind == kind and part.metric == metric)
 
     @property
     def cut(self) -> str:
@@ -155,7 +155,7 @@ def history_view(told: Mapping[str, Any]) -> View:
     views = [job_view(one) for one in told["jobs"]]
     if len(views) == 1 and told["jobs"][0]["runs"]:
         return views[0]
-    lines = [f"{one.title}: {one.number}{''.join(f'; {alarm}' for alarm in one.alarms)}" for one in views]
+    lines = [f"{view.title}: {view.number}{''.join(f'; {alarm}' for alarm in view.alarms)}" for view in views]
     return View(f"Past runs in {told['store']}", counted(len(views), "job"), sentences=tuple(lines))
 
 
@@ -178,7 +178,7 @@ def job_view(told: Mapping[str, Any]) -> View:
     kinds = {one["kind"] for one in every}
     kind = next((one for one in ("chunk", "slice") if one in kinds), "target")
     parts = [one for one in every if one["kind"] == kind]
-    chunks = [one for one in parts if kind == "chunk" and one["metric"] == "accuracy" and one["value"] is not None]
+    chunks = [part for part in parts if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None]
     run = runs[-1]
     last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
     about = {"level": run.get("level"), "kind": run.get("kind")}
@@ -205,14 +205,14 @@ def job_view(told: Mapping[str, Any]) -> View:
         ),
         points=tuple(
             Point(
-                one["name"],
-                one["value"],
-                one["lower"],
-                one["upper"],
-                truth=(one["truth"] or {}).get("value"),
-                alarm=one["name"] in standing,
+                chunk["name"],
+                chunk["value"],
+                chunk["lower"],
+                chunk["upper"],
+                truth=(chunk["truth"] or {}).get("value"),
+                alarm=chunk["name"] in standing,
             )
-            for one in (chunks if len(chunks) > 1 else ())
+            for chunk in (chunks if len(chunks) > 1 else ())
         ),
         line=reference,
         line_name="reference",
@@ -233,15 +233,15 @@ def _when(run: Mapping[str, Any]) -> str:
 def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Grid:
     """The newest estimate of each part, its truth, the runs that saw it, and since when it fails a rule."""
     rows, marked = [], set()
-    for i, one in enumerate(parts):
-        share, alarms = metric == "accuracy", one.get("alarms") or ()
+    for i, part in enumerate(parts):
+        share, alarms = metric == "accuracy", part.get("alarms") or ()
         since = sorted(str(alarm.get("since"))[:10] for alarm in alarms if alarm["stands"])
         marked |= {i} if since else set()
-        many = "" if one.get("rows") is None else f"{one['rows']:,}"
-        truth, seen = cells_of(one.get("truth"), share=share)[0], str(len(one.get("seen") or ()))
+        many = "" if part.get("rows") is None else f"{part['rows']:,}"
+        truth, seen = cells_of(part.get("truth"), share=share)[0], str(len(part.get("seen") or ()))
         alarm = f"since {since[0]}" if since else "ended" if alarms else ""
-        cells = cells_of(one, share=share)
-        rows.append([str(one["name"]), many, *cells, truth, seen, alarm, str(one.get("at"))[:10]])
+        cells = cells_of(part, share=share)
+        rows.append([str(part["name"]), many, *cells, truth, seen, alarm, str(part.get("at"))[:10]])
     columns = [kind, "rows", metric, "lower", "upper", "truth", "runs", "alarm", "estimated"]
     used = [j for j in range(len(columns)) if j not in (5, 7) or any(row[j] for row in rows)]
     return Grid(
@@ -258,13 +258,13 @@ def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> G
 
 def _runs_grid(runs: Sequence[Mapping[str, Any]]) -> Grid:
     rows = []
-    for one in runs:
-        again = "" if one.get("repeats") is None else f" (as {one['repeats']})"
-        many = "" if one.get("rows") is None else f"{one['rows']:,}"
-        counts = [str(one.get(name) or "") for name in ("alarms", "new")]
-        words = [str(one.get(name) or "") for name in ("trust", "diagnosis", "version", "target")]
+    for run in runs:
+        again = "" if run.get("repeats") is None else f" (as {run['repeats']})"
+        many = "" if run.get("rows") is None else f"{run['rows']:,}"
+        counts = [str(run.get(name) or "") for name in ("alarms", "new")]
+        words = [str(run.get(name) or "") for name in ("trust", "diagnosis", "version", "target")]
         rows.append(
-            [f"{one['number']}{again}", _when(one), many, *cells_of(one), *counts, str(one.get("exit_code")), *words]
+            [f"{run['number']}{again}", _when(run), many, *cells_of(run), *counts, str(run.get("exit_code")), *words]
         )
     columns = ["run", "when (UTC)", "rows", "accuracy", "lower", "upper", "alarms", "new", "exit"]
     columns += ["trust", "shift", "version", "target"]

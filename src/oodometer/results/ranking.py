@@ -207,7 +207,7 @@ class FewShotRanking(Shown, Record):
         rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"])}
         rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
-        return {name: partial(Table, *one) for name, one in rows.items()}
+        return {name: partial(Table, *row) for name, row in rows.items()}
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ class FewShotRanking(Shown, Record):
     def open(self) -> bool:
         """Whether the labels speak for none: the likeliest is as likely worse as better than each other one."""
         first = self.likeliest.model
-        return all(abs(one.p_a_better - 0.5) < _EVEN for one in self.pairs if first in (one.a, one.b))
+        return all(abs(pair.p_a_better - 0.5) < _EVEN for pair in self.pairs if first in (pair.a, pair.b))
 
     @property
     def by_right(self) -> tuple[tuple[str, ...], ...]:

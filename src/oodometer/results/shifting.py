@@ -75,13 +75,13 @@ def shifting_view(told: Mapping[str, Any]) -> View:
     copies, skipped = told["copies"], told.get("skipped") or ()
     lines = [f"{told['rows']:,} {_WHAT[told['command']]} of {told['data']}"]
     lines += [f"{counted(many, 'row')} without one: {why}" for why, many in (told.get("refused") or {}).items()]
-    for one in copies:
-        name, rows = f"{one['kind']}, severity {one['severity']}", ""
-        if "rows" in one:
-            touched = "" if one["targets"] is None else f", {one['targets']:.2f} {one['counts']} in each"
-            rows = f"{one['rows']:,}{touched}: "
-        lines.append(f"{name}: {rows}{one['out']}")
-        lines += [f"{name}: {many:,} left out: {why}" for why, many in (one.get("dropped") or {}).items()]
+    for copy in copies:
+        name, rows = f"{copy['kind']}, severity {copy['severity']}", ""
+        if "rows" in copy:
+            touched = "" if copy["targets"] is None else f", {copy['targets']:.2f} {copy['counts']} in each"
+            rows = f"{copy['rows']:,}{touched}: "
+        lines.append(f"{name}: {rows}{copy['out']}")
+        lines += [f"{name}: {many:,} left out: {why}" for why, many in (copy.get("dropped") or {}).items()]
     if skipped:
         named = "; ".join(f"{one['name']}: {one['why']}" for one in skipped[:3])
         lines.append(f"{len(skipped)} could not be read and were left out ({named})")

@@ -139,7 +139,7 @@ class StressTest(Shown, Record):
             if point.estimate is not None:
                 estimate = {"metric": "estimated accuracy", **ends(point.estimate), "trust": point.estimate.trust}
                 rows.append({**about, **estimate, "error": point.error})
-            rows += [{**about, "metric": name, **ends(one)} for name, one in point.metrics.items()]
+            rows += [{**about, "metric": name, **ends(metric)} for name, metric in point.metrics.items()]
         columns = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
         return {"points": lambda: Table(columns, rows)}
 

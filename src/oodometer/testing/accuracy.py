@@ -151,5 +151,5 @@ def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]
         row = f"    {title} {part.name}: {said(one.value)} [{said(one.lower)}, {said(one.upper)}]"
         alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
         lines.append(f"{row} on {part.rows:,} rows{alarm}")
-    lines += [f"  warning: {one}" for one in found.warnings]
+    lines += [f"  warning: {warning}" for warning in found.warnings]
     return "\n".join(lines)

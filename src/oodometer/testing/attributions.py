@@ -163,7 +163,7 @@ def _near(one: WordAttributions, two: WordAttributions) -> bool:
 
 def _known_words(texts: list[Any]) -> list[list[float]]:
     """Probabilities of a function that knows a few words."""
-    plain = [one if isinstance(one, str) else " | ".join(one) for one in texts]
+    plain = [text if isinstance(text, str) else " | ".join(text) for text in texts]
     score = [
         0.3 + 1.5 * ("good" in one) + ("great" in one) - 2.0 * ("bad" in one) + 0.5 * ("|" in one) for one in plain
     ]

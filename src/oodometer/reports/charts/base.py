@@ -116,7 +116,7 @@ def coverage_axis(title: str | None, values: Sequence[float] = (0.2, 0.4, 0.6, 0
 
 def steps(labels: Sequence[str], title: str) -> Spec:
     """An axis of places 0, 1, 2 and on, each with its label."""
-    places, text = list(range(len(labels))), f"{json.dumps([one[:12] for one in labels])}[datum.value]"
+    places, text = list(range(len(labels))), f"{json.dumps([label[:12] for label in labels])}[datum.value]"
     return axis([-0.15, max(len(labels) - 1, 1) + 0.15], title=title, values=places, labelExpr=text, grid=False)
 
 

@@ -170,9 +170,9 @@ def methods(result: Result) -> Figure | None:
         for one in estimates
     )
     rows = []
-    for name, one in zip(names, estimates, strict=True):
-        shown = headline and (one.get("method") == "headline" or is_headline(one, headline))
-        rows.append(entry(name, one, color=ACCENT if shown else QUIET, assumes=one.get("assumes") or ""))
+    for name, estimate in zip(names, estimates, strict=True):
+        shown = headline and (estimate.get("method") == "headline" or is_headline(estimate, headline))
+        rows.append(entry(name, estimate, color=ACCENT if shown else QUIET, assumes=estimate.get("assumes") or ""))
     accuracy = (result.get("reference") or {}).get("accuracy")
     truth = best((result.get("target") or {}).get("accuracy")).get("value")
     title = "What each method says"
@@ -208,7 +208,7 @@ def audited(result: Result) -> Figure | None:
     if not intervals:
         return None
     rows = []
-    for name, one in zip(unique(one.get("method") for one in intervals), intervals, strict=True):
+    for name, one in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
         color = ACCENT if one.get("method") == result.get("method") else QUIET
         rows.append(entry(name, one, color=color, assumes=one.get("assumes") or ""))
     if claim:

@@ -51,10 +51,10 @@ def risk_coverage(result: Result) -> Figure | None:
     seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [one.get("accuracy") for one in answers]
     plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
     plot.curve(rows, ACCENT, band=1)
-    for one in answers:
-        coverage = float(one["coverage"])
-        label = f"{percent(one.get('accuracy'), 0)} accurate\nkeep {percent(coverage, 0)}"
-        at = [{"x": coverage, "y": one.get("accuracy"), "label": label}]
+    for answer in answers:
+        coverage = float(answer["coverage"])
+        label = f"{percent(answer.get('accuracy'), 0)} accurate\nkeep {percent(coverage, 0)}"
+        at = [{"x": coverage, "y": answer.get("accuracy"), "label": label}]
         plot.draw("rule", at, _DASHES, x="x", x2={"value": 0}, y="y")
         plot.draw("rule", at, _DASHES, x="x", y="y", y2=FOOT)
         plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
@@ -67,11 +67,11 @@ def risk_coverage(result: Result) -> Figure | None:
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
     plot.strips(rows, params=[{"name": "near", "select": near}])
     said = [caption("risk-coverage", "read", measured=capital(estimated))]
-    for one in wishes:
-        if finite(one.get("threshold")) is not None:
-            safe = finite(one.get("safe_threshold"))
-            words = {"wish": percent(one.get("accuracy"), 0), "safe": threshold(safe)}
-            words["part"] = percent(one.get("safe_coverage"))
+    for wish in wishes:
+        if finite(wish.get("threshold")) is not None:
+            safe = finite(wish.get("safe_threshold"))
+            words = {"wish": percent(wish.get("accuracy"), 0), "safe": threshold(safe)}
+            words["part"] = percent(wish.get("safe_coverage"))
             said.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
     if (result.get("diagnosis") or {}).get("kind") == "support":
         said.append(caption("risk-coverage", "support"))
@@ -243,7 +243,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
     """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
     called = names(result)
     models = [one for one in result.get("models") or [] if len(one.get("curves") or []) > kind]
-    shown = [(called[str(one.get("name"))], one["curves"][kind]) for one in models]
+    shown = [(called[str(model.get("name"))], model["curves"][kind]) for model in models]
     sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
     beside = [[(color, _series(curve, of, name, percent)) for color, of, name in sides] for _, curve in shown]
     up = shares([row[end] for pair in beside for _, rows in pair for row in rows for end in ("lower", "upper")], most=5)
@@ -401,7 +401,7 @@ def _suggested(result: Result) -> list[tuple[int, float]]:
     widths = width_steps(result)
     by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in widths)
     key = "random" if by_chance else "suggested"
-    return [(one["labels"], value) for one in widths if (value := finite(one.get(key)))]
+    return [(width["labels"], value) for width in widths if (value := finite(width.get(key)))]
 
 
 def widths(result: Result) -> Figure | None:
@@ -469,7 +469,7 @@ _TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
 def _sizes(result: Result) -> list[dict[str, Any]]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
     draws = [dict(one) for one in (result.get("votes") or {}).get("subsets") or [] if finite(one.get("rows"))]
-    whole = [one for one in draws if all(best(one.get(key)) for key, _, _ in _SERIES)]
+    whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
     return sorted(whole, key=lambda one: float(one["rows"]))
 
 
@@ -488,12 +488,12 @@ def vote_subsets(result: Result) -> Figure | None:
         plot.curve(rows, color, band=0.7, size=44)
     last = [{"label": name, "y": float(sizes[-1][key]["value"]), "c": color} for key, name, color in _SERIES]
     plot.names(last, 320, gap=18, look=_LABEL)
-    for one in sizes:
-        tip = {"": f"{number(int(one['rows']))} rows, {number(int(one.get('draws') or 0))} draws"}
+    for size in sizes:
+        tip = {"": f"{number(int(size['rows']))} rows, {number(int(size.get('draws') or 0))} draws"}
         for key, name, _ in _SERIES:
-            span = percent_range(one[key].get("lower"), one[key].get("upper"))
-            tip[name] = f"{percent(one[key]['value'])} ({span})"
-        tips.append({"x": one["rows"], "tip": tip})
+            span = percent_range(size[key].get("lower"), size[key].get("upper"))
+            tip[name] = f"{percent(size[key]['value'])} ({span})"
+        tips.append({"x": size["rows"], "tip": tip})
     plot.strips(tips)
     reliable = [
         (float(share["value"]), int(one["rows"]))

@@ -34,7 +34,7 @@ def _moment(text: Any) -> float | None:
 
 def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
     """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
-    every = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
+    every = [(_moment(chunk.get("start")), _moment(chunk.get("end"))) for chunk in chunks]
     times = [(start, end) for start, end in every if start is not None and end is not None and end > start]
     if len(times) == len(every):
         return times, True
@@ -176,7 +176,7 @@ def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
     kind = kind or cut_of(job)
     parts = [dict(one) for one in job.get("parts") or [] if (one.get("kind"), one.get("metric")) == (kind, "accuracy")]
-    return [one for one in parts if finite(one.get("value")) is not None][-MOST:]
+    return [part for part in parts if finite(part.get("value")) is not None][-MOST:]
 
 
 def levels(job: Result) -> list[Line]:
