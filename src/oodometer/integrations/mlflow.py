@@ -34,7 +34,7 @@ def log(found: Any, *, prefix: str = "", page: bool | None = None, run_name: str
     with begun if begun is not None else nullcontext():
         run: str = (begun or active).info.run_id
         client = mlflow.MlflowClient()
-        metrics = [Metric(*one) for one in _metrics(entries, prefix)]
+        metrics = [Metric(*item) for item in _metrics(entries, prefix)]
         params = [Param(f"{prefix}oodometer.{name}", value) for name, value in entries.options.items()]
         client.log_batch(run, metrics=metrics[:_MOST], params=params)
         for first in range(_MOST, len(metrics), _MOST):

@@ -19,7 +19,7 @@ def markdown_of(found: Any) -> str:
     beside += [] if view.trust is None else [f"trust: **{_plain(view.trust)}**"]
     lines += ["; ".join(filter(None, beside)), ""] if any(beside) else []
     lines += [f"> **Warning:** {_plain(warning)}\n" for warning in view.warnings]
-    lines += [f"- {_plain(one)}" for one in (*view.sentences, *view.details) if one.strip()]
+    lines += [f"- {_plain(item)}" for item in (*view.sentences, *view.details) if item.strip()]
     lines += [] if view.seed is None else [f"- {_SEED}: {view.seed}"]
     for grid in view.grids:
         if grid.rows:
@@ -31,7 +31,7 @@ def markdown_of(found: Any) -> str:
                 *[_row(grid.columns), f"| {' | '.join(rule)} |", *(_row(row) for row in grid.rows)],
             ]
         lines += [f"\n{_plain(note)}" for note in grid.notes if note]
-    notes = [f"- {_plain(one)}" for one in (*view.notes, *view.alarms)]
+    notes = [f"- {_plain(item)}" for item in (*view.notes, *view.alarms)]
     return "\n".join([*lines, *([""] if notes else []), *notes]).rstrip() + "\n"
 
 

@@ -37,7 +37,8 @@ def sparkline(view: View) -> str:
         )
     width = min(step * 0.5, 14)
     parts += [
-        _mark(one, at, width, *map(y, (one.value, one.lower, one.upper))) for one, at in zip(points, x, strict=True)
+        _mark(item, at, width, *map(y, (item.value, item.lower, item.upper)))
+        for item, at in zip(points, x, strict=True)
     ]
     for point, at in zip(points, x, strict=True):
         if point.truth is not None:
@@ -48,9 +49,9 @@ def sparkline(view: View) -> str:
     legend = " · ".join(
         [
             "dot and bar: estimate and interval",
-            *(["diamond: truth"] if any(one.truth is not None for one in points) else []),
+            *(["diamond: truth"] if any(item.truth is not None for item in points) else []),
             *([] if view.line is None else [f"dashed: {view.line_name} {percent(view.line)}"]),
-            *(["red: alarm"] if any(one.alarm for one in points) else []),
+            *(["red: alarm"] if any(item.alarm for item in points) else []),
         ]
     )
     return (
@@ -161,7 +162,7 @@ def _capital(text: str) -> str:
 def _grid(grid: Grid) -> str:
     def cells(row: Any, tag: str) -> str:
         kinds = ("" if number else 'class="oo-word"' for number in grid.numeric)
-        return "".join(f"<{tag} {kind}>{escape(str(one))}</{tag}>" for one, kind in zip(row, kinds, strict=True))
+        return "".join(f"<{tag} {kind}>{escape(str(item))}</{tag}>" for item, kind in zip(row, kinds, strict=True))
 
     body = "".join(
         f"<tr{' class=oo-alarm' if i in grid.marked else ''}>{cells(row, 'td')}</tr>" for i, row in enumerate(grid.rows)

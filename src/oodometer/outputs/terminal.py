@@ -51,7 +51,7 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
     made = ", ".join(filter(None, [view.made, view.note]))
     more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({made})" if made else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
-    lines += _sentences([f"  {one}" for one in (*view.sentences, *(view.details if full else ()))], across)
+    lines += _sentences([f"  {item}" for item in (*view.sentences, *(view.details if full else ()))], across)
     for whole in view.grids:
         grid = whole.shown(full)
         if grid is not None and grid.rows:
@@ -120,7 +120,7 @@ def wrapped(line: str, across: int) -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-    return [one.replace(_NO_BREAK, " ") for one in lines]
+    return [item.replace(_NO_BREAK, " ") for item in lines]
 
 
 def _kept_together(text: str) -> str:

@@ -34,7 +34,7 @@ OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
 def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
     """Findings about two models, each with its badge; those that DiSCA alone supports come last."""
     out = []
-    by_name = {str(one.get("name")): one for one in result.get("models") or []}
+    by_name = {str(model.get("name")): model for model in result.get("models") or []}
     for finding in result.get("findings") or []:
         kind = str(finding.get("name"))
         if finding.get("domain") != domain or kind not in KINDS:
@@ -68,7 +68,7 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
     rows.sort(key=lambda row: -row["disca"]["value"])
     for at in range(len(heads)):
         column = [row["cells"][at] for row in rows if len(row["cells"]) > at]
-        top = max(one["value"] for one in column)
+        top = max(item["value"] for item in column)
         for one in column:
             one["top"] = one["value"] == top
     grids = list(rows[0]["disca"].get("by_grid") or {})
@@ -81,9 +81,9 @@ def notes(result: Result) -> list[dict[str, Any]]:
     ranked = [name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)]
     out = [{"name": COLUMNS[name], "key": name, "text": meaning(name, settings)} for name in ranked]
     for name, text in NOTED.items():
-        if any(part(one, domain).get(name) for one in result.get("models") or [] for domain in DOMAINS):
+        if any(part(model, domain).get(name) for model in result.get("models") or [] for domain in DOMAINS):
             out.append({"name": name.replace("_", " "), "key": name, "text": text})
-    return [{**one, "reference": _reference(one["key"])} for one in out]
+    return [{**item, "reference": _reference(item["key"])} for item in out]
 
 
 def _reference(metric: str) -> Any:
@@ -186,8 +186,8 @@ def compared(result: Result) -> list[dict[str, Any]]:
             continue
         rows = {
             count
-            for one in result.get("models") or []
-            if (count := finite((one.get(domain) or {}).get("rows"))) is not None
+            for model in result.get("models") or []
+            if (count := finite((model.get(domain) or {}).get("rows"))) is not None
         }
         many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
         out.append({"domain": words, "paired": bool(found.get("paired")), "why": found.get("why"), "rows": many})

@@ -110,13 +110,15 @@ def context(result: Result) -> dict[str, Any]:
     classes = worst_classes(result)[1][:MOST_CLASSES]
     columns = [
         name
-        for name in dict.fromkeys(key for one in classes for key in one)
-        if name != "class" and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
+        for name in dict.fromkeys(key for item in classes for key in item)
+        if name != "class" and any(finite(item.get(name)) is not None or best(item.get(name)) for item in classes)
     ]
     return {
         "view": evaluation_view(result),
         "accuracy": accuracy,
-        "meanings": [(name, meaning(name, one)) for name, one in (result.get("metrics") or {}).items() if best(one)],
+        "meanings": [
+            (name, meaning(name, metric)) for name, metric in (result.get("metrics") or {}).items() if best(metric)
+        ],
         "class_rows": classes,
         "class_columns": columns,
         "confusion": _confusion(result),
@@ -126,5 +128,5 @@ def context(result: Result) -> dict[str, Any]:
 
 def with_slices(result: Result) -> dict[str, Any]:
     """The result with the accuracy of all rows, and of each slice, where an estimate has its headline."""
-    slices = [{**one, "headline": (one.get("metrics") or {}).get("accuracy")} for one in result.get("slices") or []]
+    slices = [{**item, "headline": (item.get("metrics") or {}).get("accuracy")} for item in result.get("slices") or []]
     return {**result, "headline": (result.get("metrics") or {}).get("accuracy"), "slices": slices}

@@ -15,15 +15,15 @@ STRONGEST = 0.72  # opacity of the largest attribution: the ink on it stays read
 
 def drawn_examples(result: Result) -> list[dict[str, Any]]:
     """The first examples, each with a line for each model, in the order of the ranking."""
-    order = [str(one.get("model")) for one in result.get("ranking") or []]
+    order = [str(item.get("model")) for item in result.get("ranking") or []]
     factors = [name for name, _ in drawn_factors(result)]
     out = []
-    for one in (result.get("examples") or [])[:MOST_EXAMPLES]:
-        models = one.get("models") or {}
+    for example in (result.get("examples") or [])[:MOST_EXAMPLES]:
+        models = example.get("models") or {}
         numbers = [n for model in models.values() for n in (*(model.get("values") or ()), model.get("separator"))]
         largest = max((abs(v) for n in numbers if (v := finite(n)) is not None), default=0.0)
-        lines = [_line(one, name, models[name], largest, factors) for name in order if name in models]
-        out.append({"id": one.get("id"), "label": one.get("label"), "lines": lines, "largest": largest})
+        lines = [_line(example, name, models[name], largest, factors) for name in order if name in models]
+        out.append({"id": example.get("id"), "label": example.get("label"), "lines": lines, "largest": largest})
     return out
 
 
@@ -32,12 +32,12 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
     told = (result.get("attribution") or {}).get("factors") or []
     seen = {
         name
-        for one in result.get("examples") or []
-        for model in (one.get("models") or {}).values()
-        for name, found in (model.get("factors") or {}).items()
-        if found.get("words")
+        for example in result.get("examples") or []
+        for model in (example.get("models") or {}).values()
+        for name, factor in (model.get("factors") or {}).items()
+        if factor.get("words")
     }
-    return [(str(one["name"]), str(one.get("heuristic") or "")) for one in told if one.get("name") in seen]
+    return [(str(item["name"]), str(item.get("heuristic") or "")) for item in told if item.get("name") in seen]
 
 
 def _line(
@@ -70,7 +70,7 @@ def _line(
     out: dict[str, Any] = {"model": name, "target": told.get("target"), "probability": told.get("probability")}
     out |= {"right": told.get("target") == example.get("label"), "parts": parts}
     out |= {"separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)}
-    return out | {"factors": {factor: found.get("value") for factor, found in (told.get("factors") or {}).items()}}
+    return out | {"factors": {factor: match.get("value") for factor, match in (told.get("factors") or {}).items()}}
 
 
 def _word(text: str, value: float, largest: float) -> dict[str, Any]:

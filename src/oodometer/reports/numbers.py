@@ -240,7 +240,7 @@ def alarms(parts: Sequence[Result], name: str) -> str:
     '1 of 2 chunks raised an alarm: a fall of 1 point or more'
     """
     asked = [part["fell"] for part in parts if part.get("fell")]
-    many = sum(bool(one.get("alarm")) for one in asked)
+    many = sum(bool(item.get("alarm")) for item in asked)
     margin = points_or_more(finite(asked[0].get("by_at_least")) or 0 if asked else 0)
     plural = "" if len(asked) == 1 else "s"
     return f"{many} of {len(asked)} {name}{plural} raised an alarm: a fall of {margin}"

@@ -174,7 +174,7 @@ def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     several = result.get("files")
     told = [result, *(several if isinstance(several, list) else [])]
     told += [result.get(side) for side in ("reference", "target")]
-    return [one.get("name") for one in told if isinstance(one, Mapping)]
+    return [item.get("name") for item in told if isinstance(item, Mapping)]
 
 
 def render(result: Mapping[str, Any], found: Found | None = None) -> str:

@@ -46,9 +46,11 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for the sections of an estimate."""
     headline = best(result.get("headline"))
     found = by_category.with_headline(result)
-    for one in found:
-        one["is_headline"] = bool(headline) and (one["method"] == "headline" or by_category.is_headline(one, headline))
-        one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
+    for item in found:
+        item["is_headline"] = bool(headline) and (
+            item["method"] == "headline" or by_category.is_headline(item, headline)
+        )
+        item["reference"] = reference(str(item["citation"])) if item.get("citation") else None
     small = over_time.metric_chunks(result)
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
@@ -115,11 +117,11 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     if len(small) <= FEW_MODELS and len(domains(result)) < 2:
         small = []  # the large chart has their bands
     drawn: Drawn = [
-        *(models.accuracy_coverage(result, one) for one in (*DOMAINS, "target")),
-        *(models.places(result, one) for one in DOMAINS),
-        *(models.tolerances(result, one) for one in DOMAINS),
+        *(models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")),
+        *(models.places(result, item) for item in DOMAINS),
+        *(models.tolerances(result, item) for item in DOMAINS),
         models.first_mistakes(result),
-        *(models.fluctuations(result, one) for one in DOMAINS),
+        *(models.fluctuations(result, item) for item in DOMAINS),
         *small,
     ]
     shown = {**result, "models": models.drawn(result)}
@@ -141,10 +143,10 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
 def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves for each kind of shift."""
     tested = result.get("models") or [{}]
-    kinds = [dict(one) for one in tested[0].get("curves") or []]
+    kinds = [dict(curve) for curve in tested[0].get("curves") or []]
     drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
-    told = [{**kind, "figures": [one.name for one in some]} for kind, some in zip(kinds, drawn, strict=True)]
-    return [one for some in drawn for one in some], {"stress_kinds": told}
+    told = [{**kind, "figures": [item.name for item in some]} for kind, some in zip(kinds, drawn, strict=True)]
+    return [item for some in drawn for item in some], {"stress_kinds": told}
 
 
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -155,7 +157,7 @@ def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
 def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, drawn, told = result.get("jobs") or [], list[Any](), list[Any]()
-    for index, job in enumerate(one for one in jobs[:MOST_JOBS] if one.get("runs")):
+    for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
         large, small = over_time.newest(job, index), over_time.changes(job, index)
         drawn += [large, *small]
         view = job_view(job)
@@ -164,7 +166,7 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
             older = max(len(grid.rows) - MOST_ROWS, 0)
             marked = frozenset(i - older for i in grid.marked if i >= older)
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
-        left = sum(len(one.get("seen") or []) > 1 for one in over_time.shown_parts(job)) - len(small)
+        left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(small)
         told.append(
             {
                 "name": job.get("job"),

@@ -145,7 +145,7 @@ class Failing:
         """The failure in one line, to follow "ALARM"."""
         i, metric = self.interval, self.rule.metric
         value, lower, upper = (
-            percent(one) if metric == "accuracy" else f"{one:.3f}" for one in (i.value, i.lower, i.upper)
+            percent(item) if metric == "accuracy" else f"{item:.3f}" for item in (i.value, i.lower, i.upper)
         )
         against = f"below {_plainly(metric, self.rule.amount)}"
         if self.rule.kind == "drop":
@@ -187,11 +187,11 @@ class Alarms:
     @property
     def new(self) -> tuple[Failing, ...]:
         """What fails and was not raised by an earlier run of the job; all of it without a store of past runs."""
-        return tuple(one for one in self.where if one.known_since is None)
+        return tuple(item for item in self.where if item.known_since is None)
 
     def compared(self, since: Sequence[str | None], asked: Asked) -> Alarms:
         """The same, told since when each of ``where`` is known."""
-        where = tuple(replace(one, known_since=when) for one, when in zip(self.where, since, strict=True))
+        where = tuple(replace(item, known_since=when) for item, when in zip(self.where, since, strict=True))
         return replace(self, where=where, asked=asked)
 
     def __bool__(self) -> bool:
@@ -203,8 +203,8 @@ class Alarms:
         out |= {"rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]}
         out |= {"judged": self.judged, "of": self.kind}
         out |= {} if self.asked is None else {"asked": self.asked, "new": len(self.new)}
-        out |= {"where": [self._told(one) for one in self.where]}
-        return out | {"by_chance": [one.to_dict() for one in self.by_chance], "unjudged": list(self.unjudged)}
+        out |= {"where": [self._told(item) for item in self.where]}
+        return out | {"by_chance": [item.to_dict() for item in self.by_chance], "unjudged": list(self.unjudged)}
 
     def _told(self, one: Failing) -> dict[str, Any]:
         return one.to_dict() | ({} if self.asked is None else {"known_since": one.known_since})
@@ -243,12 +243,12 @@ class Alarms:
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
         unsaid = [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"] if self.unjudged else []
-        known = [one for one in self.where if one.known_since is not None]
+        known = [item for item in self.where if item.known_since is not None]
         if self.asked != "new":
-            said = [f"ALARM {one.sentence()}{_since(one)}" for one in self.where]
+            said = [f"ALARM {item.sentence()}{_since(item)}" for item in self.where]
         else:
-            said = [f"ALARM {one.sentence()}" for one in self.new]
-            said += [f"known alarm {one.sentence()}{_since(one)}" for one in known]
+            said = [f"ALARM {item.sentence()}" for item in self.new]
+            said += [f"known alarm {item.sentence()}{_since(item)}" for item in known]
         return [*said, *unsaid, self.summary()]
 
     def summary(self) -> str:
@@ -263,9 +263,9 @@ class Alarms:
             text = f"Alarm raised by {failing} of {counted(self.judged, self.kind)}: {asked}"
         else:
             text = f"No {new}alarm in {counted(self.judged, self.kind)}: {asked}"
-        known = len({one.place["name"] for one in self.where if one.known_since is not None})
+        known = len({item.place["name"] for item in self.where if item.known_since is not None})
         said = [f"{known} known from earlier runs"] if known and self.kind != "target" else []
-        names = list(dict.fromkeys(str(one.place["name"]) for one in self.by_chance))
+        names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
         said += [f"below it, but by no more than chance: {_few(names)}"] if names else []
         return f"{text} ({'; '.join(said)})" if said else text
 

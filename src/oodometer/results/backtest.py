@@ -221,10 +221,10 @@ def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
 @shows(Backtest)
 def backtest_view(told: Mapping[str, Any]) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
-    order = [one for one in told.get("overall") or [] if one.get("error") is not None]
+    order = [item for item in told.get("overall") or [] if item.get("error") is not None]
     order = sorted(order, key=lambda one: one["error"])
     reference, warnings = told.get("reference") or {}, tuple(told.get("warnings") or ())
-    skipped = tuple(f"{one['method']} left out: {one['why']}" for one in told.get("skipped") or ())
+    skipped = tuple(f"{item['method']} left out: {item['why']}" for item in told.get("skipped") or ())
     title = "Smallest mean error on simulated shifts"
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
@@ -253,14 +253,14 @@ def backtest_view(told: Mapping[str, Any]) -> View:
                 ["method", "mean error", "bias", "interval held", "mean width", "trials"],
                 [
                     [
-                        one["method"],
-                        percent(one["error"]),
-                        "" if one.get("bias") is None else signed_points(one["bias"]),
-                        percent(one["coverage"], 0),
-                        "" if one.get("width") is None else percent(one["width"]),
-                        "" if one.get("cases") is None else f"{one['cases']:,}",
+                        item["method"],
+                        percent(item["error"]),
+                        "" if item.get("bias") is None else signed_points(item["bias"]),
+                        percent(item["coverage"], 0),
+                        "" if item.get("width") is None else percent(item["width"]),
+                        "" if item.get("cases") is None else f"{item['cases']:,}",
                     ]
-                    for one in order
+                    for item in order
                 ],
                 noun="",
                 detail=True,
@@ -278,7 +278,7 @@ def _winner(told: Mapping[str, Any], order: list[dict[str, Any]], families: int)
     best = order[0]
     text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
     text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
-    source = next((one for one in order if one["method"] == "source"), best)
+    source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
         text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
     trials, cases = told.get("trials"), best.get("cases")
@@ -321,8 +321,8 @@ def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], familie
         "error": ("Mean absolute error, points of accuracy", 1),
         "coverage": (f"Share of trials whose truth the {level} interval held, %", 0),
     }[name]
-    cells = by_family(told, name) | {(one["method"], "all"): one[name] for one in order}
-    columns, names = [*families, "all"], [one["method"] for one in order]
+    cells = by_family(told, name) | {(item["method"], "all"): item[name] for item in order}
+    columns, names = [*families, "all"], [item["method"] for item in order]
     rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
     notes: tuple[str, ...] = ()
     bold = set[tuple[int, int]]()

@@ -94,7 +94,7 @@ class Comparison(Shown):
         pair = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
         return {
             "models": lambda: _models_table(self),
-            "pairs": lambda: Table(pair, [{**one, **ends(one["difference"])} for one in self.pairs]),
+            "pairs": lambda: Table(pair, [{**item, **ends(item["difference"])} for item in self.pairs]),
         }
 
     def __getitem__(self, name: str) -> ModelRecord:
@@ -133,21 +133,23 @@ def comparison_view(told: Mapping[str, Any]) -> View:
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
     one = interval_of({"kind": "asymptotic", **gap})
     often = [
-        "" if one.get("undecided") or one.get("share") is None else f" (in {percent(one['share'], 0)} of replicates)"
-        for one in told.get("findings") or ()
+        ""
+        if finding.get("undecided") or finding.get("share") is None
+        else f" (in {percent(finding['share'], 0)} of replicates)"
+        for finding in told.get("findings") or ()
     ]
     targets = [model for model in models if interval_of((model.get("target") or {}).get("accuracy"))]
     # what the models cost, and the scores that weigh it
-    of = "energy" if any(one.get("energy") for one in models) else "parameters"
+    of = "energy" if any(item.get("energy") for item in models) else "parameters"
     rows = [
         [
-            str(one["name"]),
-            f"{one.get(of) or 0:,.10g}",
-            f"{one['computation']:.4g}",
-            *(cells_of(one.get(score), share=False)[0] for score in ("didma", "nidma")),
+            str(item["name"]),
+            f"{item.get(of) or 0:,.10g}",
+            f"{item['computation']:.4g}",
+            *(cells_of(item.get(score), share=False)[0] for score in ("didma", "nidma")),
         ]
-        for one in models
-        if one.get("computation") is not None
+        for item in models
+        if item.get("computation") is not None
     ]
     columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
     return View(
@@ -162,7 +164,7 @@ def comparison_view(told: Mapping[str, Any]) -> View:
             *(grid for domain in _RANKINGS for grid in _domain_grid(told, domain)),
             *([Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []),
             *_targets_grid(told, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
-            *(grid for place in ("out_of_domain", "target") for grid in _columns_grid(models, place)),
+            *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
             *_thresholds_grids(told),
             *(_values_grid(told, domain) for domain in _RANKINGS),
             *_against_grid(told),
@@ -171,16 +173,18 @@ def comparison_view(told: Mapping[str, Any]) -> View:
                 "metrics that were left out",
                 ["metric", "model", "where", "why"],
                 [
-                    [str(one.get("metric") or one["method"]), str(model["name"]), _PLACES[domain], str(one["why"])]
+                    [str(item.get("metric") or item["method"]), str(model["name"]), _PLACES[domain], str(item["why"])]
                     for model in models
                     for domain in _RANKINGS
-                    for one in (model.get(domain) or {}).get("skipped") or ()
+                    for item in (model.get(domain) or {}).get("skipped") or ()
                 ],
                 noun="",
                 detail=True,
             ),
         ),
-        notes=tuple(f"{one['sentence']}{share}" for one, share in zip(told.get("findings") or (), often, strict=True)),
+        notes=tuple(
+            f"{finding['sentence']}{share}" for finding, share in zip(told.get("findings") or (), often, strict=True)
+        ),
         warnings=tuple(told.get("warnings") or ()),
         seed=told.get("seed"),
     )
@@ -208,7 +212,7 @@ def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
     ((0.95, [0.9, 0.95, 0.99]), (0.0, []))
     """
     settings = told.get("settings") or {}
-    wanted: list[float] = sorted(one for one in settings.get("require") or () if one is not None)
+    wanted: list[float] = sorted(item for item in settings.get("require") or () if item is not None)
     first = settings.get("tolerance")
     return first if first in wanted else max(wanted, default=0.0), wanted
 
@@ -249,7 +253,7 @@ least 95.4 % of them (here on 97.8 %)
     """
     led, (first, wanted) = leader(told), required(told)
     if led is None:
-        asked = listed([percent(one, None) for one in wanted], "or")
+        asked = listed([percent(item, None) for item in wanted], "or")
         return f"No threshold is proven: these rows show no model to be right {asked} of the time" if asked else ""
     model, at = led
     proof, share = at["selective_accuracy"], at["coverage"]["value"]
@@ -272,7 +276,7 @@ def on_target(told: Mapping[str, Any]) -> str:
     >>> print(on_target(told))
     On the target, without labels, a is estimated at 80.0 % (75.0 % to 85.0 %) and b at 60.0 % (55.0 % to 65.0 %)
     """
-    rows = [(str(one.get("name")), one["target"]) for one in told.get("models") or () if one.get("target")]
+    rows = [(str(model.get("name")), model["target"]) for model in told.get("models") or () if model.get("target")]
     known = bool(rows) and all(one.get("by_labels") for _, one in rows)
     by = "by_labels" if known else "accuracy"
     order = [(name, number, one) for name, one in rows if (number := interval_of(one.get(by))) is not None]
@@ -377,17 +381,17 @@ def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) 
     rows = [
         [
             str(model["name"]),
-            *cells_of(one["accuracy"]),
-            one.get("trust") or "-",
-            cells_of(one.get("truth"))[0],
-            cells_of(one.get("auc_coverage"), share=False)[0],
+            *cells_of(item["accuracy"]),
+            item.get("trust") or "-",
+            cells_of(item.get("truth"))[0],
+            cells_of(item.get("auc_coverage"), share=False)[0],
         ]
         for model in models
-        for one in [model["target"]]
+        for item in [model["target"]]
     ]
     columns = ["model", "accuracy", "lower", "upper", "trust", "truth", "auc_coverage"]
     used = [j for j in range(len(columns)) if j < 5 or any(row[j] for row in rows)]
-    assumes = dict.fromkeys(one["target"]["assumes"] for one in models if one["target"].get("assumes"))
+    assumes = dict.fromkeys(model["target"]["assumes"] for model in models if model["target"].get("assumes"))
     kind = models[0]["target"]["accuracy"].get("kind") or "empirical"
     title = f"on the target, estimated without labels ({percent(told.get('level') or 0.95, None)} {kind} intervals)"
     cells = [[row[j] for j in used] for row in rows]
@@ -476,8 +480,8 @@ def _models_table(found: Comparison) -> Table:
             "target": {n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None},
         }
         for domain, some in numbers.items():
-            for metric, one in some.items():
+            for metric, item in some.items():
                 ranked = found.rankings.get(domain, {}).get(metric, [])
                 rank = next((row["rank"] for row in ranked if row["model"] == model.name), None)
-                rows.append({"model": model.name, "domain": domain, "metric": metric, **ends(one), "rank": rank})
+                rows.append({"model": model.name, "domain": domain, "metric": metric, **ends(item), "rank": rank})
     return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows)

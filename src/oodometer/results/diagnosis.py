@@ -121,8 +121,8 @@ def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
         many = len(changes)
         return f"None of the {many} columns moved" if many > 1 else f"{changes[0]['name']} did not move"
     names = [
-        one["name"] + (f" (explains {signed_points(one['explains']['value'])})" if one["matters"] else "")
-        for one in moved[:_NAMED]
+        item["name"] + (f" (explains {signed_points(item['explains']['value'])})" if item["matters"] else "")
+        for item in moved[:_NAMED]
     ]
     more = len(moved) - len(names)
     return f"Most moved: {', '.join(names)}" + (f" and {more} of {len(changes)} columns more" if more else "")
@@ -257,15 +257,15 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
     verdicts = [look for look in looks if look["supports"] or look["refutes"]]
     rows = [
         [
-            one["name"],
-            one["says"],
-            "" if one["statistic"] is None else f"{one['statistic']:.3g}",
-            p_text(one["p_value"]),
-            "" if one["power"] is None else percent(one["power"], 0),
+            look["name"],
+            look["says"],
+            "" if look["statistic"] is None else f"{look['statistic']:.3g}",
+            p_text(look["p_value"]),
+            "" if look["power"] is None else percent(look["power"], 0),
         ]
-        for one in looks
+        for look in looks
     ]
-    strong = frozenset((i, 0) for i, one in enumerate(looks) if one["strength"] == "strong")
+    strong = frozenset((i, 0) for i, look in enumerate(looks) if look["strength"] == "strong")
     methods = [[verdict["name"], ", ".join(verdict["supports"]), ", ".join(verdict["refutes"])] for verdict in verdicts]
     return View(
         "Kind of shift",
@@ -297,7 +297,7 @@ def column_sentences(told: Mapping[str, Any]) -> list[str]:
     """
     lines = [most_moved(told["columns"])] if told.get("columns") else []
     if told.get("features"):
-        taken = [str(one["name"]) for one in told["features"]["taken"]]
+        taken = [str(item["name"]) for item in told["features"]["taken"]]
         left = [f"{name} ({why})" for name, why in told["features"]["left_out"].items()]
         lines.append(f"features: {_few(taken)}" + (f"; left out: {_few(left)}" if left else ""))
     return lines
@@ -317,7 +317,7 @@ def columns_grid(told: Mapping[str, Any]) -> tuple[Grid, ...]:
         [change["name"], change["says"], f"{change['distance']:.3f}", p_text(change["p_value"]), explained_text(change)]
         for change in changes
     ]
-    matter = [i for i, one in enumerate(changes) if one["matters"]]
+    matter = [i for i, change in enumerate(changes) if change["matters"]]
     heads = ["column", "what changed", "distance", "p", "explains"]
     bold = frozenset((i, 0) for i in matter)
     return (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)

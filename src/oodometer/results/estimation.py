@@ -285,7 +285,9 @@ def estimation_view(told: Mapping[str, Any]) -> View:
             *votes_grids(told),
         ),
         alarms=tuple(Alarms.from_dict(told["alarms"]).lines()) if told.get("alarms") else (),
-        warnings=tuple(one for one in told.get("warnings") or () if one != why or head.get("trust") != "none"),
+        warnings=tuple(
+            warning for warning in told.get("warnings") or () if warning != why or head.get("trust") != "none"
+        ),
         seed=told.get("seed"),
     )
 
@@ -330,8 +332,8 @@ def _truth(told: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _why(why: str, diagnosis: str) -> str:
     """Why a number is trusted so far; the diagnosis, which has a line of its own, is not said twice."""
-    for said in (f": {diagnosis}", f"; {diagnosis}", f"{diagnosis}; ", diagnosis) if diagnosis else ():
-        why = why.replace(said, "")
+    for text in (f": {diagnosis}", f"; {diagnosis}", f"{diagnosis}; ", diagnosis) if diagnosis else ():
+        why = why.replace(text, "")
     return why or "see the kind of shift"
 
 
@@ -363,7 +365,7 @@ def _metrics_grids(told: Mapping[str, Any]) -> list[Grid]:
     metrics = told.get("metrics") or {}
     if not metrics:
         return []
-    known = any(one.get("truth") for one in metrics.values())
+    known = any(item.get("truth") for item in metrics.values())
     rows, methods = [], []
     for name, metric in metrics.items():
         own = [metric.get("reference"), *([metric.get("truth")] if known else [])]
@@ -404,11 +406,11 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
         metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
-        known = any(one.get("truth") for some in metrics for one in some)
+        known = any(item.get("truth") for some in metrics for item in some)
         heads = [title, *(c for name in names for c in ([name, "truth"] if known else [name]))]
         lines = []
         for part, some in zip(parts, metrics, strict=True):
-            values = [x.get("value") for one in some for x in ((one, one.get("truth") or {}) if known else (one,))]
+            values = [x.get("value") for item in some for x in ((item, item.get("truth") or {}) if known else (item,))]
             lines.append([_name(part), *map(number, values)])
         grids.append(Grid(f"metrics of {title}s", heads, lines, noun=title, few=few))
     return grids
@@ -421,13 +423,15 @@ def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
     several = len(kinds) > 1
     rows = [[e["method"], *cells_of(e), *([e["kind"]] if several else []), e["assumes"]] for e in estimates]
     believed = []
-    for name, one in (told.get("assumptions") or {}).items():
-        against = f"speak against it: {one['refuted']}" if one.get("refuted") else ""
+    for name, assumption in (told.get("assumptions") or {}).items():
+        against = f"speak against it: {assumption['refuted']}" if assumption.get("refuted") else ""
         against, method = (
-            (against, one["method"].partition(":")[0]) if cells_of(one)[0] else (one["why"] or against, "")
+            (against, assumption["method"].partition(":")[0])
+            if cells_of(assumption)[0]
+            else (assumption["why"] or against, "")
         )
-        believed.append([ASSUMPTIONS.get(name, name), *cells_of(one), method, against])
-    skipped = [[one["method"], one["why"]] for one in told.get("skipped") or ()]
+        believed.append([ASSUMPTIONS.get(name, name), *cells_of(assumption), method, against])
+    skipped = [[item["method"], item["why"]] for item in told.get("skipped") or ()]
     return [
         Grid(
             "methods" if several else f"methods, {''.join(kinds)} intervals",
@@ -565,10 +569,10 @@ def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[
 def _parts_table(found: Estimation) -> Table:
     """One row for each chunk or slice and metric."""
     rows = []
-    for title, part in [*(("slice", one) for one in found.slices), *(("chunk", chunk) for chunk in found.chunks)]:
+    for title, part in [*(("slice", item) for item in found.slices), *(("chunk", chunk) for chunk in found.chunks)]:
         where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
-        rows += [{**where, **_metric_cells(part, name, one)} for name, one in metrics_of(part).items()]
+        rows += [{**where, **_metric_cells(part, name, item)} for name, item in metrics_of(part).items()]
     place = [*(("by", "slice") if found.slices else ()), *(("chunk", "start", "end") if found.chunks else ())]
     return Table(("part", *place, *_PART), rows)
 
@@ -578,11 +582,11 @@ def _headline_table(found: Estimation) -> Table:
     rows = [
         {
             "rows": found.target.get("rows"),
-            **_metric_cells(found, name, one),
-            "reference": one.reference,
-            "assumes": one.headline.assumes,
+            **_metric_cells(found, name, item),
+            "reference": item.reference,
+            "assumes": item.headline.assumes,
         }
-        for name, one in metrics_of(found).items()
+        for name, item in metrics_of(found).items()
     ]
     return Table((*_PART, "reference", "assumes"), rows)
 
@@ -592,8 +596,8 @@ def _methods_table(found: Estimation) -> Table:
     columns = ("metric", "method", "score", *INTERVAL, "rows", "assumes", "citation")
     rows = [
         {"metric": name, **{column: getattr(e, column) for column in columns[1:]}}
-        for name, one in metrics_of(found).items()
-        for e in one.estimates
+        for name, item in metrics_of(found).items()
+        for e in item.estimates
     ]
     return Table(columns, rows)
 

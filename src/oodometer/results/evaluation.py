@@ -124,16 +124,20 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     """
     if told.get("files") is not None:
         # the accuracy of each file, then what each one's own view says under its name
-        views = {str(one.get("name")): evaluation_view(one) for one in told["files"]}
+        views = {str(file.get("name")): evaluation_view(file) for file in told["files"]}
         rows = [
-            [str(one.get("name")), f"{one.get('rows') or 0:,}", *cells_of((one.get("metrics") or {}).get("accuracy"))]
-            for one in told["files"]
+            [
+                str(file.get("name")),
+                f"{file.get('rows') or 0:,}",
+                *cells_of((file.get("metrics") or {}).get("accuracy")),
+            ]
+            for file in told["files"]
         ]
         each = [(f"{name}: ", view) for name, view in views.items()]
         return View(
             "Measured on labelled rows",
             counted(len(rows), "file"),
-            details=tuple(start + said for start, view in each for said in (*view.sentences[1:], *view.details)),
+            details=tuple(start + text for start, view in each for text in (*view.sentences[1:], *view.details)),
             grids=(
                 Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
                 *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
@@ -144,22 +148,22 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     metrics = told.get("metrics") or {}
     numbers = {name: metric for name, metric in metrics.items() if interval_of(metric)}
     name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
-    skipped = [[one.get("metric") or one["method"], one["why"]] for one in told.get("skipped") or ()]
+    skipped = [[item.get("metric") or item["method"], item["why"]] for item in told.get("skipped") or ()]
     looked = told.get("failure_cases") or ()
-    cases = [one for one in looked if one.get("seen")]
+    cases = [item for item in looked if item.get("seen")]
     none = ("None of the failure cases of the accuracy-coverage curve was seen",) if looked and not cases else ()
     share = name in ("accuracy", "")
     # the main metrics of each slice
     slices = told.get("slices") or []
-    there = list(dict.fromkeys(name for one in slices for name in one["metrics"]))
+    there = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
     names = [name for name in _IN_SLICES if name in there] or there[:5]
     rows = [
         [
-            str(one["value"]),
-            f"{one['rows']:,}",
-            *(cells_of(one["metrics"].get(x), share=False)[0] or "-" for x in names),
+            str(item["value"]),
+            f"{item['rows']:,}",
+            *(cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names),
         ]
-        for one in slices
+        for item in slices
     ]
     return View(
         "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
@@ -208,13 +212,13 @@ def votes_grids(told: Mapping[str, Any]) -> list[Grid]:
     called = {"single": "the judge"} if judges == 1 else _RULES
     bounds = [
         [
-            agreement(one["agree"], judges),
-            *(percent(one[end]) for end in ("lower", "upper")),
-            points(one["upper"] - one["lower"]),
-            *(["inside" if one.get("inside") else "outside"] if rules else []),
+            agreement(bound["agree"], judges),
+            *(percent(bound[end]) for end in ("lower", "upper")),
+            points(bound["upper"] - bound["lower"]),
+            *(["inside" if bound.get("inside") else "outside"] if rules else []),
         ]
-        for one in judged["bounds"]
-        if judges != 1 and one["lower"] is not None and one["upper"] is not None
+        for bound in judged["bounds"]
+        if judges != 1 and bound["lower"] is not None and bound["upper"] is not None
     ]
     measures = [
         [title, *(with_ends(row.get(name)) for name in _MEASURES)]
@@ -240,9 +244,9 @@ def votes_grids(told: Mapping[str, Any]) -> list[Grid]:
         for row in (table.get("subsets") or [] if judges != 1 else [])
     ]
     ladder = [
-        [str(one["at_least"]), *cells_of(one["share"]), str(one["share"].get("kind") or "")]
-        for one in judged["ladder"]
-        if interval_of(one["share"])
+        [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
+        for item in judged["ladder"]
+        if interval_of(item["share"])
     ]
     heads = ["lower bound", "upper bound", "width"]
     grids = {
@@ -297,13 +301,13 @@ def panel(told: Mapping[str, Any]) -> dict[str, Any] | None:
         "judges": source.get("judges"),
         "agree": source.get("judges" if judged else "agree"),
         "bounds": [
-            {**one, **{end: _number(one.get(end)) for end in ("lower", "upper")}} if judged else dict(one)
-            for one in source["bounds"]
+            {**bound, **{end: _number(bound.get(end)) for end in ("lower", "upper")}} if judged else dict(bound)
+            for bound in source["bounds"]
         ],
-        "ladder": [{"at_least": one.get("at_least"), "share": one.get("accepted") if judged else one}
-                   for one in source.get("ladder") or []],
-        "alone": [(str(one.get("judge")), one.get("accepted") or {}) for one in alone] if judged
-        else [(str(at), one) for at, one in enumerate(alone, 1)],
+        "ladder": [{"at_least": item.get("at_least"), "share": item.get("accepted") if judged else item}
+                   for item in source.get("ladder") or []],
+        "alone": [(str(item.get("judge")), item.get("accepted") or {}) for item in alone] if judged
+        else [(str(at), item) for at, item in enumerate(alone, 1)],
         "truth": _number(table.get("accuracy") if judged else (told.get("target") or {}).get("accuracy")),
         "reference": source.get("reference"),
     }  # fmt: skip
@@ -355,16 +359,16 @@ def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[G
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     makers: dict[str, tuple[tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]]]] = {}
-    if any(one.slices for one in several):
+    if any(item.slices for item in several):
         makers["slices"] = ("by", "slice", "rows", "metric", *INTERVAL), _slice_rows
     makers["metrics"] = ("rows", "metric", *INTERVAL), _metric_rows
-    if any(one.tables.get("per_class") for one in several):
+    if any(item.tables.get("per_class") for item in several):
         makers["per_class"] = ("class", "metric", *INTERVAL, "support"), _class_rows
-    if any(one.curves for one in several):
+    if any(item.curves for item in several):
         makers["curves"] = ("curve", "x_name", "y_name", "x", *INTERVAL), _curve_rows
 
     def made(columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]) -> Table:
-        return Table(("name", *columns), [{"name": one.name, **row} for one in several for row in rows(one)])
+        return Table(("name", *columns), [{"name": item.name, **row} for item in several for row in rows(item)])
 
     return {name: partial(made, *how) for name, how in makers.items()}
 

@@ -139,10 +139,12 @@ class History(Shown, Record):
     argv: str | None = None
 
     def __getitem__(self, job: str) -> Job:
-        for one in self.jobs:
-            if one.name == job:
-                return one
-        raise UsageError(f"there is no job {job!r}; there is {', '.join(one.name for one in self.jobs) or 'none yet'}")
+        for item in self.jobs:
+            if item.name == job:
+                return item
+        raise UsageError(
+            f"there is no job {job!r}; there is {', '.join(entry.name for entry in self.jobs) or 'none yet'}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -152,7 +154,7 @@ class History(Shown, Record):
 @shows(History)
 def history_view(told: Mapping[str, Any]) -> View:
     """What a store holds, from the mapping that JSON holds: of one job all of it, of several a line each."""
-    views = [job_view(one) for one in told["jobs"]]
+    views = [job_view(job) for job in told["jobs"]]
     if len(views) == 1 and told["jobs"][0]["runs"]:
         return views[0]
     lines = [f"{view.title}: {view.number}{''.join(f'; {alarm}' for alarm in view.alarms)}" for view in views]
@@ -175,17 +177,17 @@ def job_view(told: Mapping[str, Any]) -> View:
     runs, every = told.get("runs") or [], told.get("parts") or []
     if not runs:
         return View(str(told.get("job")), "no run")
-    kinds = {one["kind"] for one in every}
-    kind = next((one for one in ("chunk", "slice") if one in kinds), "target")
-    parts = [one for one in every if one["kind"] == kind]
+    kinds = {item["kind"] for item in every}
+    kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
+    parts = [item for item in every if item["kind"] == kind]
     chunks = [part for part in parts if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None]
     run = runs[-1]
     last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
     about = {"level": run.get("level"), "kind": run.get("kind")}
-    standing = [one["name"] for one in parts if any(alarm["stands"] for alarm in one.get("alarms") or ())]
+    standing = [part["name"] for part in parts if any(alarm["stands"] for alarm in part.get("alarms") or ())]
     names = list(dict.fromkeys(map(str, standing)))
     older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
-    metrics = list(dict.fromkeys(one["metric"] for one in parts))
+    metrics = list(dict.fromkeys(part["metric"] for part in parts))
     reference, value = run.get("reference_accuracy"), last.get("value")
     against = ""
     if reference is not None and value is not None:
@@ -217,7 +219,7 @@ def job_view(told: Mapping[str, Any]) -> View:
         line=reference,
         line_name="reference",
         grids=(
-            *(_parts_grid([one for one in parts if one["metric"] == name], kind, name) for name in metrics),
+            *(_parts_grid([part for part in parts if part["metric"] == name], kind, name) for name in metrics),
             _runs_grid(runs),
         ),
         alarms=(f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}",)

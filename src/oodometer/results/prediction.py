@@ -61,7 +61,7 @@ def prediction_view(told: Mapping[str, Any]) -> View:
     if told["truncated"]:
         lines.append(f"{counted(told['truncated'], 'input')} cut, longer than the model reads")
     if told["skipped"]:
-        named = "; ".join(f"{one['name']}: {one['why']}" for one in told["examples"])
+        named = "; ".join(f"{example['name']}: {example['why']}" for example in told["examples"])
         lines.append(f"{counted(told['skipped'], 'input')} left out, unreadable or without an answer ({named})")
     source = f"predicted by {told['model']}" if told["log"] is None else f"read from {told['log']}"
     return View(

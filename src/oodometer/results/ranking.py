@@ -197,12 +197,12 @@ class FewShotRanking(Shown, Record):
             for m in self.ranking
         ]
         evidence = [
-            {"evidence": one.name, "group": one.group, "higher_is_better": one.higher_is_better, "model": model}
-            | {**ends(one.intervals.get(model)), "value": value}
-            for one in self.evidence
-            for model, value in one.values.items()
+            {"evidence": item.name, "group": item.group, "higher_is_better": item.higher_is_better, "model": model}
+            | {**ends(item.intervals.get(model)), "value": value}
+            for item in self.evidence
+            for model, value in item.values.items()
         ]
-        suggested = [{"id": one["id"], "text": text_of(one["text"])} for one in told["suggested"]]
+        suggested = [{"id": item["id"], "text": text_of(item["text"])} for item in told["suggested"]]
         rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
         rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"])}
         rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
@@ -212,7 +212,7 @@ class FewShotRanking(Shown, Record):
     @property
     def models(self) -> tuple[str, ...]:
         """Names of the models, the best first."""
-        return tuple(one.model for one in self.ranking)
+        return tuple(item.model for item in self.ranking)
 
     @property
     def likeliest(self) -> RankedModel:
@@ -228,8 +228,8 @@ class FewShotRanking(Shown, Record):
     @property
     def by_right(self) -> tuple[tuple[str, ...], ...]:
         """The plain order: models by their right answers on the random labelled rows, those with as many together."""
-        counts = sorted({one.right for one in self.ranking}, reverse=True)
-        return tuple(tuple(one.model for one in self.ranking if one.right == count) for count in counts)
+        counts = sorted({item.right for item in self.ranking}, reverse=True)
+        return tuple(tuple(item.model for item in self.ranking if item.right == count) for count in counts)
 
     @property
     def open_among(self) -> tuple[str, ...]:
@@ -241,16 +241,16 @@ class FewShotRanking(Shown, Record):
         out: dict[str, Any] = {"command": "rank", **super().to_dict(), "likeliest": self.likeliest.model}
         out |= {"open": self.open, "open_among": list(self.open_among)}
         out |= {"by_right": [list(some) for some in self.by_right]}
-        out |= {"ranking": [self._row(one) for one in self.ranking]}
-        out |= {"evidence": [one.to_dict(self.models) for one in self.evidence]}
+        out |= {"ranking": [self._row(item) for item in self.ranking]}
+        out |= {"evidence": [item.to_dict(self.models) for item in self.evidence]}
         out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
         return out | {"suggested_are_random": False}
 
     def _row(self, one: RankedModel) -> dict[str, Any]:
         values: dict[str, Any] = {"right": one.right}
-        for found in self.evidence:
-            interval = found.intervals.get(one.model)
-            values[found.name] = plain(found.values.get(one.model)) if interval is None else interval.to_dict()
+        for match in self.evidence:
+            interval = match.intervals.get(one.model)
+            values[match.name] = plain(match.values.get(one.model)) if interval is None else interval.to_dict()
         out: dict[str, Any] = {"model": one.model, "p_best": plain(one.p_best), "rank": one.rank, "source": one.source}
         return out | {"truncated": one.truncated, "evidence": values}
 
@@ -281,27 +281,27 @@ def ranking_view(told: Mapping[str, Any]) -> View:
         cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(known.get("accuracy"))])
     pairs = [
         [
-            one["a"],
-            one["b"],
-            percent(one["p_a_better"], 0),
-            percent(one["differ"]),
-            f"{one['only_a']} to {one['only_b']}",
+            pair["a"],
+            pair["b"],
+            percent(pair["p_a_better"], 0),
+            percent(pair["differ"]),
+            f"{pair['only_a']} to {pair['only_b']}",
         ]
-        for one in told.get("pairs") or ()
+        for pair in told.get("pairs") or ()
     ]
     alone = []
-    for one in evidence:
-        share = one["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
-        ranges = one.get("intervals") or {}
+    for item in evidence:
+        share = item["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
+        ranges = item.get("intervals") or {}
         values = [
-            with_ends(ranges[name]) if name in ranges else cells_of({"value": one["values"].get(name)}, share=share)[0]
+            with_ends(ranges[name]) if name in ranges else cells_of({"value": item["values"].get(name)}, share=share)[0]
             for name in (row["model"] for row in rows)
         ]
-        agrees = "" if one["agreement"] is None else percent(one["agreement"], 0)
-        alone.append([one["name"], one["group"], _chain(one), agrees, *values])
+        agrees = "" if item["agreement"] is None else percent(item["agreement"], 0)
+        alone.append([item["name"], item["group"], _chain(item), agrees, *values])
     reasons: dict[str, list[str]] = {}
-    for one in told.get("skipped") or ():
-        reasons.setdefault(one["why"], []).append(one["method"])
+    for entry in told.get("skipped") or ():
+        reasons.setdefault(entry["why"], []).append(entry["method"])
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
         "open" if told.get("open") else str(top["model"]),
@@ -315,7 +315,7 @@ def ranking_view(told: Mapping[str, Any]) -> View:
             _right_answers(told, labelled - chosen),
             _random(labelled, chosen),
         ),
-        details=tuple(f"Evidence {one['name']}: {one['note']}" for one in evidence if one.get("note")),
+        details=tuple(f"Evidence {element['name']}: {element['note']}" for element in evidence if element.get("note")),
         grids=(
             Grid("Models, the best first", ["model", "P(best)", "right", "accuracy", "lower", "upper"], cells),
             Grid(
@@ -340,13 +340,13 @@ def ranking_view(told: Mapping[str, Any]) -> View:
             Grid(
                 "Rows to label next",
                 ["id", "text"],
-                [[str(one["id"]), text_of(one["text"])] for one in told.get("suggested") or ()],
+                [[str(element["id"]), text_of(element["text"])] for element in told.get("suggested") or ()],
                 noun="row",
                 notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if told.get("suggested") else (),
             ),
         ),
         notes=(
-            *([f"Factors: {FACTORS_MAY_MISLEAD}"] if any(one["group"] == "factor" for one in evidence) else []),
+            *([f"Factors: {FACTORS_MAY_MISLEAD}"] if any(element["group"] == "factor" for element in evidence) else []),
             *(f"Left out: {_left_out(why, many)}" for why, many in (told.get("left_out") or {}).items()),
             *(told.get("notes") or ()),
         ),

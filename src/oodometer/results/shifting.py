@@ -83,7 +83,7 @@ def shifting_view(told: Mapping[str, Any]) -> View:
         lines.append(f"{name}: {rows}{copy['out']}")
         lines += [f"{name}: {many:,} left out: {why}" for why, many in (copy.get("dropped") or {}).items()]
     if skipped:
-        named = "; ".join(f"{one['name']}: {one['why']}" for one in skipped[:3])
+        named = "; ".join(f"{item['name']}: {item['why']}" for item in skipped[:3])
         lines.append(f"{len(skipped)} could not be read and were left out ({named})")
     many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
     return View("Shifted", many, sentences=tuple(lines), notes=tuple(told["notes"]))

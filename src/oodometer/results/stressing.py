@@ -159,14 +159,14 @@ class StressTest(Shown, Record):
 def stress_view(told: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
     found = [
-        (model["name"], curve["kind"], one, curve["points"][0])
+        (model["name"], curve["kind"], point, curve["points"][0])
         for model in told.get("models") or ()
         for curve in model.get("curves") or ()
-        for one in curve.get("points") or ()
+        for point in curve.get("points") or ()
     ]
     measure = "R@1" if told.get("modality") == "dialogue" else "accuracy"
-    shifted = [one for one in found if one[2]["severity"] is not None]
-    guessed = [one for one in shifted if interval_of(one[2].get("estimate"))]
+    shifted = [item for item in found if item[2]["severity"] is not None]
+    guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
     models = told.get("models") or ()
     name, many = models[0]["name"] if models else "", len(models) > 1
 
@@ -178,8 +178,8 @@ def stress_view(told: Mapping[str, Any]) -> View:
     what = {"text": "texts", "image": "images"}.get(str(told.get("modality")), "contexts of dialogues")
     reference = told.get("reference") or {}
     rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
-    made = dict.fromkeys((one[2]["estimate"]["kind"], one[2]["estimate"].get("assumes")) for one in guessed)
-    runs = max((len(one[2].get("predictions") or ()) for one in found), default=1)
+    made = dict.fromkeys((item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed)
+    runs = max((len(item[2].get("predictions") or ()) for item in found), default=1)
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
@@ -208,11 +208,11 @@ def stress_view(told: Mapping[str, Any]) -> View:
 def _expected_falls(guessed: Sequence[Any], at: Callable[[Any], str]) -> str:
     """From which severity on the whole interval of the estimate lies below the estimate without a shift."""
     falls, seen = [], set()
-    for one in guessed:
-        before, key = interval_of(one[3].get("estimate")), one[:2]
-        if before is not None and key not in seen and one[2]["estimate"]["upper"] < before.value:
+    for item in guessed:
+        before, key = interval_of(item[3].get("estimate")), item[:2]
+        if before is not None and key not in seen and item[2]["estimate"]["upper"] < before.value:
             seen.add(key)
-            falls.append(f"from {at(one)} on")
+            falls.append(f"from {at(item)} on")
     if falls:
         return f"Expected to fall {'; '.join(falls)}: the whole interval lies below the estimate without a shift"
     return "" if not guessed else "At no severity does the whole interval lie below the estimate without a shift"

@@ -134,7 +134,7 @@ class View:
 
     def grid(self, start: str) -> Grid | None:
         """The first table that has rows or notes, and whose title begins so."""
-        return next((one for one in self.grids if one.title.startswith(start) and (one.rows or one.notes)), None)
+        return next((item for item in self.grids if item.title.startswith(start) and (item.rows or item.notes)), None)
 
     def text(self, value: float) -> str:
         """A value as this view writes its number."""

@@ -117,25 +117,27 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     found = method.explain(asked, _TEXTS, progress=lambda done, total: steps.append((done, total)))
     assert steps, "progress is told"
     assert steps[-1][0] == steps[-1][1], "progress ends at the whole"
-    assert [one.words.text for one in found] == [getattr(one, "text", one) for one in _TEXTS], "texts in their order"
+    assert [entry.words.text for entry in found] == [getattr(entry, "text", entry) for entry in _TEXTS], (
+        "texts in their order"
+    )
     assert found[2].words.feature == 2, "words that are given are kept"
-    for one in found:
-        assert one.values.shape == (len(one.words.words),), "a value for each word"
-        assert one.values.dtype == np.float64, "values are float64"
-        assert np.isfinite(one.values).all(), "values are finite"
-        assert 0 <= one.probability <= 1, "the probability of the target is one"
+    for item in found:
+        assert item.values.shape == (len(item.words.words),), "a value for each word"
+        assert item.values.dtype == np.float64, "values are float64"
+        assert np.isfinite(item.values).all(), "values are finite"
+        assert 0 <= item.probability <= 1, "the probability of the target is one"
     assert math.isnan(found[0].separator), "a single text has no separator"
     again = make().explain(asked, _TEXTS)
     assert all(_near(*two) for two in zip(found, again, strict=True)), "the same seed, the same values"
     turned = method.explain(asked, _TEXTS[::-1])
     assert all(_near(*two) for two in zip(found, turned[::-1], strict=True)), "the order of examples does not matter"
     assert _near(found[1], method.explain(asked, _TEXTS[1:2])[0]), "an example does not depend on the others"
-    predicted = [one.target for one in found]
+    predicted = [entry.target for entry in found]
     given = method.explain(asked, _TEXTS, targets=predicted)
     assert all(_near(*two) for two in zip(found, given, strict=True)), "the predicted class is explained by default"
-    other = method.explain(asked, _TEXTS, targets=[int(one == 0) for one in predicted])
-    assert all(two.target != one.target for one, two in zip(found, other, strict=True)), "targets are explained"
-    assert all(one.probability > two.probability for one, two in zip(found, other, strict=True)), (
+    other = method.explain(asked, _TEXTS, targets=[int(entry == 0) for entry in predicted])
+    assert all(two.target != entry.target for entry, two in zip(found, other, strict=True)), "targets are explained"
+    assert all(entry.probability > two.probability for entry, two in zip(found, other, strict=True)), (
         "the predicted class is the most probable one"
     )
     for wrong in ([0], [0, 0, 99], [0, 0, -1]):
@@ -143,7 +145,7 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     groups = method.groups_for(asked, _TEXTS)
     assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
     for group in groups:
-        for at, apart in zip(group, method.explain(asked, [_TEXTS[one] for one in group]), strict=True):
+        for at, apart in zip(group, method.explain(asked, [_TEXTS[entry] for entry in group]), strict=True):
             same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(found[at]), strict=True)]
             assert all(same), "a group that is explained apart has the same values, to the last bit"
     for texts, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
@@ -165,10 +167,10 @@ def _known_words(texts: list[Any]) -> list[list[float]]:
     """Probabilities of a function that knows a few words."""
     plain = [text if isinstance(text, str) else " | ".join(text) for text in texts]
     score = [
-        0.3 + 1.5 * ("good" in one) + ("great" in one) - 2.0 * ("bad" in one) + 0.5 * ("|" in one) for one in plain
+        0.3 + 1.5 * ("good" in item) + ("great" in item) - 2.0 * ("bad" in item) + 0.5 * ("|" in item) for item in plain
     ]
-    p = [1 / (1 + math.exp(-one)) for one in score]
-    return [[1 - one, one] for one in p]
+    p = [1 / (1 + math.exp(-item)) for item in score]
+    return [[1 - item, item] for item in p]
 
 
 def _refused(method: Attribution, model: Model, texts: Any, targets: Any, rule: str) -> None:

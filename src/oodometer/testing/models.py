@@ -116,7 +116,7 @@ def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -
     home = model.save(folder / "model")
     about = json.loads((home / DESCRIPTION).read_text(encoding="utf-8"))
     assert about["kind"] == model.kind, "the description names the kind"
-    files = [one.suffix for one in home.rglob("*") if one.is_file()]
+    files = [item.suffix for item in home.rglob("*") if item.is_file()]
     assert not {".pkl", ".pickle", ".pt", ".bin"} & set(files), "nothing is pickled"
     loaded = type(model).load(home)
     assert loaded.classes == model.classes, "classes are kept"

@@ -41,7 +41,9 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
     assert moved, "some severity changes the images"
     grey, several = images[..., 0], [images[0], images[1, :16, :9]]
     assert shift.apply(grey, 1).shape == grey.shape, "grey images stay grey"
-    assert [one.shape for one in shift.apply(several, 1)] == [one.shape for one in several], "a list of several sizes"
+    assert [item.shape for item in shift.apply(several, 1)] == [item.shape for item in several], (
+        "a list of several sizes"
+    )
     for wrong in (0, len(shift.severities) + 1, True, 1.5):
         try:
             shift.apply(images, wrong)  # type: ignore[arg-type]

@@ -97,7 +97,7 @@ def axis(domain: Sequence[float] | None, *, title: str | None = None, scale: Spe
     """A quantitative axis; ``more`` is of Vega-Lite's axis. Of ticks those outside a logarithmic scale are left out."""
     ends = {} if domain is None else {"domain": list(domain)}
     if domain is not None and (scale or {}).get("type") == "log":
-        more["values"] = [one for one in more["values"] if domain[0] <= one <= domain[1]]
+        more["values"] = [value for value in more["values"] if domain[0] <= value <= domain[1]]
     scale = {**ends, "nice": False, "zero": False, **(scale or {})}
     return {"type": "quantitative", "scale": scale, "axis": {"title": title, **more}}
 
@@ -199,7 +199,7 @@ class Plot:
         unit = height / (high - low)
         wanted = [(max(to(max(row["y"], scale["domain"][0])), low) - low) * unit for row in ends]
         places = spread(wanted, gap, gap / 2, height - gap / 2)
-        rows = [{**row, "y": back(low + place / unit)} for row, place in zip(ends, places, strict=True)]
+        rows = [{**row, "y": back(low + index / unit)} for row, index in zip(ends, places, strict=True)]
         self.draw("text", rows, {"align": "left", "dx": 10, **look}, x=x, y="y", text="label", color="c", **more)
 
     def strips(self, rows: Rows, x: str = "before", x2: str = "x", **more: Any) -> None:
@@ -241,7 +241,7 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
     out = np.empty(len(places))
     flat = isotonic_regression(np.asarray(places, dtype=float)[order] - gaps).x if places else out
     out[order] = np.clip(flat, low, max(high - gaps[-1], low) if places else high) + gaps
-    return [float(place) for place in out]
+    return [float(index) for index in out]
 
 
 def pointed(field: str, near: bool = True) -> tuple[Spec, Any]:

@@ -152,7 +152,7 @@ def with_headline(result: Result) -> list[dict[str, Any]]:
     estimates = [one for estimate in result.get("estimates") or [] if (one := best(estimate))]
     estimates.sort(key=lambda one: -float(one["value"]))
     headline = best(result.get("headline"))
-    if headline and not any(is_headline(one, headline) for one in estimates):
+    if headline and not any(is_headline(estimate, headline) for estimate in estimates):
         return [{"score": headline.get("method"), **headline, "method": "headline"}, *estimates]
     return estimates
 
@@ -162,12 +162,12 @@ def methods(result: Result) -> Figure | None:
     estimates, headline = with_headline(result), best(result.get("headline"))
     if not estimates:
         return None
-    several = [str(one.get("method")) for one in estimates]
+    several = [str(item.get("method")) for item in estimates]
     names = unique(  # with its score where a method stands in the chart more than once
-        f"{one.get('method')} ({one['score']})"
-        if several.count(str(one.get("method"))) > 1 and one.get("score")
-        else one.get("method") or "estimate"
-        for one in estimates
+        f"{item.get('method')} ({item['score']})"
+        if several.count(str(item.get("method"))) > 1 and item.get("score")
+        else item.get("method") or "estimate"
+        for item in estimates
     )
     rows = []
     for name, estimate in zip(names, estimates, strict=True):
@@ -182,7 +182,7 @@ def methods(result: Result) -> Figure | None:
         title = f"Estimated accuracy is {percent(headline['value'])}" + (f" \N{EM DASH} {gap}" if gap else "")
         if gap and not gap.startswith("the same") and low <= accuracy <= high:
             title += ", a difference within the range of the estimate"
-    values = [one["value"] for one in estimates if one.get("method") != "headline"]
+    values = [item["value"] for item in estimates if item.get("method") != "headline"]
     span = {"least": percent(min(values, default=None)), "most": percent(max(values, default=None))}
     said = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
@@ -208,9 +208,9 @@ def audited(result: Result) -> Figure | None:
     if not intervals:
         return None
     rows = []
-    for name, one in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
-        color = ACCENT if one.get("method") == result.get("method") else QUIET
-        rows.append(entry(name, one, color=color, assumes=one.get("assumes") or ""))
+    for name, item in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
+        color = ACCENT if item.get("method") == result.get("method") else QUIET
+        rows.append(entry(name, item, color=color, assumes=item.get("assumes") or ""))
     if claim:
         rows.append(entry("without labels", claim, assumes=claim.get("assumes") or ""))
     title = "What the labels say"
@@ -234,17 +234,19 @@ def _accuracy(one: Result) -> dict[str, Any]:
 
 def best_files_first(result: Result) -> list[dict[str, Any]]:
     """Files from the highest accuracy to the lowest; those without one come last."""
-    files = (dict(one) for one in result.get("files") or [])
+    files = (dict(file) for file in result.get("files") or [])
     return sorted(files, key=lambda one: -float(_accuracy(one).get("value", -1)))
 
 
 def files(result: Result) -> Figure | None:
     """The accuracy of several labelled files side by side, the best first."""
-    shown = [one for one in best_files_first(result) if _accuracy(one)][:_MOST_FILES]
+    shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
     if not shown:
         return None
-    names = unique(basename(one.get("name")) for one in shown)
-    rows = [entry(name, _accuracy(one), rows=number(one.get("rows"))) for name, one in zip(names, shown, strict=True)]
+    names = unique(basename(item.get("name")) for item in shown)
+    rows = [
+        entry(name, _accuracy(item), rows=number(item.get("rows"))) for name, item in zip(names, shown, strict=True)
+    ]
     rows[0] = entry(names[0], _accuracy(shown[0]), color=ACCENT, rows=number(shown[0].get("rows")))
     title = f"Highest accuracy: {names[0]}, {percent(_accuracy(shown[0])['value'])}"
     second = _accuracy(shown[1]) if len(shown) > 1 else {}
@@ -256,11 +258,11 @@ def files(result: Result) -> Figure | None:
 def _weakest(some: list[dict[str, Any]], names: list[str], key: str, whole: Any) -> list[dict[str, Any]]:
     """An entry for each part, in colour where its whole interval lies below the number of all rows."""
     rows = []
-    for name, one in zip(names, some, strict=True):
-        below = whole is not None and (finite(one[key].get("upper")) or 1) < whole
-        count = one.get("rows", one.get("support"))
+    for name, item in zip(names, some, strict=True):
+        below = whole is not None and (finite(item[key].get("upper")) or 1) < whole
+        count = item.get("rows", item.get("support"))
         more = {} if count is None else {"rows": number(count)}
-        rows.append(entry(name, one[key], color=ACCENT if below else QUIET, **more))
+        rows.append(entry(name, item[key], color=ACCENT if below else QUIET, **more))
     return rows
 
 
@@ -283,7 +285,7 @@ def per_class(result: Result) -> Figure | None:
     if name is None:
         return None
     some, overall = classes[:_MOST], _accuracy(result).get("value")
-    labels = unique(one.get("class") for one in some)
+    labels = unique(item.get("class") for item in some)
     title = f"Weakest class: {labels[0]}, {name} {percent(some[0]['shown']['value'])}"
     said = caption("per-class", "some" if len(some) < len(classes) else "all", some=len(some), many=len(classes))
     rows, lines = _weakest(some, labels, "shown", overall), [("all rows", overall, ACCENT)]
@@ -292,7 +294,7 @@ def per_class(result: Result) -> Figure | None:
 
 def worst_slices(result: Result) -> list[dict[str, Any]]:
     """Slices that have an estimate, from the lowest to the highest."""
-    having = [dict(one) for one in result.get("slices") or [] if best(one.get("headline"))]
+    having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
     return sorted(having, key=lambda one: float(one["headline"]["value"]))
 
 
@@ -307,13 +309,13 @@ def slices(result: Result) -> Figure | None:
     title = f"Weakest slice: {short(every[0].get('value'))}, "
     title += f"{'' if result.get('command') == 'evaluate' else 'about '}{percent(worst)}"
     title += f" \N{EM DASH} {gap}" if gap else ""
-    having = (one for one in result["slices"] if best(one.get("headline")))
-    by = next((str(one["by"]) for one in having if one.get("by")), "slice")
+    having = (item for item in result["slices"] if best(item.get("headline")))
+    by = next((str(item["by"]) for item in having if item.get("by")), "slice")
     which = "some" if len(some) < len(every) else "all" if len(every) > 1 else "one"
     said = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
     reference = (result.get("reference") or {}).get("accuracy")
     lines = [("reference", reference, REFERENCE), ("all rows", whole, ACCENT)]
-    rows = _weakest(some, unique(one.get("value") for one in some), "headline", whole)
+    rows = _weakest(some, unique(item.get("value") for item in some), "headline", whole)
     return categories("slices", title, said, rows, axis_title=measured(result), lines=lines)
 
 
@@ -326,7 +328,7 @@ def votes(result: Result) -> Figure | None:
     if jury is None:
         return None
     judges, alone, truth = jury["judges"], jury["alone"], finite(jury["truth"])
-    bounds = [(one, finite(one.get("lower")), finite(one.get("upper"))) for one in jury["bounds"]]
+    bounds = [(bound, finite(bound.get("lower")), finite(bound.get("upper"))) for bound in jury["bounds"]]
     rows = []
     for one, low, high in bounds:
         if low is None or high is None:
@@ -369,7 +371,7 @@ def votes(result: Result) -> Figure | None:
 def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any]]:
     """Rows of the ranking with a name each that is short and unique, as ``short``."""
     rows = result.get("ranking") or []
-    names = unique(str(one.get("model")) for one in rows)
+    names = unique(str(row.get("model")) for row in rows)
     return [{**row, "short": name} for row, name in zip(rows, names, strict=True)][:most]
 
 

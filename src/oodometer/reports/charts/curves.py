@@ -45,10 +45,10 @@ def risk_coverage(result: Result) -> Figure | None:
     if not rows:
         return None
     wishes = curve.get("answers") or []
-    answers = [one for one in wishes if (finite(one.get("coverage")) or 1) < 1]
+    answers = [item for item in wishes if (finite(item.get("coverage")) or 1) < 1]
     # The band of the very first rows may reach down to 0 and would flatten the curve.
     steady = [row for row in rows if row["x"] >= _STEADY] or rows
-    seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [one.get("accuracy") for one in answers]
+    seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [item.get("accuracy") for item in answers]
     plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
     plot.curve(rows, ACCENT, band=1)
     for answer in answers:
@@ -75,7 +75,7 @@ def risk_coverage(result: Result) -> Figure | None:
             said.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
     if (result.get("diagnosis") or {}).get("kind") == "support":
         said.append(caption("risk-coverage", "support"))
-    reached = next((one for one in wishes if finite(one.get("threshold")) is not None), None)
+    reached = next((item for item in wishes if finite(item.get("threshold")) is not None), None)
     if reached is not None:
         coverage, title = finite(reached.get("coverage")) or 0, f"{estimated} is at least "
         title += percent(reached.get("accuracy"), 0)
@@ -137,11 +137,11 @@ def confidence(result: Result) -> Figure | None:
     edges, sides = table.get("edges") or [], (("reference", REFERENCE), ("target", ACCENT))
     shares_of = [table.get(name) or [] for name, _ in sides]
     bins = []
-    for low, high, one, other in zip(edges, edges[1:], *shares_of, strict=False):
-        if finite(one) is not None and finite(other) is not None:
+    for low, high, item, other in zip(edges, edges[1:], *shares_of, strict=False):
+        if finite(item) is not None and finite(other) is not None:
             tip = {"confidence": f"{percent(low, 0)} to {percent(high, 0)}"}
-            tip |= {"reference": percent(one), "target": percent(other)}
-            bins.append({"low": low, "high": high, "reference": one, "target": other, "tip": tip})
+            tip |= {"reference": percent(item), "target": percent(other)}
+            bins.append({"low": low, "high": high, "reference": item, "target": other, "tip": tip})
     if not bins:
         return None
     crowd = [max(row["reference"], row["target"]) for row in bins]
@@ -164,7 +164,7 @@ def confidence(result: Result) -> Figure | None:
                    dx=10 if left else -10)  # fmt: skip
     plot.strips(bins, "low", "high")
     start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
-    reference, target = (percent(sum(one[start:]), 0) for one in shares_of)
+    reference, target = (percent(sum(entry[start:]), 0) for entry in shares_of)
     at_least = f"a confidence of at least {percent(edges[start], 0)}"
     title = f"{target} of the target rows have {at_least}, against {reference} of the reference"
     return plot.figure("confidence", title, caption("confidence", "read"), height=260)
@@ -188,10 +188,10 @@ def severity(result: Result) -> Figure | None:
         tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         main.append({"x": index, "y": value, "truth": truth.get("value"), "lower": low, "upper": high, "tip": tip})
-        for one in step.get("estimates") or []:  # the method of the headline is left to its band
-            if best(one) and not (headline and is_headline(one, headline)):
-                tip = {"": str(one.get("method")), "at": at, "value": percent(one["value"]), **known}
-                thin.append({"x": index, "y": one["value"], "method": str(one.get("method")), "tip": tip})
+        for estimate in step.get("estimates") or []:  # the method of the headline is left to its band
+            if best(estimate) and not (headline and is_headline(estimate, headline)):
+                tip = {"": str(estimate.get("method")), "at": at, "value": percent(estimate["value"]), **known}
+                thin.append({"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip})
         if headline and truth:
             errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
             inside += headline.get("lower") is not None and low <= truth["value"] <= high
@@ -242,7 +242,7 @@ def severity_label(point: Result) -> str:
 def stress_curves(result: Result, kind: int) -> list[Figure]:
     """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
     called = names(result)
-    models = [one for one in result.get("models") or [] if len(one.get("curves") or []) > kind]
+    models = [model for model in result.get("models") or [] if len(model.get("curves") or []) > kind]
     shown = [(called[str(model.get("name"))], model["curves"][kind]) for model in models]
     sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
     beside = [[(color, _series(curve, of, name, percent)) for color, of, name in sides] for _, curve in shown]
@@ -252,8 +252,8 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
         if any(rows for _, rows in pair):
             title = stress_title(name, curve, accuracy_name(result), alone=len(shown) == 1)
             points_ = curve.get("points") or []
-            runs = next((one["spread"]["accuracy"]["runs"] for one in points_ if one.get("spread")), None)
-            truth = any(best((one.get("metrics") or {}).get("accuracy")) for one in points_)
+            runs = next((item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None)
+            truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
             band = "estimated" if not truth else "runs" if runs else "chance"
             said = caption("stress", band, "rows", runs=runs)
             out.append(_stress_figure(f"stress-{kind}-{at}", title, said, pair, curve, up))
@@ -282,7 +282,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
 def _stress_figure(
     name: str, title: str, said: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
 ) -> Figure:
-    plot = Plot(steps([severity_label(one) for one in curve.get("points") or []], "severity"), up)
+    plot = Plot(steps([severity_label(point) for point in curve.get("points") or []], "severity"), up)
     for color, rows in lines:
         plot.draw("area", rows, {"color": BAND[color]}, x="x", y="lower", y2="upper")
     for color, rows in lines:
@@ -290,7 +290,7 @@ def _stress_figure(
     for _, rows in lines:
         plot.draw("point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip")
     last = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
-    plot.names([one for one in last if one["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
+    plot.names([item for item in last if item["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
     return plot.figure(name, title, said, height=250)
 
 
@@ -326,10 +326,10 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points
     """
     known = []
-    for one in curve.get("points") or []:
-        truth, estimate = (finite(_measured(one, metric).get("value")) for metric in ("accuracy", "estimate"))
+    for point in curve.get("points") or []:
+        truth, estimate = (finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate"))
         if truth is not None:
-            known.append((severity_label(one), truth, None if estimate is None else abs(estimate - truth)))
+            known.append((severity_label(point), truth, None if estimate is None else abs(estimate - truth)))
     head = measure if alone else f"{name}: {measure}"
     if len(known) < 2:
         return f"{head} as estimated without labels"
@@ -349,7 +349,7 @@ _FLOOR = 0.002  # widths below it are drawn there
 def width_steps(result: Result) -> list[dict[str, Any]]:
     """Widths by number of labels, the fewest first."""
     every = (result.get("outlook") or {}).get("widths") or []
-    known = [dict(one) for one in every if finite(one.get("labels")) and finite(one.get("alone")) is not None]
+    known = [dict(item) for item in every if finite(item.get("labels")) and finite(item.get("alone")) is not None]
     return sorted(known, key=lambda one: float(one["labels"]))
 
 
@@ -399,7 +399,7 @@ def halving(result: Result) -> int | None:
 def _suggested(result: Result) -> list[tuple[int, float]]:
     """The curve of rows drawn as `--suggest` draws them, as far as it is above 0."""
     widths = width_steps(result)
-    by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in widths)
+    by_chance = result.get("suggest_by") != "confidence" and all("random" in width for width in widths)
     key = "random" if by_chance else "suggested"
     return [(width["labels"], value) for width in widths if (value := finite(width.get(key)))]
 
@@ -411,13 +411,13 @@ def widths(result: Result) -> Figure | None:
         return None
     drawn: list[tuple[str, str, str]] = []  # lines that differ from those before; the plainest name stands for several
     for key, name, color in _LINES:
-        if all(finite(one.get(key)) is not None for one in curve) and not any(
-            all(abs(one[key] - one[other]) <= _SAME * one[other] for one in curve) for other, _, _ in drawn
+        if all(finite(item.get(key)) is not None for item in curve) and not any(
+            all(abs(item[key] - item[other]) <= _SAME * item[other] for item in curve) for other, _, _ in drawn
         ):
             drawn.append((key, name, color))
     drawn = [(drawn[0][0], "expected width", ACCENT)] if len(drawn) == 1 else drawn
     keys = ("alone", "random", "suggested", "narrowest", "widest")
-    seen = [one[key] for one in curve for key in keys if finite(one.get(key)) is not None]
+    seen = [item[key] for item in curve for key in keys if finite(item.get(key)) is not None]
     seen += [now["width"]] if now else []
     counts = [curve[0]["labels"], curve[-1]["labels"]] + ([now["labels"]] if now else [])
     marks = [mark for mark in _COUNTS if min(counts) <= mark <= min(max(counts), 1000)]
@@ -425,11 +425,11 @@ def widths(result: Result) -> Figure | None:
                   format=",d", grid=False)  # fmt: skip
     low, high = max(min(seen) * 0.9, _FLOOR), min(max(seen) * 1.08, 1.0)
     plot = Plot(across, axis((low, high), scale=_LOG, values=_WIDTHS, labelExpr=POINTS))
-    if all(finite(one.get(key)) is not None for one in curve for key in ("narrowest", "widest")):
-        rows = [{"x": one["labels"], "lower": one["narrowest"], "upper": one["widest"]} for one in curve]
+    if all(finite(item.get(key)) is not None for item in curve for key in ("narrowest", "widest")):
+        rows = [{"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]} for item in curve]
         plot.draw("area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper")
     for key, _, color in drawn:
-        plot.curve([{"x": one["labels"], "y": one[key]} for one in curve], color)
+        plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
     plot.strips([
         {"x": o["labels"], "tip": {"": f"{number(o['labels'])} labels", **{name: points(o[k]) for k, name, _ in drawn}}}
         for o in curve
@@ -453,7 +453,7 @@ def widths(result: Result) -> Figure | None:
             width = min(one for key, _, _ in _LINES if (one := finite(curve[-1].get(key))) is not None)
         title = f"With {number(count)} labels the interval would be about {points(width)} wide"
     shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
-    banded = all(finite(one.get("widest")) is not None for one in curve)
+    banded = all(finite(item.get("widest")) is not None for item in curve)
     parts = ("read", "random" in shown and "random", "suggested" in shown and "suggested", banded and "band")
     said = caption("widths", *parts, accuracy=percent((result.get("outlook") or {}).get("accuracy")),
                    span="today's interval" if now else "the label-free interval")  # fmt: skip
@@ -468,7 +468,7 @@ _TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
 
 def _sizes(result: Result) -> list[dict[str, Any]]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
-    draws = [dict(one) for one in (result.get("votes") or {}).get("subsets") or [] if finite(one.get("rows"))]
+    draws = [dict(subset) for subset in (result.get("votes") or {}).get("subsets") or [] if finite(subset.get("rows"))]
     whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
     return sorted(whole, key=lambda one: float(one["rows"]))
 
@@ -481,7 +481,7 @@ def vote_subsets(result: Result) -> Figure | None:
     least, most = sizes[0]["rows"], sizes[-1]["rows"]
     across = axis((least * 0.93, most * 1.06), title="rows drawn", scale=_LOG, format="~s", grid=False,
                   labelOverlap="greedy", values=[mark for mark in _COUNTS if least <= mark <= most])  # fmt: skip
-    seen = [one[key].get(end) for one in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
+    seen = [item[key].get(end) for item in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
     plot, tips = Plot(across, shares(seen)), []
     for key, _, color in _SERIES:
         rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in sizes]
@@ -496,9 +496,9 @@ def vote_subsets(result: Result) -> Figure | None:
         tips.append({"x": size["rows"], "tip": tip})
     plot.strips(tips)
     reliable = [
-        (float(share["value"]), int(one["rows"]))
-        for one in sizes[:-1]
-        if (share := best(((one.get("bounds") or [{}])[0]).get("reliability")))
+        (float(share["value"]), int(item["rows"]))
+        for item in sizes[:-1]
+        if (share := best(((item.get("bounds") or [{}])[0]).get("reliability")))
     ]
     title = "Truth and bounds by the number of rows"
     if reliable:
@@ -528,7 +528,7 @@ def vote_trade_off(result: Result) -> Figure | None:
             shown.append({"rows": int(one["rows"]), "steps": by_width})
     if not shown:
         return None
-    widest = max(step["width"] for one in shown for step in one["steps"]) or 0.01
+    widest = max(step["width"] for item in shown for step in item["steps"]) or 0.01
     across = axis([-0.02 * widest, 1.03 * widest], title="mean width of the bounds, in points", tickCount=6, grid=False,
                   labelExpr=POINTS)  # fmt: skip
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))

@@ -21,7 +21,7 @@ WHERE = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain", "ta
 
 def domains(result: Result) -> list[str]:
     """Domains in which any model was judged."""
-    return [name for name in DOMAINS if any(part(one, name) for one in result.get("models") or [])]
+    return [name for name in DOMAINS if any(part(model, name) for model in result.get("models") or [])]
 
 
 def part(model: Result, domain: str) -> dict[str, Any]:
@@ -47,13 +47,13 @@ def names(result: Result) -> dict[str, str]:
     >>> names({"models": [{"name": "x" * 40 + "1"}, {"name": "x" * 40 + "2"}]})["x" * 40 + "2"][-6:]
     'x… (2)'
     """
-    given = [str(one.get("name")) for one in result.get("models") or []]
-    return dict(zip(given, unique(short(one, _WIDEST) for one in given), strict=True))
+    given = [str(model.get("name")) for model in result.get("models") or []]
+    return dict(zip(given, unique(short(item, _WIDEST) for item in given), strict=True))
 
 
 def order(result: Result) -> list[str]:
     """Models from the best to the worst, by AUC where it is there, else by accuracy, else as given."""
-    given, ranked = [str(one.get("name")) for one in result.get("models") or []], rankings(result)
+    given, ranked = [str(model.get("name")) for model in result.get("models") or []], rankings(result)
     first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
     return list(dict.fromkeys([*(name for name in first if name in given), *given]))
 
@@ -73,14 +73,14 @@ def drawn(result: Result) -> list[dict[str, Any]]:
     tones = colors(result)
     bright = [name for name, tone in tones.items() if tone != QUIET]
     shown = {*bright, *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)]}
-    by_name = {str(one.get("name")): dict(one) for one in result.get("models") or []}
+    by_name = {str(model.get("name")): dict(model) for model in result.get("models") or []}
     return [by_name[name] for name in tones if name in shown]
 
 
 def _each(result: Result) -> list[tuple[dict[str, Any], str, str]]:
     """The models that charts show, each with its short name and its colour."""
     called, tones = names(result), colors(result)
-    return [(one, called[str(one.get("name"))], tones[str(one.get("name"))]) for one in drawn(result)]
+    return [(item, called[str(item.get("name"))], tones[str(item.get("name"))]) for item in drawn(result)]
 
 
 def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
@@ -249,7 +249,7 @@ def model_curves(result: Result) -> list[Figure]:
         captions = []
         for domain, where in DOMAINS.items():
             if part(model, domain):
-                auc, disca, right = (score(model, domain, one) for one in ("auc_coverage", "disca", "accuracy"))
+                auc, disca, right = (score(model, domain, item) for item in ("auc_coverage", "disca", "accuracy"))
                 numbers = [f"AUC {number(auc['value'])}"] if auc else []
                 numbers += [f"DiSCA {number(disca['value'])}"] if disca else []
                 numbers += [f"{percent(right['value'])} right on all"] if right else []
@@ -273,9 +273,9 @@ def tolerances(result: Result, domain: str) -> Figure | None:
     rows: Rows = []
     for model, name, tone in _each(result):
         points = sorted(
-            (-float(one["tolerance"]), round(float(one["b"]), 6), bool(one.get("never_below")))
-            for one in score(model, domain, "disca").get("by_tolerance") or []
-            if finite(one.get("tolerance")) is not None and finite(one.get("b")) is not None
+            (-float(item["tolerance"]), round(float(item["b"]), 6), bool(item.get("never_below")))
+            for item in score(model, domain, "disca").get("by_tolerance") or []
+            if finite(item.get("tolerance")) is not None and finite(item.get("b")) is not None
         )
         if points:
             columns = dict(zip(("x", "y", "never"), map(list, zip(*points, strict=True)), strict=True))
@@ -318,7 +318,7 @@ def first_mistakes(result: Result) -> Figure | None:
                 continue
             ends = (of_model.get("intervals") or {}).get("a") or [value, value]
             # A confidence is at most 1, whatever the bootstrap's arithmetic says.
-            low, high = (None if (end := finite(one)) is None else min(max(end, 0.0), 1.0) for one in ends[:2])
+            low, high = (None if (end := finite(item)) is None else min(max(end, 0.0), 1.0) for item in ends[:2])
             color = STYLES[domain][0]
             tip = {"": name, DOMAINS[domain]: threshold(value)}
             if low is not None and high is not None:

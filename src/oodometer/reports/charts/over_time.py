@@ -105,18 +105,18 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
 
 def shown_chunks(result: Result) -> list[dict[str, Any]]:
     """Chunks that have an estimate, the newest `MOST` of them."""
-    return [dict(one) for one in result.get("chunks") or [] if best(one.get("headline"))][-MOST:]
+    return [dict(chunk) for chunk in result.get("chunks") or [] if best(chunk.get("headline"))][-MOST:]
 
 
 def chunks(result: Result) -> Figure | None:
     """The estimate of each chunk with its band, beside the reference and, where it is known, the truth."""
-    every = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
+    every = [chunk for chunk in result.get("chunks") or [] if best(chunk.get("headline"))]
     if not every:
         return None
     shown = every[-MOST:]
     spans, dated = _spans(shown)
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
-    names = {id(one): str(one.get("name") or f"the chunk from {one.get('start')}") for one in every}
+    names = {id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every}
     rows = []
     for span, one in zip(spans, shown, strict=True):
         headline, fell = one["headline"], one.get("fell") or {}
@@ -126,14 +126,14 @@ def chunks(result: Result) -> Figure | None:
         rows.append({**row, "alarm": bool(fell.get("alarm"))})
     lowest = min(every, key=lambda one: float(one["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
-    if any(one.get("fell") for one in every):
+    if any(item.get("fell") for item in every):
         title += f"; {alarms(every, 'chunk')}"
     elif accuracy is not None:
-        below = sum((finite(one["headline"].get("upper")) or 1) < accuracy for one in every)
+        below = sum((finite(item["headline"].get("upper")) or 1) < accuracy for item in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
-    of_rows = all(isinstance(one.get("start"), int) for one in result["chunks"])
-    truths = any(best(one.get("truth")) for one in every)
-    raised = any((one.get("fell") or {}).get("alarm") for one in every)
+    of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
+    truths = any(best(item.get("truth")) for item in every)
+    raised = any((item.get("fell") or {}).get("alarm") for item in every)
     said = caption("chunks", "read", truths and "truths", raised and "alarms", of="rows" if of_rows else "time")
     return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, said, height=_HEIGHT)
 
@@ -142,14 +142,14 @@ def metric_chunks(result: Result) -> list[Figure]:
     """A small chart for each metric of `metrics` that chunks have, in the order in which they were asked for."""
     made = []
     for index, (name, whole) in enumerate((result.get("metrics") or {}).items()):
-        shown = [one for one in shown_chunks(result) if best((one.get("metrics") or {}).get(name))]
+        shown = [entry for entry in shown_chunks(result) if best((entry.get("metrics") or {}).get(name))]
         if not shown:
             continue
         spans, dated = _spans(shown)
         rows = []
-        for span, one in zip(spans, shown, strict=True):
-            of_metric = one["metrics"][name]
-            tip = {"": str(one.get("name") or one.get("start")), str(name): number(of_metric["value"])}
+        for span, item in zip(spans, shown, strict=True):
+            of_metric = item["metrics"][name]
+            tip = {"": str(item.get("name") or item.get("start")), str(name): number(of_metric["value"])}
             rows.append(_row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number))
         level = finite(best(whole.get("reference")).get("value"))
         values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [level]
@@ -168,14 +168,16 @@ def metric_chunks(result: Result) -> list[Figure]:
 
 def cut_of(job: Result) -> str:
     """The kind of part that the job is told by: chunks, else slices, else the target as a whole."""
-    kinds = {one.get("kind") for one in job.get("parts") or []}
+    kinds = {part.get("kind") for part in job.get("parts") or []}
     return next((kind for kind in ("chunk", "slice") if kind in kinds), "target")
 
 
 def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
     kind = kind or cut_of(job)
-    parts = [dict(one) for one in job.get("parts") or [] if (one.get("kind"), one.get("metric")) == (kind, "accuracy")]
+    parts = [
+        dict(part) for part in job.get("parts") or [] if (part.get("kind"), part.get("metric")) == (kind, "accuracy")
+    ]
     return [part for part in parts if finite(part.get("value")) is not None][-MOST:]
 
 
@@ -197,24 +199,24 @@ def newest(job: Result, index: int) -> Figure | None:
         spans, dated = _spans(parts)
         for span, part in zip(spans, parts, strict=True):
             raised = part.get("alarms") or []
-            standing = [one for one in raised if one.get("stands")]
+            standing = [entry for entry in raised if entry.get("stands")]
             tip = {"": str(part.get("name")), "estimate": percent(part["value"])}
             row = _row(tip, span, part, (part.get("truth") or {}).get("value"))
             row["tip"] |= {"estimated": f"{str(part.get('at'))[:10]}, run {part.get('run')}"}
             if raised:
-                since = min(str(one.get("since"))[:10] for one in standing or raised)
+                since = min(str(entry.get("since"))[:10] for entry in standing or raised)
                 row["tip"] |= {"alarm": f"since {since}" if standing else "ended"}
             rows.append({**row, "alarm": bool(standing), "ended": bool(raised) and not standing})
     else:
         target = next(iter(shown_parts(job, "target")), {})
-        seen = [one for one in target.get("seen") or [] if finite(one.get("value")) is not None][-MOST:]
-        runs = {one.get("number"): one for one in job.get("runs") or []}
-        times = [datetime.fromisoformat(str(one["at"])).timestamp() * 1000 for one in seen]
+        seen = [entry for entry in target.get("seen") or [] if finite(entry.get("value")) is not None][-MOST:]
+        runs = {entry.get("number"): entry for entry in job.get("runs") or []}
+        times = [datetime.fromisoformat(str(entry["at"])).timestamp() * 1000 for entry in seen]
         room = (0.04 * (times[-1] - times[0]) or _DAY / 2) if times else 0.0
-        for one, time in zip(seen, times, strict=True):
-            run = runs.get(one.get("run")) or {}
+        for item, time in zip(seen, times, strict=True):
+            run = runs.get(item.get("run")) or {}
             alarm = bool(run.get("alarms"))
-            rows.append(_row(_run_tip(one), (time - room, time + room), one, run.get("truth"), alarm=alarm))
+            rows.append(_row(_run_tip(item), (time - room, time + room), item, run.get("truth"), alarm=alarm))
     if not rows:
         return None
     lowest = min(rows, key=lambda row: float(row["value"]))
@@ -235,11 +237,11 @@ def _run_tip(one: Result) -> dict[str, str]:
 def changes(job: Result, index: int) -> list[Figure]:
     """A small chart for each of the newest parts that more than one run looked at: its estimate, run by run."""
     kind = cut_of(job)
-    several = [one for one in shown_parts(job) if len(one.get("seen") or []) > 1] if kind != "target" else []
+    several = [item for item in shown_parts(job) if len(item.get("seen") or []) > 1] if kind != "target" else []
     made = []
     for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
-        seen = [one for one in part["seen"] if finite(one.get("value")) is not None]
-        rows = [_row(_run_tip(one), (0, 0), one, None, x=one.get("run"), y=one["value"]) for one in seen]
+        seen = [item for item in part["seen"] if finite(item.get("value")) is not None]
+        rows = [_row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"]) for item in seen]
         made.append((str(part.get("name")), finite((part.get("truth") or {}).get("value")), rows))
     seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
     up = shares(seen + [truth for _, truth, _ in made], most=4)
