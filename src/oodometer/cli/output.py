@@ -126,7 +126,7 @@ def deliver(
             from ..outputs.files import save
 
             for path in (*(() if report is None else (report,)), *(files or ())):
-                save(found, path, told=result)
+                save(found, path, mapping=result)
         elif report is not None:
             from ..reports import write_report
 

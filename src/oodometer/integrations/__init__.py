@@ -29,7 +29,7 @@ _NUMBERS = {"Estimation": "headline", "Evaluation": "metrics", "Evaluations": "m
 _LONGEST = 500  # characters of an option; trackers refuse long ones
 
 
-def log(found: Any, tracker: str, **options: Any) -> str:
+def log(result: Any, tracker: str, **options: Any) -> str:
     """Log a result to a tracker by its name; see `Shown.log_to`.
 
     >>> log(None, "tensorboard")
@@ -38,7 +38,7 @@ def log(found: Any, tracker: str, **options: Any) -> str:
     """
     if tracker not in TRACKERS:
         raise UsageError(f"expected a tracker, one of {', '.join(TRACKERS)}; got {tracker!r}")
-    run: str = importlib.import_module(f".{tracker}", __package__).log(found, **options)
+    run: str = importlib.import_module(f".{tracker}", __package__).log(result, **options)
     return run
 
 
@@ -64,7 +64,7 @@ class Entries:
     files: Mapping[str, str]
 
 
-def entries_of(found: Any, page: bool | None = None) -> Entries:
+def entries_of(result: Any, page: bool | None = None) -> Entries:
     """What a tracker keeps of a result.
 
     Names of numbers are made of what they are of: ``accuracy``, ``accuracy.lower``, ``chunk.accuracy`` by step,
@@ -77,20 +77,22 @@ def entries_of(found: Any, page: bool | None = None) -> Entries:
     >>> entries.numbers, entries.options["kind"]
     ({'label shift.p_value': 0.01}, 'label')
     """
-    told = found.to_dict()
-    command = str(told.get("command", type(found).__name__.lower()))
-    table = table_of(found)
+    mapping = result.to_dict()
+    command = str(mapping.get("command", type(result).__name__.lower()))
+    table = table_of(result)
     parts = table if "part" in table.columns else Table((), [])
-    numbers = _numbers(found)
+    numbers = _numbers(result)
     for row in parts.rows:
         if row["part"] == "slice":
             numbers |= _ends(row, f"slice.{_name(row['slice'])}.{row['metric']}")
-    flat: dict[str, Any] = {k: told.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")}
+    flat: dict[str, Any] = {
+        k: mapping.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")
+    }
     for side in ("reference", "target"):
-        about = told.get(side)
+        about = mapping.get(side)
         if isinstance(about, Mapping):
             flat |= {f"{side}.{key}": about.get(key) for key in ("name", "rows", "labelled")}
-    headline = told.get("headline")
+    headline = mapping.get("headline")
     if isinstance(headline, Mapping):
         flat |= {key: headline.get(key) for key in ("method", "trust", "kind")}
     options = {key: str(value)[:_LONGEST] for key, value in flat.items() if value is not None}
@@ -105,16 +107,16 @@ def entries_of(found: Any, page: bool | None = None) -> Entries:
         options,
         table,
         {
-            f"{command}.json": json_text(told),
-            f"{command}.md": markdown_of(found),
-            f"{command}.html": _page(found, told, page) or page_of(found),
+            f"{command}.json": json_text(mapping),
+            f"{command}.md": markdown_of(result),
+            f"{command}.html": _page(result, mapping, page) or page_of(result),
         },
     )
 
 
-def _numbers(found: Any) -> dict[str, float]:
-    what = next((_NUMBERS[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _NUMBERS), None)
-    table = table_of(found, what if what in found.frames() else None)
+def _numbers(result: Any) -> dict[str, float]:
+    what = next((_NUMBERS[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in _NUMBERS), None)
+    table = table_of(result, what if what in result.frames() else None)
     keys = [name for name in _NAMED_BY if name in table.columns]
     if what == "headline":
         keys = ["metric"]  # its method is an option, and differs from night to night
@@ -166,13 +168,13 @@ def _name(value: Any) -> str:
     return re.sub(r"[^\w\-. ]", "_", str(value), flags=re.ASCII)[:120].strip() or "_"
 
 
-def _page(found: Any, told: Mapping[str, Any], page: bool | None) -> str | None:
+def _page(result: Any, mapping: Mapping[str, Any], page: bool | None) -> str | None:
     if page is False:
         return None
     from ..reports import check_report_libraries, render
     from ..reports.sections import SECTIONS
 
-    if told.get("command") not in SECTIONS:
+    if mapping.get("command") not in SECTIONS:
         return None
     try:
         check_report_libraries()
@@ -180,4 +182,4 @@ def _page(found: Any, told: Mapping[str, Any], page: bool | None) -> str | None:
         if page:
             raise
         return None
-    return render(told, found)
+    return render(mapping, result)

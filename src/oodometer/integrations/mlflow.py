@@ -12,7 +12,7 @@ from . import Entries, entries_of
 _MOST = 1000  # metrics that one request takes
 
 
-def log(found: Any, *, prefix: str = "", page: bool | None = None, run_name: str | None = None) -> str:
+def log(result: Any, *, prefix: str = "", page: bool | None = None, run_name: str | None = None) -> str:
     """Log what a verb found to the run of MLflow that is open, or to a new one; returns its id.
 
     Metrics: ``accuracy``, ``accuracy.lower``, ``accuracy.upper`` and whatever else the result holds; by chunk
@@ -28,7 +28,7 @@ def log(found: Any, *, prefix: str = "", page: bool | None = None, run_name: str
         from mlflow.entities import Metric, Param
     except ImportError as error:
         raise MissingExtraError("logging to MLflow", "mlflow", extra="mlflow") from error
-    entries = entries_of(found, page)
+    entries = entries_of(result, page)
     active = mlflow.active_run()
     begun = mlflow.start_run(run_name=run_name or f"oodometer {entries.command}") if active is None else None
     with begun if begun is not None else nullcontext():

@@ -9,7 +9,7 @@ from ..errors import MissingExtraError
 from . import entries_of
 
 
-def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
+def log(result: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
     """Log what a verb found to ``run``, to the run that is open, or to a new one; returns its id.
 
     A new one is that of ``wandb.init(**init)``. The summary holds ``accuracy``, ``accuracy.lower``, ``accuracy.upper``
@@ -23,7 +23,7 @@ def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = No
         import wandb
     except ImportError as error:
         raise MissingExtraError("logging to Weights & Biases", "wandb", extra="wandb") from error
-    entries = entries_of(found, page)
+    entries = entries_of(result, page)
     into = run if run is not None else wandb.run
     own = into is None
     if own:

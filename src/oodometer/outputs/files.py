@@ -20,7 +20,7 @@ ENDINGS = {
 PAGES = {ending: form for ending, form in ENDINGS.items() if form in ("html", "pdf")}
 
 
-def form_of(path: str | os.PathLike[str], known: Mapping[str, str] = ENDINGS) -> str:
+def form_of(path: str | os.PathLike[str], endings: Mapping[str, str] = ENDINGS) -> str:
     """What a file is to hold, by its ending; a device such as /dev/null takes a page.
 
     >>> form_of("a.PDF")
@@ -29,19 +29,19 @@ def form_of(path: str | os.PathLike[str], known: Mapping[str, str] = ENDINGS) ->
     Traceback (most recent call last):
     oodometer.errors.UsageError: cannot write a.xlsx: expected a name that ends in .csv, .parquet, ...
     """
-    place = Path(path)
-    form = known.get(place.suffix.lower())
+    file = Path(path)
+    form = endings.get(file.suffix.lower())
     if form is not None:
         return form
-    if place.exists() and not place.is_file() and not place.is_dir():
+    if file.exists() and not file.is_file() and not file.is_dir():
         return "html"
-    *most, last = (ending for ending in known if ending != ".htm")
+    *most, last = (ending for ending in endings if ending != ".htm")
     raise UsageError(f"cannot write {path}: expected a name that ends in {', '.join(most)} or {last}")
 
 
-def check_outputs(paths: Iterable[str | os.PathLike[str]], known: Mapping[str, str] = ENDINGS) -> None:
+def check_outputs(paths: Iterable[str | os.PathLike[str]], endings: Mapping[str, str] = ENDINGS) -> None:
     """Say before the work that a file could not be written after it: its ending, an absent library or browser."""
-    for form in sorted({form_of(path, known) for path in paths}):
+    for form in sorted({form_of(path, endings) for path in paths}):
         if form in PAGES.values():
             from ..reports import check_report_libraries
 
@@ -53,38 +53,38 @@ def check_outputs(paths: Iterable[str | os.PathLike[str]], known: Mapping[str, s
 
 
 def save(
-    found: Any, path: str | os.PathLike[str], *, what: str | None = None, told: Mapping[str, Any] | None = None
+    result: Any, path: str | os.PathLike[str], *, what: str | None = None, mapping: Mapping[str, Any] | None = None
 ) -> Path:
     """Write a result by the ending of the file, whole or not at all; see `Shown.save`.
 
-    ``told`` is the mapping that stands for it in JSON and on the page, where that is more than ``found.to_dict()``.
+    ``mapping`` stands for it in JSON and on the page, where that is more than ``result.to_dict()``.
     """
     from ..store.atomic import refuse_clashes, write_result
 
     form = form_of(path)
     if what is not None and form not in ("csv", "parquet"):
         raise UsageError(f"cannot write {path}: a table is chosen (what={what!r}) in .csv and .parquet alone")
-    told = found.to_dict() if told is None else told
+    mapping = result.to_dict() if mapping is None else mapping
     from ..reports.page import inputs_of
 
-    refuse_clashes({"the file to write": path}, inputs_of(told))
-    return write_result(path, _content(form, found, told, what))
+    refuse_clashes({"the file to write": path}, inputs_of(mapping))
+    return write_result(path, _content(form, result, mapping, what))
 
 
-def _content(form: str, found: Any, told: Mapping[str, Any], what: str | None) -> Content:
+def _content(form: str, result: Any, mapping: Mapping[str, Any], what: str | None) -> Content:
     if form in ("csv", "parquet"):
         from .frames import table_of, typed
 
-        return partial(_write_table, form, typed(table_of(found, what)))
+        return partial(_write_table, form, typed(table_of(result, what)))
     if form == "json":
         from .json_text import json_text
 
-        return json_text(told)
+        return json_text(mapping)
     if form == "md":
         from .markdown import markdown_of
 
-        return markdown_of(found)
-    page = _page(found, told)
+        return markdown_of(result)
+    page = _page(result, mapping)
     if form == "html":
         return page
     from ..reports.pdf import pdf_of
@@ -92,16 +92,16 @@ def _content(form: str, found: Any, told: Mapping[str, Any], what: str | None) -
     return pdf_of(page)
 
 
-def _page(found: Any, told: Mapping[str, Any]) -> str:
+def _page(result: Any, mapping: Mapping[str, Any]) -> str:
     """The page of the result, or its card where the command has none."""
     from ..reports import render
     from ..reports.sections import SECTIONS
 
-    if told.get("command") in SECTIONS:
-        return render(told, found)
+    if mapping.get("command") in SECTIONS:
+        return render(mapping, result)
     from .notebook import page_of
 
-    return page_of(found)
+    return page_of(result)
 
 
 def _write_table(form: str, table: Any, file: Any) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def frame_of(found: Any, what: str | None = None, library: str | None = None) -> Any:
+def frame_of(result: Any, what: str | None = None, library: str | None = None) -> Any:
     """One table of a result as a frame; see `Shown.to_frame`.
 
     >>> from oodometer.results.diagnosis import Diagnosis
@@ -33,7 +33,7 @@ def frame_of(found: Any, what: str | None = None, library: str | None = None) ->
     name: Any = _at_hand() if library is None else library
     if name is None or (name != "pyarrow" and not _there(name)):
         raise MissingExtraError("to_frame()", name or "pandas or polars", install=name or "pandas")
-    table = typed(table_of(found, what))
+    table = typed(table_of(result, what))
     if name == "pyarrow":
         return table
     import narwhals as nw
@@ -68,7 +68,7 @@ _TYPES: dict[str, str] = {
 _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 
 
-def table_of(found: Any, what: str | None = None) -> Table:
+def table_of(result: Any, what: str | None = None) -> Table:
     """One table of a result; `UsageError` names those that there are.
 
     >>> from oodometer.results.diagnosis import Diagnosis
@@ -78,10 +78,10 @@ def table_of(found: Any, what: str | None = None) -> Table:
     Traceback (most recent call last):
     oodometer.errors.UsageError: a Diagnosis has no table 'parts'; it has findings
     """
-    makers: dict[str, Maker] = found.frames()
+    makers: dict[str, Maker] = result.frames()
     name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
-        raise UsageError(f"a {type(found).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
+        raise UsageError(f"a {type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
     return makers[name]()
 
 

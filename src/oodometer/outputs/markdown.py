@@ -10,9 +10,9 @@ _SEED = "Seed of folds, samples and draws"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def markdown_of(found: Any) -> str:
+def markdown_of(result: Any) -> str:
     """The view of a result as Markdown; what would be markup in a name is escaped."""
-    view = found.view()
+    view = result.view()
     lines = [f"# {_plain(view.title)}: {_plain(view.number)}", ""]
     beside = [f"{' to '.join(view.ends)}, {view.made}" if view.ends else "", view.note]
     beside = [", ".join(map(_plain, filter(None, beside)))]

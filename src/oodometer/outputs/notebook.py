@@ -45,7 +45,7 @@ def sparkline(view: View) -> str:
             parts.append(_diamond(at, y(point.truth), f"{point.name}: truth {percent(point.truth)}"))
     every = -(-len(points) // _MOST_NAMES)
     parts += [_text(x[i], _HEIGHT - 6, points[i].name[:12], "middle") for i in range(0, len(points), every)]
-    said = f"{view.title} of {len(points)} chunks, {points[0].name} to {points[-1].name}"
+    text = f"{view.title} of {len(points)} chunks, {points[0].name} to {points[-1].name}"
     legend = " · ".join(
         [
             "dot and bar: estimate and interval",
@@ -55,7 +55,7 @@ def sparkline(view: View) -> str:
         ]
     )
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(said)}" '
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(text)}" '
         f'font-family="system-ui,sans-serif" font-size="11">{"".join(parts)}</svg>'
         f'<p style="opacity:.72;font-size:12px">{escape(legend)}</p>'
     )
@@ -70,20 +70,20 @@ def _scale(low: float, high: float, bottom: float, top: float) -> str:
     return lines + _text(_LEFT - 6, bottom + 4, percent(low), "end") + _text(_LEFT - 6, top + 4, percent(high), "end")
 
 
-def _mark(one: Point, at: float, width: float, value: float, lower: float, upper: float) -> str:
-    colour = _RED if one.alarm else _BLUE
-    said = f"{one.name}: {percent(one.value)} ({percent(one.lower)} to {percent(one.upper)})"
-    said += "; ALARM" if one.alarm else ""
+def _mark(item: Point, at: float, width: float, value: float, lower: float, upper: float) -> str:
+    colour = _RED if item.alarm else _BLUE
+    text = f"{item.name}: {percent(item.value)} ({percent(item.lower)} to {percent(item.upper)})"
+    text += "; ALARM" if item.alarm else ""
     return (
-        f'<g><title>{escape(said)}</title><rect x="{at - width / 2:.1f}" y="{upper:.1f}" width="{width:.1f}" '
+        f'<g><title>{escape(text)}</title><rect x="{at - width / 2:.1f}" y="{upper:.1f}" width="{width:.1f}" '
         f'height="{max(lower - upper, 1):.1f}" rx="3" fill="{colour}" fill-opacity=".3"/>'
         f'<circle cx="{at:.1f}" cy="{value:.1f}" r="3.5" fill="{colour}"/></g>'
     )
 
 
-def _diamond(at: float, y: float, said: str) -> str:
+def _diamond(at: float, y: float, text: str) -> str:
     path = f"M{at:.1f} {y - 5:.1f}l5 5-5 5-5-5z"
-    return f'<path d="{path}" fill="none" stroke="{_GREEN}" stroke-width="2"><title>{escape(said)}</title></path>'
+    return f'<path d="{path}" fill="none" stroke="{_GREEN}" stroke-width="2"><title>{escape(text)}</title></path>'
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:
@@ -122,9 +122,9 @@ vertical-align:top}
 """
 
 
-def html_of(found: Any) -> str:
+def html_of(result: Any) -> str:
     """The view of a result as HTML: its own style, nothing that is loaded, every word escaped."""
-    return render(found.view())
+    return render(result.view())
 
 
 def render(view: View) -> str:
@@ -175,10 +175,10 @@ def _grid(grid: Grid) -> str:
     return f"<h4>{escape(grid.title)}</h4>{table}{notes}"
 
 
-def page_of(found: Any) -> str:
+def page_of(result: Any) -> str:
     """The view as a page of its own, for a result that has no larger one; light or dark as the system is."""
     style = "color-scheme:light dark;max-width:920px;margin:24px auto;padding:0 16px"
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     page = f'<!doctype html><html lang="en" style="color-scheme:light dark"><head>{head}<title>oodometer</title></head>'
     foot = f'<p style="font:12px system-ui">What the words mean: {WORDS_PAGE}</p>'
-    return f'{page}<body style="{style}">{html_of(found)}{foot}</body></html>\n'
+    return f'{page}<body style="{style}">{html_of(result)}{foot}</body></html>\n'

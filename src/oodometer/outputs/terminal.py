@@ -33,14 +33,14 @@ _MARKS = (
 _TRUST = {"high": "\x1b[32m", "low": "\x1b[33m", "none": "\x1b[31m"}
 
 
-def text_of(found: Any) -> str:
+def text_of(result: Any) -> str:
     """What a result shows at a prompt: as on a terminal, without colours.
 
     >>> from oodometer.results.diagnosis import Diagnosis
     >>> text_of(Diagnosis("none", (), "nothing moved")).splitlines()[:2]
     ['Kind of shift: none', '  nothing moved']
     """
-    return "\n".join(view_lines(found.view(), width()))
+    return "\n".join(view_lines(result.view(), width()))
 
 
 def view_lines(view: View, across: int, *, full: bool = False, colour: bool = False) -> list[str]:
@@ -99,7 +99,7 @@ def painted(text: str, stream: TextIO | None = None) -> str:
 
 def _coloured(text: str) -> str:
     for sign, colour in _MARKS:
-        text = sign.sub(lambda found, c=colour: f"{c}{found[0]}{_PLAIN}", text)  # type: ignore[misc]
+        text = sign.sub(lambda result, c=colour: f"{c}{result[0]}{_PLAIN}", text)  # type: ignore[misc]
     return text
 
 
@@ -126,7 +126,7 @@ def wrapped(line: str, across: int) -> list[str]:
 def _kept_together(text: str) -> str:
     """A number and its sign of percent, and a short command in backticks, stay on one line."""
     text = text.replace(" %", f"{_NO_BREAK}%")
-    return _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+    return _COMMAND.sub(lambda result: result[0].replace(" ", _NO_BREAK), text)
 
 
 def table_lines(
@@ -179,10 +179,10 @@ def _cells(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def _least(place: int, cells: Sequence[str], natural: int) -> int:
+def _least(index: int, cells: Sequence[str], natural: int) -> int:
     """How narrow a column may become: names in the first one are folded last."""
     word = max((_cells(word) for cell in cells for word in cell.split()), default=0)
-    return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if place else max(_LEAST, min(natural, 2 * _LEAST)))
+    return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if index else max(_LEAST, min(natural, 2 * _LEAST)))
 
 
 def _fitted(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:

@@ -18,9 +18,9 @@ MORE = 20  # rows to suggest where the curve names no number
 
 def power(result: Result) -> str:
     """Which accuracies so many labels would have noticed, so that nobody takes silence for proof."""
-    found = result.get("noticeable") or {}
-    below, above = finite(found.get("below")), finite(found.get("above"))
-    labels, share = finite(result.get("labels")), finite(found.get("power"))
+    noticed = result.get("noticeable") or {}
+    below, above = finite(noticed.get("below")), finite(noticed.get("above"))
+    labels, share = finite(result.get("labels")), finite(noticed.get("power"))
     if not labels or share is None:
         return ""
     often, many = f"{number(round(share * 10))} times in 10", counted(int(labels), "label")
@@ -46,18 +46,18 @@ def next_command(result: Result) -> dict[str, Any] | None:
         words = [str(part) for part in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""))
     except ValueError:
         words = []
-    kept: list[str] = []
+    flags: list[str] = []
     skip = False
     for word in words:
         if not skip and word.partition("=")[0] not in DROPPED:
-            kept.append(word)
+            flags.append(word)
         skip = not skip and word in DROPPED
     half, labels = halving(result), int(finite(result.get("labels")) or 0)
     rows = finite((result.get("target") or {}).get("rows")) or MORE
     more = half - labels if half is not None else min(max(labels, MORE), int(rows) - labels)
     if more < 1:
         return None
-    line = shlex.join([*kept, "--suggest", str(more), "--out", "next.csv"]) if words else ""
+    line = shlex.join([*flags, "--suggest", str(more), "--out", "next.csv"]) if words else ""
     return {"line": line, "more": more, "half": half is not None}
 
 

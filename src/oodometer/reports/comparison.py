@@ -45,7 +45,7 @@ def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
             kind = "contested"
         badge, style = KINDS[kind]
         out.append({**finding, "kind": kind, "badge": badge, "style": style})
-    return sorted(out, key=lambda one: (list(KINDS).index(one["kind"]), -(finite(one.get("share")) or 0.0)))
+    return sorted(out, key=lambda item: (list(KINDS).index(item["kind"]), -(finite(item.get("share")) or 0.0)))
 
 
 def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
@@ -54,23 +54,23 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
     rows: list[dict[str, Any]] = []
     chosen = finite((result.get("settings") or {}).get("tolerance"))
     for model in result.get("models") or []:
-        found = score(model, domain, "disca")
-        cells = [one for each in found.get("by_tolerance") or [] if (one := best(each))]
+        disca = score(model, domain, "disca")
+        cells = [entry for each in disca.get("by_tolerance") or [] if (entry := best(each))]
         if not cells:
             continue
         heads = heads or [cell.get("tolerance") for cell in cells]
-        for one, later in zip(cells, [*cells[1:], {}], strict=True):
+        for entry, later in zip(cells, [*cells[1:], {}], strict=True):
             spared = later.get("never_below", True)
-            one["style"] = "" if one.get("never_below") else "edge" if spared else "below"
-        rows.append({"name": called[str(model.get("name"))], "cells": cells, "disca": found})
+            entry["style"] = "" if entry.get("never_below") else "edge" if spared else "below"
+        rows.append({"name": called[str(model.get("name"))], "cells": cells, "disca": disca})
     if not rows:
         return None
     rows.sort(key=lambda row: -row["disca"]["value"])
     for at in range(len(heads)):
         column = [row["cells"][at] for row in rows if len(row["cells"]) > at]
         top = max(item["value"] for item in column)
-        for one in column:
-            one["top"] = one["value"] == top
+        for entry in column:
+            entry["top"] = entry["value"] == top
     grids = list(rows[0]["disca"].get("by_grid") or {})
     return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
 
@@ -102,10 +102,10 @@ JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage
 
 def choices(result: Result) -> str:
     """Which model AUC, DiSCA and coverage at risk would choose, beside the one that may answer most."""
-    led, found, called = leader(result), rankings(result), names(result)
+    led, by_metric, called = leader(result), rankings(result), names(result)
     chosen: dict[str, list[str]] = {}
     for metric, name in JUDGES.items():
-        tops = [str(row.get("model")) for row in found.get(metric) or [] if row.get("rank") == 1]
+        tops = [str(row.get("model")) for row in by_metric.get(metric) or [] if row.get("rank") == 1]
         if not tops:
             continue
         mine = led is not None and str(led[0].get("name")) in tops
@@ -145,10 +145,10 @@ def badges(result: Result) -> list[dict[str, str]]:
             text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
             text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
             out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
-    said = choices(result)
-    if said:
-        same = "would" not in said
-        out.append({"badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": said})
+    sentence = choices(result)
+    if sentence:
+        same = "would" not in sentence
+        out.append({"badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": sentence})
     return out
 
 
@@ -159,9 +159,9 @@ def cards(result: Result) -> list[dict[str, Any]]:
     risk = finite((result.get("settings") or {}).get("risk"))
     if risk is not None:
         titles["coverage_at_risk"] = f"Answers most with {given(risk)} wrong"
-    found, called, out = rankings(result), names(result), []
+    by_metric, called, out = rankings(result), names(result), []
     for metric, title in titles.items():
-        rows = found.get(metric) or []
+        rows = by_metric.get(metric) or []
         if not rows:
             continue
         ties = sum(row.get("rank") == 1 for row in rows)
@@ -181,8 +181,8 @@ def compared(result: Result) -> list[dict[str, Any]]:
     """How the models were compared in each domain: on the same rows or apart, and why."""
     out = []
     for domain, words in DOMAINS.items():
-        found = (result.get("paired") or {}).get(domain)
-        if not found:
+        paired = (result.get("paired") or {}).get(domain)
+        if not paired:
             continue
         rows = {
             count
@@ -190,5 +190,5 @@ def compared(result: Result) -> list[dict[str, Any]]:
             if (count := finite((model.get(domain) or {}).get("rows"))) is not None
         }
         many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
-        out.append({"domain": words, "paired": bool(found.get("paired")), "why": found.get("why"), "rows": many})
+        out.append({"domain": words, "paired": bool(paired.get("paired")), "why": paired.get("why"), "rows": many})
     return out

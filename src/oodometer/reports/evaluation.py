@@ -53,7 +53,7 @@ MEANINGS = {
 }
 
 
-def meaning(name: str, found: Result) -> str:
+def meaning(name: str, result: Result) -> str:
     """What a metric says, with the options it was read at.
 
     >>> meaning("risk_at_coverage", {"coverage": 0.8}).replace(chr(160), " ")
@@ -62,12 +62,12 @@ def meaning(name: str, found: Result) -> str:
     ('my own {risk}', 'at most so many of the answers wrong; more is better')
     """
     if name not in MEANINGS:
-        return str(found.get("description") or "")
+        return str(result.get("description") or "")
     words = {"risk": "so many", "coverage": "part"}
-    known = {key: given(found.get(key)) for key in words if finite(found.get(key)) is not None}
-    many = {"k": str(found.get("k", "few"))}
-    text = MEANINGS[name].format(**(words | known | many))
-    return f"of class {short(found['positive'], 40)}: {text}" if found.get("positive") is not None else text
+    values = {key: given(result.get(key)) for key in words if finite(result.get(key)) is not None}
+    many = {"k": str(result.get("k", "few"))}
+    text = MEANINGS[name].format(**(words | values | many))
+    return f"of class {short(result['positive'], 40)}: {text}" if result.get("positive") is not None else text
 
 
 def _confusion(result: Result) -> dict[str, Any] | None:

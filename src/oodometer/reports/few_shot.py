@@ -29,7 +29,7 @@ def drawn_examples(result: Result) -> list[dict[str, Any]]:
 
 def drawn_factors(result: Result) -> list[tuple[str, str]]:
     """Factors that have words in any example: name, and the heuristic that they measure."""
-    told = (result.get("attribution") or {}).get("factors") or []
+    listed = (result.get("attribution") or {}).get("factors") or []
     seen = {
         name
         for example in result.get("examples") or []
@@ -37,23 +37,23 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
         for name, factor in (model.get("factors") or {}).items()
         if factor.get("words")
     }
-    return [(str(item["name"]), str(item.get("heuristic") or "")) for item in told if item.get("name") in seen]
+    return [(str(item["name"]), str(item.get("heuristic") or "")) for item in listed if item.get("name") in seen]
 
 
 def _line(
-    example: Mapping[str, Any], name: str, told: Mapping[str, Any], largest: float, factors: Sequence[str]
+    example: Mapping[str, Any], name: str, result: Mapping[str, Any], largest: float, factors: Sequence[str]
 ) -> dict[str, Any]:
     """One model's line: for each part the pieces of its text in order, words with their shade."""
-    places, values = list(example.get("places") or []), list(told.get("values") or [])
+    positions, values = list(example.get("places") or []), list(result.get("values") or [])
     marked = {
-        number: set((told.get("factors") or {}).get(factor, {}).get("words") or [])
+        number: set((result.get("factors") or {}).get(factor, {}).get("words") or [])
         for number, factor in enumerate(factors)
     }
     parts = []
     for part, text in enumerate(example.get("parts") or []):
         pieces: list[dict[str, Any]] = []
         end = shown = 0
-        for place, ((mine, start, stop), value) in enumerate(zip(places, values, strict=True)):
+        for index, ((mine, start, stop), value) in enumerate(zip(positions, values, strict=True)):
             if mine != part:
                 continue
             shown += 1
@@ -61,16 +61,16 @@ def _line(
                 pieces.append({"gap": " … (cut here)"})
                 break
             pieces.append({"gap": text[end:start], **_word(text[start:stop], value, largest)})
-            pieces[-1]["marks"] = " ".join(f"w{number}" for number, some in marked.items() if place in some)
+            pieces[-1]["marks"] = " ".join(f"w{number}" for number, some in marked.items() if index in some)
             end = stop
         else:
             pieces.append({"gap": text[end:]})
         parts.append(pieces)
-    separator = finite(told.get("separator"))
-    out: dict[str, Any] = {"model": name, "target": told.get("target"), "probability": told.get("probability")}
-    out |= {"right": told.get("target") == example.get("label"), "parts": parts}
+    separator = finite(result.get("separator"))
+    out: dict[str, Any] = {"model": name, "target": result.get("target"), "probability": result.get("probability")}
+    out |= {"right": result.get("target") == example.get("label"), "parts": parts}
     out |= {"separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)}
-    return out | {"factors": {factor: match.get("value") for factor, match in (told.get("factors") or {}).items()}}
+    return out | {"factors": {factor: match.get("value") for factor, match in (result.get("factors") or {}).items()}}
 
 
 def _word(text: str, value: float, largest: float) -> dict[str, Any]:
@@ -80,9 +80,9 @@ def _word(text: str, value: float, largest: float) -> dict[str, Any]:
     {'word': 'no', 'side': 'against', 'shade': '0.360', 'title': 'no: −0.200'}
     """
     shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
-    said = f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+    sentence = f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
     side = "for" if value > 0 else "against"
-    return {"word": text, "side": side, "shade": f"{shade:.3f}", "title": f"{text}: {said}"}
+    return {"word": text, "side": side, "shade": f"{shade:.3f}", "title": f"{text}: {sentence}"}
 
 
 def context(result: Result) -> dict[str, Any]:

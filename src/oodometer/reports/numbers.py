@@ -187,10 +187,10 @@ def difference(value: Any, other: Any, name: str) -> str:
     >>> difference(0.91, 0.91, "the reference")
     'the same as the reference'
     """
-    one, two = finite(value), finite(other)
-    if one is None or two is None:
+    item, two = finite(value), finite(other)
+    if item is None or two is None:
         return ""
-    gap = round(one, 3) - round(two, 3)
+    gap = round(item, 3) - round(two, 3)
     if abs(gap) < EQUAL:
         return f"the same as {name}"
     return f"{points(gap)} {'below' if gap < 0 else 'above'} {name}"
@@ -239,8 +239,8 @@ def alarms(parts: Sequence[Result], name: str) -> str:
     >>> alarms([{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}], "chunk")
     '1 of 2 chunks raised an alarm: a fall of 1 point or more'
     """
-    asked = [part["fell"] for part in parts if part.get("fell")]
-    many = sum(bool(item.get("alarm")) for item in asked)
-    margin = points_or_more(finite(asked[0].get("by_at_least")) or 0 if asked else 0)
-    plural = "" if len(asked) == 1 else "s"
-    return f"{many} of {len(asked)} {name}{plural} raised an alarm: a fall of {margin}"
+    requested = [part["fell"] for part in parts if part.get("fell")]
+    many = sum(bool(item.get("alarm")) for item in requested)
+    margin = points_or_more(finite(requested[0].get("by_at_least")) or 0 if requested else 0)
+    plural = "" if len(requested) == 1 else "s"
+    return f"{many} of {len(requested)} {name}{plural} raised an alarm: a fall of {margin}"

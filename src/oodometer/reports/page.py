@@ -157,30 +157,30 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
     page, the name ends otherwise or no browser is there to print a PDF, `WorkError` where the file cannot be written.
     """
-    told, found = (result, None) if isinstance(result, Mapping) else (result.to_dict(), result)
-    place = Path(path)
-    ending = place.suffix.lower()
-    if ending not in (".html", ".htm", ".pdf") and (place.is_file() or place.is_dir() or not place.exists()):
+    mapping, record = (result, None) if isinstance(result, Mapping) else (result.to_dict(), result)
+    file = Path(path)
+    ending = file.suffix.lower()
+    if ending not in (".html", ".htm", ".pdf") and (file.is_file() or file.is_dir() or not file.exists()):
         raise UsageError(
             f"cannot write {path}: expected a page that ends in .html or .pdf; a result's own save() has more"
         )
-    refuse_clashes({"the page": path}, inputs_of(told))
-    page = render(told, found)
+    refuse_clashes({"the page": path}, inputs_of(mapping))
+    page = render(mapping, record)
     write_result(path, pdf_of(page) if ending == ".pdf" else page)
 
 
 def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     """Names of the files that a result was made from, as far as it tells."""
     several = result.get("files")
-    told = [result, *(several if isinstance(several, list) else [])]
-    told += [result.get(side) for side in ("reference", "target")]
-    return [item.get("name") for item in told if isinstance(item, Mapping)]
+    sides = [result, *(several if isinstance(several, list) else [])]
+    sides += [result.get(side) for side in ("reference", "target")]
+    return [item.get("name") for item in sides if isinstance(item, Mapping)]
 
 
-def render(result: Mapping[str, Any], found: Found | None = None) -> str:
+def render(result: Mapping[str, Any], record: Found | None = None) -> str:
     """The page of a result as text: one HTML document below a megabyte that loads nothing.
 
-    ``found`` is the record of the result, whose view is shown; by default that of the mapping.
+    ``record`` is that of the result, whose view is shown; by default that of the mapping.
     """
     command = result.get("command")
     if command not in SECTIONS:
@@ -189,7 +189,7 @@ def render(result: Mapping[str, Any], found: Found | None = None) -> str:
         )
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
-    view = None if command not in VIEWS else VIEWS[command](result) if found is None else found.view()
+    view = None if command not in VIEWS else VIEWS[command](result) if record is None else record.view()
     figures = {figure.name: figure for figure in drawn if figure is not None}
     argv = result.get("argv")
     line = shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")

@@ -43,8 +43,8 @@ def browser() -> list[str]:
             raise UsageError(f"{VARIABLE} names {words[0]}, which is no program; name a Chromium, Chrome or Edge")
         return words
     folder = Path.home() / _PLAYWRIGHT.get(sys.platform, ".cache/ms-playwright")
-    kept = (file for home in sorted(folder.glob("chromium*"), reverse=True) for file in home.glob("*/**/*"))
-    for path in (*map(shutil.which, _NAMES), *(str(file) for file in kept if file.name in _PROGRAMS)):
+    programs = (file for release in sorted(folder.glob("chromium*"), reverse=True) for file in release.glob("*/**/*"))
+    for path in (*map(shutil.which, _NAMES), *(str(file) for file in programs if file.name in _PROGRAMS)):
         if path and shutil.which(path):
             return [path]
     raise UsageError(
@@ -56,12 +56,12 @@ def browser() -> list[str]:
 def pdf_of(page: str) -> bytes:
     """A page of HTML as PDF. Raises `UsageError` without a browser, `WorkError` where it did not print."""
     program = browser()
-    with tempfile.TemporaryDirectory(prefix="oodometer-pdf-", ignore_cleanup_errors=True) as place:
-        source, printed = Path(place, "page.html"), Path(place, "page.pdf")
+    with tempfile.TemporaryDirectory(prefix="oodometer-pdf-", ignore_cleanup_errors=True) as folder:
+        source, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
         source.write_text(page, encoding="utf-8")
         flags = [
             "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-            "--disable-sync", "--disable-component-update", f"--user-data-dir={Path(place, 'profile')}",
+            "--disable-sync", "--disable-component-update", f"--user-data-dir={Path(folder, 'profile')}",
             f"--virtual-time-budget={_DRAWING}", "--no-pdf-header-footer", f"--print-to-pdf={printed}",
         ]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -73,7 +73,7 @@ def pdf_of(page: str) -> bytes:
             why = f"took more than {_LONGEST} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
             raise WorkError(f"cannot print the PDF: {program[0]} {why}; write .html and print that") from None
         if not printed.is_file() or not printed.stat().st_size:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            why = said[-1][-200:] if said else f"exit code {done.returncode}"
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            why = lines[-1][-200:] if lines else f"exit code {done.returncode}"
             raise WorkError(f"cannot print the PDF: {program[0]}: {why}; write .html and print that")
         return printed.read_bytes()

@@ -46,5 +46,5 @@ def reference(key: str) -> Reference:
     names = [name.split(",")[0].strip() for name in field("author").split(" and ") if name.strip()]
     authors = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
     authors = f"{names[0]} et al." if len(names) > MOST_AUTHORS else authors
-    place = field("booktitle") or field("journal") or field("howpublished")
-    return Reference(key, authors, field("title"), place, field("year"))
+    venue = field("booktitle") or field("journal") or field("howpublished")
+    return Reference(key, authors, field("title"), venue, field("year"))

@@ -45,8 +45,8 @@ Drawn = list[Figure | None]
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for the sections of an estimate."""
     headline = best(result.get("headline"))
-    found = by_category.with_headline(result)
-    for item in found:
+    estimates = by_category.with_headline(result)
+    for item in estimates:
         item["is_headline"] = bool(headline) and (
             item["method"] == "headline" or by_category.is_headline(item, headline)
         )
@@ -55,7 +55,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
         "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
-        "estimates": found,
+        "estimates": estimates,
         "votes": votes_grids(result),
     }
 
@@ -92,20 +92,20 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     files_ = by_category.best_files_first(result) if result.get("files") else [dict(result)]
     drawn: Drawn = [by_category.files(result)] if result.get("files") else []
     sheets = []
-    for index, one in enumerate(files_[: evaluation.MOST_FILES]):
-        one = evaluation.with_slices({**one, "command": "evaluate"})
+    for index, item in enumerate(files_[: evaluation.MOST_FILES]):
+        item = evaluation.with_slices({**item, "command": "evaluate"})
         mine = [
             replace(figure, name=f"{figure.name}-{index}")
             for chart in EVALUATE_CHARTS
-            if (figure := chart(one)) is not None
+            if (figure := chart(item)) is not None
         ]
         drawn += mine
         sheets.append(
             {
-                "result": one,
+                "result": item,
                 "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-                "votes": votes_grids(one),
-                **evaluation.context(one),
+                "votes": votes_grids(item),
+                **evaluation.context(item),
             }
         )
     return drawn, {"sheets": sheets, "left": len(files_) - len(sheets)}
@@ -145,8 +145,8 @@ def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     tested = result.get("models") or [{}]
     kinds = [dict(curve) for curve in tested[0].get("curves") or []]
     drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
-    told = [{**kind, "figures": [item.name for item in some]} for kind, some in zip(kinds, drawn, strict=True)]
-    return [item for some in drawn for item in some], {"stress_kinds": told}
+    pages = [{**kind, "figures": [item.name for item in some]} for kind, some in zip(kinds, drawn, strict=True)]
+    return [item for some in drawn for item in some], {"stress_kinds": pages}
 
 
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -156,7 +156,7 @@ def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The newest estimates of each job along time, how they changed, and the tables."""
-    jobs, drawn, told = result.get("jobs") or [], list[Any](), list[Any]()
+    jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
         large, small = over_time.newest(job, index), over_time.changes(job, index)
         drawn += [large, *small]
@@ -167,7 +167,7 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
             marked = frozenset(i - older for i in grid.marked if i >= older)
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
         left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(small)
-        told.append(
+        pages.append(
             {
                 "name": job.get("job"),
                 "view": view,
@@ -178,7 +178,7 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
                 "grids": grids,
             }
         )
-    return drawn, {"history_jobs": told, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
+    return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {

@@ -43,11 +43,11 @@ class Fall(Record):
         >>> Fall(0.01, 0.86, "fell", 1e-9, True, "of 90 such, 95 % had").sentence()
         'Fell by 1 point or more: yes (86 % likely; of 90 such, 95 % had)'
         """
-        asked = f"Fell by {points_or_more(self.by_at_least)}"
-        said = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
+        margin = f"Fell by {points_or_more(self.by_at_least)}"
+        text = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
         likely = "" if self.p is None else f"{percent(self.p, 0)} likely"
         more = "; ".join(part for part in (likely, self.why) if part)
-        return f"{asked}: {said}" + (f" ({more})" if more else "")
+        return f"{margin}: {text}" + (f" ({more})" if more else "")
 
 
 def points_or_more(margin: float) -> str:
@@ -206,72 +206,76 @@ class Alarms:
         out |= {"where": [self._told(item) for item in self.where]}
         return out | {"by_chance": [item.to_dict() for item in self.by_chance], "unjudged": list(self.unjudged)}
 
-    def _told(self, one: Failing) -> dict[str, Any]:
-        return one.to_dict() | ({} if self.asked is None else {"known_since": one.known_since})
+    def _told(self, item: Failing) -> dict[str, Any]:
+        return item.to_dict() | ({} if self.asked is None else {"known_since": item.known_since})
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Alarms:
+    def from_dict(cls, result: Mapping[str, Any]) -> Alarms:
         """The alarms that `to_dict` wrote.
 
         >>> rules = (AlarmRule("f1", "below", 0.8),)
         >>> Alarms.from_dict(Alarms(rules, "value", 3, "chunk", (), ()).to_dict()).summary()
         'No alarm in 3 chunks: f1 below 0.8'
         """
-        rules = {(r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"]) for r in told["rules"]}
+        rules = {(r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"]) for r in result["rules"]}
 
-        def failing(one: Mapping[str, Any]) -> Failing:
-            place = {name: one[name] for name in ("name", "start", "end", "by", "slice") if name in one}
-            interval, truth = (None if x is None else Interval(*(x[n] for n in _INTERVAL)) for x in (one, one["truth"]))
+        def failing(item: Mapping[str, Any]) -> Failing:
+            where_it_is = {name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item}
+            interval, truth = (
+                None if x is None else Interval(*(x[n] for n in _INTERVAL)) for x in (item, item["truth"])
+            )
             assert interval is not None
             return Failing(
-                rules[one["metric"], one["rule"]],
-                one["bound"],
-                one["reference"],
-                place,
-                one["rows"],
+                rules[item["metric"], item["rule"]],
+                item["bound"],
+                item["reference"],
+                where_it_is,
+                item["rows"],
                 interval,
-                one["p"],
-                one["changed"],
+                item["p"],
+                item["changed"],
                 truth,
-                one.get("known_since"),
+                item.get("known_since"),
             )
 
-        where, by_chance = (tuple(map(failing, told.get(name) or ())) for name in ("where", "by_chance"))
-        unjudged, asked = tuple(told.get("unjudged") or ()), told.get("asked")
-        return cls(tuple(rules.values()), told["when"], told["judged"], told["of"], where, by_chance, unjudged, asked)
+        where, by_chance = (tuple(map(failing, result.get(name) or ())) for name in ("where", "by_chance"))
+        unjudged, which = tuple(result.get("unjudged") or ()), result.get("asked")
+        return cls(
+            tuple(rules.values()), result["when"], result["judged"], result["of"], where, by_chance, unjudged, which
+        )
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
         unsaid = [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"] if self.unjudged else []
-        known = [item for item in self.where if item.known_since is not None]
+        earlier = [item for item in self.where if item.known_since is not None]
         if self.asked != "new":
-            said = [f"ALARM {item.sentence()}{_since(item)}" for item in self.where]
+            text = [f"ALARM {item.sentence()}{_since(item)}" for item in self.where]
         else:
-            said = [f"ALARM {item.sentence()}" for item in self.new]
-            said += [f"known alarm {item.sentence()}{_since(item)}" for item in known]
-        return [*said, *unsaid, self.summary()]
+            text = [f"ALARM {item.sentence()}" for item in self.new]
+            text += [f"known alarm {item.sentence()}{_since(item)}" for item in earlier]
+        return [*text, *unsaid, self.summary()]
 
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
-        asked = " or ".join(rule.sentence() for rule in self.rules)
+        rules_text = " or ".join(rule.sentence() for rule in self.rules)
         counts = self.new if self.asked == "new" else self.where
         failing = len({count.place["name"] for count in counts})
         new = "new " if self.asked == "new" and self.where else ""
         if self.kind == "target":
-            text = f"Alarm raised: {asked}" if counts else f"No {new}alarm: {asked}"
+            text = f"Alarm raised: {rules_text}" if counts else f"No {new}alarm: {rules_text}"
         elif counts:
-            text = f"Alarm raised by {failing} of {counted(self.judged, self.kind)}: {asked}"
+            text = f"Alarm raised by {failing} of {counted(self.judged, self.kind)}: {rules_text}"
         else:
-            text = f"No {new}alarm in {counted(self.judged, self.kind)}: {asked}"
-        known = len({item.place["name"] for item in self.where if item.known_since is not None})
-        said = [f"{known} known from earlier runs"] if known and self.kind != "target" else []
+            text = f"No {new}alarm in {counted(self.judged, self.kind)}: {rules_text}"
+        earlier = len({item.place["name"] for item in self.where if item.known_since is not None})
+        remarks = [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
         names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
-        said += [f"below it, but by no more than chance: {_few(names)}"] if names else []
-        return f"{text} ({'; '.join(said)})" if said else text
+        remarks += [f"below it, but by no more than chance: {_few(names)}"] if names else []
+        return f"{text} ({'; '.join(remarks)})" if remarks else text
 
 
-def _since(one: Failing) -> str:
-    return "" if one.known_since is None else f", known since {one.known_since[:10]}"
+def _since(item: Failing) -> str:
+    return "" if item.known_since is None else f", known since {item.known_since[:10]}"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -74,7 +74,7 @@ class Trial:
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         estimates = {str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()}
-        found = cls(
+        trial = cls(
             str(plain["family"]),
             float(plain["severity"]),
             int(plain["repeat"]),
@@ -84,11 +84,11 @@ class Trial:
             estimates,
             {str(k): float(v) for k, v in plain["signs"].items()},
         )
-        shares = [(0.0, found.truth, 1.0), (0.0, found.source, 1.0)]
+        shares = [(0.0, trial.truth, 1.0), (0.0, trial.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]
-        if found.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
+        if trial.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
             raise ValueError("shares outside [0, 1], or out of order")
-        return found
+        return trial
 
 
 @dataclass(frozen=True)
@@ -205,46 +205,46 @@ class Backtest(Shown):
         return out | {"skipped": [s.to_dict() for s in self.skipped], "warnings": list(self.warnings)}
 
 
-def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
-    value, lower, upper, truth = found.T
-    held = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
+def _row(key: tuple[str, str, float], numbers: Any) -> BacktestRow:
+    value, lower, upper, truth = numbers.T
+    inside = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
     return BacktestRow(
         *key,
         float(np.abs(value - truth).mean()),
         float((value - truth).mean()),
-        float(held.mean()),
+        float(inside.mean()),
         float((upper - lower).mean()),
-        len(found),
+        len(numbers),
     )
 
 
 @shows(Backtest)
-def backtest_view(told: Mapping[str, Any]) -> View:
+def backtest_view(result: Mapping[str, Any]) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
-    order = [item for item in told.get("overall") or [] if item.get("error") is not None]
-    order = sorted(order, key=lambda one: one["error"])
-    reference, warnings = told.get("reference") or {}, tuple(told.get("warnings") or ())
-    skipped = tuple(f"{item['method']} left out: {item['why']}" for item in told.get("skipped") or ())
+    order = [item for item in result.get("overall") or [] if item.get("error") is not None]
+    order = sorted(order, key=lambda entry: entry["error"])
+    reference, warnings = result.get("reference") or {}, tuple(result.get("warnings") or ())
+    skipped = tuple(f"{item['method']} left out: {item['why']}" for item in result.get("skipped") or ())
     title = "Smallest mean error on simulated shifts"
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    best, families = order[0], answered_families(told)
-    error, held = by_family(told, "error"), f"{percent(told.get('level') or 0.95, None)} intervals held"
+    best, families = order[0], answered_families(result)
+    error, heading = by_family(result, "error"), f"{percent(result.get('level') or 0.95, None)} intervals held"
     rows = []
-    for one in order:
-        some = [(value, f) for (method, f), value in error.items() if method == one["method"]]
+    for entry in order:
+        some = [(value, f) for (method, f), value in error.items() if method == entry["method"]]
         worst = [f"{100 * max(some)[0]:.1f}", family_name(max(some)[1])] if some else ["", ""]
-        rows.append([one["method"], f"{100 * one['error']:.1f}", *worst, percent(one["coverage"], 0)])
+        rows.append([entry["method"], f"{100 * entry['error']:.1f}", *worst, percent(entry["coverage"], 0)])
     return View(
         title,
         points(best["error"]),
         note=str(best["method"]),
-        sentences=(_winner(told, order, len(families)), _simulated(told, reference)),
+        sentences=(_winner(result, order, len(families)), _simulated(result, reference)),
         grids=(
             Grid(
                 "Mean absolute error, points of accuracy; the best first",
-                ["method", "error", "worst", "in", held],
+                ["method", "error", "worst", "in", heading],
                 rows,
                 noun="method",
             ),
@@ -265,15 +265,15 @@ def backtest_view(told: Mapping[str, Any]) -> View:
                 noun="",
                 detail=True,
             ),
-            *(_families_grid(told, order, families, name) for name in ("error", "coverage")),
+            *(_families_grid(result, order, families, name) for name in ("error", "coverage")),
         ),
         details=skipped,
         warnings=warnings,
-        seed=told.get("seed"),
+        seed=result.get("seed"),
     )
 
 
-def _winner(told: Mapping[str, Any], order: list[dict[str, Any]], families: int) -> str:
+def _winner(result: Mapping[str, Any], order: list[dict[str, Any]], families: int) -> str:
     """Which method would have been right, and how far off it would have been to report the reference accuracy."""
     best = order[0]
     text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
@@ -281,47 +281,47 @@ def _winner(told: Mapping[str, Any], order: list[dict[str, Any]], families: int)
     source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
         text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
-    trials, cases = told.get("trials"), best.get("cases")
+    trials, cases = result.get("trials"), best.get("cases")
     return (
         f"{text}. It could answer in {cases} of {trials} trials." if trials and cases and cases < trials else f"{text}."
     )
 
 
-def _simulated(told: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    if not (told.get("trials") and reference.get("rows")):
+def _simulated(result: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    if not (result.get("trials") and reference.get("rows")):
         return ""
-    text = f"{told['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
+    text = f"{result['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
     text += f" (accuracy {percent(reference['accuracy'])})" if reference.get("accuracy") is not None else ""
-    return f"{text}; {told['reused']} trials came from the cache" if told.get("reused") else text
+    return f"{text}; {result['reused']} trials came from the cache" if result.get("reused") else text
 
 
-def answered_families(told: Mapping[str, Any]) -> list[str]:
+def answered_families(result: Mapping[str, Any]) -> list[str]:
     """Families in which any method answered, in their order."""
-    answered = {str(row["family"]) for row in told.get("rows") or []}
-    return [name for name in told.get("families") or sorted(answered) if name in answered]
+    answered = {str(row["family"]) for row in result.get("rows") or []}
+    return [name for name in result.get("families") or sorted(answered) if name in answered]
 
 
-def by_family(told: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
+def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
     """Mean over severities of a column of the table, by method and family.
 
     >>> by_family({"rows": [{"method": "atc", "family": "tilt", "error": e} for e in (0.01, 0.03)]}, "error")
     {('atc', 'tilt'): 0.02}
     """
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in told.get("rows") or []:
+    for row in result.get("rows") or []:
         if row.get(name) is not None:
             values[row["method"], row["family"]].append(row[name])
     return {key: fmean(some) for key, some in values.items()}
 
 
-def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str) -> Grid:
+def _families_grid(result: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str) -> Grid:
     """Errors, or how often intervals held the truth, of every method on every family of shifts."""
-    level = percent(told.get("level") or 0.95, None)
+    level = percent(result.get("level") or 0.95, None)
     title, digits = {
         "error": ("Mean absolute error, points of accuracy", 1),
         "coverage": (f"Share of trials whose truth the {level} interval held, %", 0),
     }[name]
-    cells = by_family(told, name) | {(item["method"], "all"): item[name] for item in order}
+    cells = by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
     columns, names = [*families, "all"], [item["method"] for item in order]
     rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
     notes: tuple[str, ...] = ()
@@ -331,8 +331,8 @@ def _families_grid(told: Mapping[str, Any], order: list[dict[str, Any]], familie
             least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
             bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
     else:  # cells more than two standard errors of a share of trials below the level
-        nominal, trials = told.get("level") or 0.95, defaultdict[tuple[str, str], float](float)
-        for row in told.get("rows") or []:
+        nominal, trials = result.get("level") or 0.95, defaultdict[tuple[str, str], float](float)
+        for row in result.get("rows") or []:
             trials[row["method"], row["family"]] += row.get("cases") or 0
         for i, m in enumerate(names):
             for j, f in enumerate(families, 1):

@@ -45,10 +45,10 @@ class ModelRecord:
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
 
-        def short(one: Evaluation | None) -> dict[str, Any] | None:
-            if one is None:
+        def short(item: Evaluation | None) -> dict[str, Any] | None:
+            if item is None:
                 return None
-            return {k: v for k, v in one.to_dict().items() if k not in _LEFT_OUT}
+            return {k: v for k, v in item.to_dict().items() if k not in _LEFT_OUT}
 
         return {
             "name": self.name,
@@ -119,7 +119,7 @@ class Comparison(Shown):
 
 
 @shows(Comparison)
-def comparison_view(told: Mapping[str, Any]) -> View:
+def comparison_view(result: Mapping[str, Any]) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, every metric's order.
 
     >>> gap = {"a": "old", "b": "new", "value": 0.02, "lower": 0.01, "upper": 0.03, "p_b_better": 0.99, "rows": 900}
@@ -129,14 +129,14 @@ def comparison_view(told: Mapping[str, Any]) -> View:
     >>> view.sentences
     ('The better one is new, with probability 99 %',)
     """
-    models, gap = told.get("models") or [], told.get("difference") or {}
+    models, gap = result.get("models") or [], result.get("difference") or {}
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    one = interval_of({"kind": "asymptotic", **gap})
+    entry = interval_of({"kind": "asymptotic", **gap})
     often = [
         ""
         if finding.get("undecided") or finding.get("share") is None
         else f" (in {percent(finding['share'], 0)} of replicates)"
-        for finding in told.get("findings") or ()
+        for finding in result.get("findings") or ()
     ]
     targets = [model for model in models if interval_of((model.get("target") or {}).get("accuracy"))]
     # what the models cost, and the scores that weigh it
@@ -153,21 +153,21 @@ def comparison_view(told: Mapping[str, Any]) -> View:
     ]
     columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
     return View(
-        "Models compared" if one is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
-        counted(len(models), "model") if one is None else signed_points(one.value),
-        one,
-        "" if one is None else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
+        "Models compared" if entry is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
+        counted(len(models), "model") if entry is None else signed_points(entry.value),
+        entry,
+        "" if entry is None else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
         share=False,
-        gap=one is not None,
-        sentences=tuple(filter(None, (*_better(gap, one), may_answer(told), on_target(told)))),
+        gap=entry is not None,
+        sentences=tuple(filter(None, (*_better(gap, entry), may_answer(result), on_target(result)))),
         grids=(
-            *(grid for domain in _RANKINGS for grid in _domain_grid(told, domain)),
+            *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
             *([Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []),
-            *_targets_grid(told, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
+            *_targets_grid(result, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
             *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
-            *_thresholds_grids(told),
-            *(_values_grid(told, domain) for domain in _RANKINGS),
-            *_against_grid(told),
+            *_thresholds_grids(result),
+            *(_values_grid(result, domain) for domain in _RANKINGS),
+            *_against_grid(result),
             _cases_grid(models),
             Grid(
                 "metrics that were left out",
@@ -183,19 +183,19 @@ def comparison_view(told: Mapping[str, Any]) -> View:
             ),
         ),
         notes=tuple(
-            f"{finding['sentence']}{share}" for finding, share in zip(told.get("findings") or (), often, strict=True)
+            f"{finding['sentence']}{share}" for finding, share in zip(result.get("findings") or (), often, strict=True)
         ),
-        warnings=tuple(told.get("warnings") or ()),
-        seed=told.get("seed"),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
     )
 
 
-def _better(gap: Mapping[str, Any], one: Interval | None) -> list[str]:
+def _better(gap: Mapping[str, Any], item: Interval | None) -> list[str]:
     """Which of the two is the better one, or that it is undecided, and on how many rows one alone is right."""
-    if one is None:
+    if item is None:
         return []
-    better, p = (gap["b"], gap["p_b_better"]) if one.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
-    if one.lower > 0 or one.upper < 0:
+    better, p = (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
+    if item.lower > 0 or item.upper < 0:
         lines = [f"The better one is {better}, with probability {percent(p, 0)}"]
     else:
         lines = [f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"]
@@ -205,13 +205,13 @@ def _better(gap: Mapping[str, Any], one: Interval | None) -> list[str]:
     return [*lines, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
 
 
-def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
+def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
     """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required.
 
     >>> required({"settings": {"require": [0.9, 0.95, 0.99], "tolerance": 0.95}}), required({})
     ((0.95, [0.9, 0.95, 0.99]), (0.0, []))
     """
-    settings = told.get("settings") or {}
+    settings = result.get("settings") or {}
     wanted: list[float] = sorted(item for item in settings.get("require") or () if item is not None)
     first = settings.get("tolerance")
     return first if first in wanted else max(wanted, default=0.0), wanted
@@ -219,20 +219,20 @@ def required(told: Mapping[str, Any]) -> tuple[float, list[float]]:
 
 def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """From which threshold on a model is proven to keep each required accuracy, or why nothing is proven."""
-    found: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
-    return found
+    proven: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
+    return proven
 
 
-def leader(told: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+def leader(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
     """The model that may answer most and its operating point, for the accuracy to speak about first.
 
     First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
     """
-    first, wanted = required(told)
+    first, wanted = required(result)
     for accuracy in sorted(wanted, key=lambda x: (x != first, x > first, abs(x - first))):
         proven = [
             (model, at)
-            for model in told.get("models") or ()
+            for model in result.get("models") or ()
             for at in operating_points(model)
             if at.get("accuracy") == accuracy and interval_of(at.get("coverage"))
         ]
@@ -241,7 +241,7 @@ def leader(told: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any
     return None
 
 
-def may_answer(told: Mapping[str, Any]) -> str:
+def may_answer(result: Mapping[str, Any]) -> str:
     """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked.
 
     >>> point = {"accuracy": 0.95, "threshold": 0.7, "coverage": {"value": 0.894, "lower": 0.8, "upper": 0.9},
@@ -251,10 +251,14 @@ def may_answer(told: Mapping[str, Any]) -> str:
     From confidence 0.7000 on, one may answer: 89.4 % of rows like these, and with 95 % confidence it is right on at \
 least 95.4 % of them (here on 97.8 %)
     """
-    led, (first, wanted) = leader(told), required(told)
+    led, (first, wanted) = leader(result), required(result)
     if led is None:
-        asked = listed([percent(item, None) for item in wanted], "or")
-        return f"No threshold is proven: these rows show no model to be right {asked} of the time" if asked else ""
+        accuracies = listed([percent(item, None) for item in wanted], "or")
+        return (
+            f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
+            if accuracies
+            else ""
+        )
     model, at = led
     proof, share = at["selective_accuracy"], at["coverage"]["value"]
     other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
@@ -263,12 +267,12 @@ least 95.4 % of them (here on 97.8 %)
     if share >= 1:
         start = "everything" if at["accuracy"] < first else "Everything"
         text = f"{start} like these rows may be answered by {model['name']}:"
-    sure = f" with {percent(told['level'], None)} confidence" if told.get("level") else ""
+    sure = f" with {percent(result['level'], None)} confidence" if result.get("level") else ""
     right = f"it is right on at least {percent(proof['lower'])} of them (here on {percent(proof['value'])})"
     return f"{other if at['accuracy'] < first else ''}{text}{sure} {right}"
 
 
-def on_target(told: Mapping[str, Any]) -> str:
+def on_target(result: Mapping[str, Any]) -> str:
     """What is estimated of the models on their targets without labels, and whether their order is decided.
 
     >>> one, other = ({"value": v, "lower": v - 0.05, "upper": v + 0.05} for v in (0.8, 0.6))
@@ -276,23 +280,23 @@ def on_target(told: Mapping[str, Any]) -> str:
     >>> print(on_target(told))
     On the target, without labels, a is estimated at 80.0 % (75.0 % to 85.0 %) and b at 60.0 % (55.0 % to 65.0 %)
     """
-    rows = [(str(model.get("name")), model["target"]) for model in told.get("models") or () if model.get("target")]
-    known = bool(rows) and all(one.get("by_labels") for _, one in rows)
-    by = "by_labels" if known else "accuracy"
-    order = [(name, number, one) for name, one in rows if (number := interval_of(one.get(by))) is not None]
+    rows = [(str(model.get("name")), model["target"]) for model in result.get("models") or () if model.get("target")]
+    labelled = bool(rows) and all(item.get("by_labels") for _, item in rows)
+    by = "by_labels" if labelled else "accuracy"
+    order = [(name, number, item) for name, item in rows if (number := interval_of(item.get(by))) is not None]
     order.sort(key=lambda row: -row[1].value)
     if not order:
         return ""
-    verb = " is" if known else " is estimated"
+    verb = " is" if labelled else " is estimated"
     names = [
         f"{name}{'' if i else verb} at {percent(at.value)} ({percent(at.lower)} to {percent(at.upper)})"
         for i, (name, at, _) in enumerate(order[:_MOST_TOLD])
     ]
-    text = f"On the target, {'by its labels' if known else 'without labels'}, {listed(names)}"
+    text = f"On the target, {'by its labels' if labelled else 'without labels'}, {listed(names)}"
     if len(order) > 1 and order[0][1].lower <= order[1][1].upper:
         text += "; the first two intervals overlap: which is better is undecided"
-        text += "" if known else ", and a few labels decide it"
-    doubted = [name for name, _, one in order if one.get("trust") == "none" and not known]
+        text += "" if labelled else ", and a few labels decide it"
+    doubted = [name for name, _, item in order if item.get("trust") == "none" and not labelled]
     return (
         f"{text}; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
         if doubted
@@ -300,28 +304,28 @@ def on_target(told: Mapping[str, Any]) -> str:
     )
 
 
-def _domain_grid(told: Mapping[str, Any], domain: str) -> list[Grid]:
+def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     """Value and rank of each model by each metric in a domain."""
-    rankings = told.get(_RANKINGS[domain]) or {}
+    rankings = result.get(_RANKINGS[domain]) or {}
     names = [name for name in _COLUMNS if rankings.get(name)]
     if not names:
         return []
-    places = {str(model["name"]): i for i, model in enumerate(told.get("models") or ())}
-    rows = [[name, *[""] * len(names)] for name in places]
+    positions = {str(model["name"]): i for i, model in enumerate(result.get("models") or ())}
+    rows = [[name, *[""] * len(names)] for name in positions]
     bold = set()
     for j, name in enumerate(names, 1):
         for row in rankings[name]:
-            i = places.get(str(row["model"]))
+            i = positions.get(str(row["model"]))
             if i is not None and row.get("value") is not None:
                 rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
                 bold |= {(i, j)} if row["rank"] == 1 else set()
-    about = (told.get("paired") or {}).get(domain) or {}
+    about = (result.get("paired") or {}).get(domain) or {}
     how = "; compared on the same rows" if about.get("paired") else f"; compared apart: {about['why']}" if about else ""
     title = f"{_PLACES[domain]}, value (rank){how}"
     return [Grid(title, ["model", *names], rows, main=range(1 + min(_MAIN, len(names))), bold=frozenset(bold))]
 
 
-def _values_grid(told: Mapping[str, Any], domain: str) -> Grid:
+def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
     """Value, interval and rank of each model by each metric, and in how many replicates it keeps that rank."""
     rows = [
         [
@@ -331,18 +335,18 @@ def _values_grid(told: Mapping[str, Any], domain: str) -> Grid:
             *cells_of(row, share=metric in ("accuracy", "coverage_at_risk", "risk_at_coverage")),
             "" if row.get("stable") is None else percent(row["stable"], 0),
         ]
-        for metric, ranked in (told.get(_RANKINGS[domain]) or {}).items()
+        for metric, ranked in (result.get(_RANKINGS[domain]) or {}).items()
         for row in ranked
     ]
     heads = ["model", "metric", "rank", "value", "lower", "upper", "rank holds in"]
     return Grid(f"every metric {_PLACES[domain]}", heads, rows, noun="", detail=True)
 
 
-def _against_grid(told: Mapping[str, Any]) -> list[Grid]:
+def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
     """Differences of the leader from each other model, and how often it is the better one in replicates."""
-    led = leader(told)
+    led = leader(result)
     name, rows = "" if led is None else str(led[0]["name"]), []
-    for pair in told.get("pairs") or ():
+    for pair in result.get("pairs") or ():
         gap, chance = interval_of(pair.get("difference")), pair.get("p_a_better")
         if gap is None or name not in (pair["a"], pair["b"]):
             continue
@@ -374,7 +378,7 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
 
 
-def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def _targets_grid(result: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
     if not models:
         return []
@@ -393,29 +397,29 @@ def _targets_grid(told: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) 
     used = [j for j in range(len(columns)) if j < 5 or any(row[j] for row in rows)]
     assumes = dict.fromkeys(model["target"]["assumes"] for model in models if model["target"].get("assumes"))
     kind = models[0]["target"]["accuracy"].get("kind") or "empirical"
-    title = f"on the target, estimated without labels ({percent(told.get('level') or 0.95, None)} {kind} intervals)"
+    title = f"on the target, estimated without labels ({percent(result.get('level') or 0.95, None)} {kind} intervals)"
     cells = [[row[j] for j in used] for row in rows]
     return [Grid(title, [columns[j] for j in used], cells, notes=tuple(f"Assumes: {assume}" for assume in assumes))]
 
 
-def _columns_grid(models: Sequence[Mapping[str, Any]], place: str) -> list[Grid]:
+def _columns_grid(models: Sequence[Mapping[str, Any]], domain: str) -> list[Grid]:
     """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
     every = [
-        (str(model["name"]), change) for model in models for change in (model.get("columns") or {}).get(place) or ()
+        (str(model["name"]), change) for model in models for change in (model.get("columns") or {}).get(domain) or ()
     ]
     if not every:
         return []
-    rows = [[name, one["name"], one["says"], explained_text(one)] for name, one in every]
-    few = [i for i, (_, one) in enumerate(every) if one["matters"]]
-    none = () if few else (f"None of your columns explains a change from in domain to {_PLACES[place]}",)
-    title = f"your columns, from in domain to {_PLACES[place]}"
+    rows = [[name, item["name"], item["says"], explained_text(item)] for name, item in every]
+    few = [i for i, (_, item) in enumerate(every) if item["matters"]]
+    none = () if few else (f"None of your columns explains a change from in domain to {_PLACES[domain]}",)
+    title = f"your columns, from in domain to {_PLACES[domain]}"
     heads = ["model", "column", "what changed", "explains"]
     return [Grid(title, heads, rows, noun="column", few=few, notes=none)]
 
 
-def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
+def _thresholds_grids(result: Mapping[str, Any]) -> list[Grid]:
     """What is proven in domain and what the same threshold did out of it; why nothing is proven elsewhere."""
-    models, rows, open_ = told.get("models") or [], [], []
+    models, rows, open_ = result.get("models") or [], [], []
     for model in models:
         for at in operating_points(model):
             start = [str(model["name"]), percent(at["accuracy"], None)]
@@ -441,7 +445,7 @@ def _thresholds_grids(told: Mapping[str, Any]) -> list[Grid]:
     missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
     beyond = "OOD: the share answered out of domain with the same threshold, and its accuracy"
     notes = (beyond if away else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
-    title = f"thresholds in domain, chosen on these rows; proven at the {percent(told.get('level') or 0.95, None)} "
+    title = f"thresholds in domain, chosen on these rows; proven at the {percent(result.get('level') or 0.95, None)} "
     title += "level"
     return [
         Grid(title, columns[: 8 if away else 6], [row[: 8 if away else 6] for row in rows], notes=notes),
@@ -467,9 +471,9 @@ def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, An
     return there
 
 
-def _models_table(found: Comparison) -> Table:
+def _models_table(result: Comparison) -> Table:
     rows: list[dict[str, Any]] = []
-    for model in found.models:
+    for model in result.models:
         costs = {"didma": model.didma, "nidma": model.nidma}
         numbers: dict[str, Mapping[str, Any]] = {
             "in_domain": {
@@ -481,7 +485,7 @@ def _models_table(found: Comparison) -> Table:
         }
         for domain, some in numbers.items():
             for metric, item in some.items():
-                ranked = found.rankings.get(domain, {}).get(metric, [])
+                ranked = result.rankings.get(domain, {}).get(metric, [])
                 rank = next((row["rank"] for row in ranked if row["model"] == model.name), None)
                 rows.append({"model": model.name, "domain": domain, "metric": metric, **ends(item), "rank": rank})
     return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows)

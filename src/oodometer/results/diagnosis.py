@@ -144,13 +144,13 @@ def explained_text(change: Mapping[str, Any]) -> str:
     >>> explained_text(ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, explains, "older").to_dict())
     '-2.0 points [-3.0, -1.0]'
     """
-    one = change["explains"]
-    if one is None:
+    item = change["explains"]
+    if item is None:
         return ""
     if not change["moved"]:
         return "-"
-    ends = ", ".join(signed_points(one[end]).split()[0] for end in ("lower", "upper"))
-    return f"{signed_points(one['value'])} [{ends}]"
+    ends = ", ".join(signed_points(item[end]).split()[0] for end in ("lower", "upper"))
+    return f"{signed_points(item['value'])} [{ends}]"
 
 
 _SHOWN = 8
@@ -247,13 +247,13 @@ class Diagnosis(Shown):
 
 
 @shows(Diagnosis)
-def diagnosis_view(told: Mapping[str, Any]) -> View:
+def diagnosis_view(result: Mapping[str, Any]) -> View:
     """What a diagnosis says, from the mapping that JSON holds.
 
     >>> diagnosis_view({"kind": "none", "why": "nothing moved"}).sentences[0]
     'nothing moved'
     """
-    looks = told.get("findings") or []
+    looks = result.get("findings") or []
     verdicts = [look for look in looks if look["supports"] or look["refutes"]]
     rows = [
         [
@@ -269,10 +269,10 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
     methods = [[verdict["name"], ", ".join(verdict["supports"]), ", ".join(verdict["refutes"])] for verdict in verdicts]
     return View(
         "Kind of shift",
-        str(told["kind"]),
-        sentences=(str(told["why"]), *column_sentences(told)),
+        str(result["kind"]),
+        sentences=(str(result["why"]), *column_sentences(result)),
         grids=(
-            *columns_grid(told),
+            *columns_grid(result),
             Grid("What each test sees", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
             Grid(
                 "Methods whose assumption a test supports or refutes",
@@ -283,22 +283,22 @@ def diagnosis_view(told: Mapping[str, Any]) -> View:
             ),
         ),
         notes=("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
-        warnings=tuple(told.get("warnings") or ()),
-        seed=told.get("seed"),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
     )
 
 
-def column_sentences(told: Mapping[str, Any]) -> list[str]:
+def column_sentences(result: Mapping[str, Any]) -> list[str]:
     """Which columns moved most, and which were taken as features and which were not; nothing without features.
 
     >>> told = {"taken": [{"name": "age", "kind": "number"}], "left_out": {"day": "times"}}
     >>> column_sentences({"features": told})
     ['features: age; left out: day (times)']
     """
-    lines = [most_moved(told["columns"])] if told.get("columns") else []
-    if told.get("features"):
-        taken = [str(item["name"]) for item in told["features"]["taken"]]
-        left = [f"{name} ({why})" for name, why in told["features"]["left_out"].items()]
+    lines = [most_moved(result["columns"])] if result.get("columns") else []
+    if result.get("features"):
+        taken = [str(item["name"]) for item in result["features"]["taken"]]
+        left = [f"{name} ({why})" for name, why in result["features"]["left_out"].items()]
         lines.append(f"features: {_few(taken)}" + (f"; left out: {_few(left)}" if left else ""))
     return lines
 
@@ -308,9 +308,9 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def columns_grid(told: Mapping[str, Any]) -> tuple[Grid, ...]:
+def columns_grid(result: Mapping[str, Any]) -> tuple[Grid, ...]:
     """How the user's columns moved, those first that explain most of a change of accuracy; at first a few of them."""
-    changes = told.get("columns") or []
+    changes = result.get("columns") or []
     if not changes:
         return ()
     rows = [

@@ -162,9 +162,11 @@ class Estimation(Shown):
     @property
     def truth(self) -> Interval | None:
         """The accuracy on the labelled rows of the target, None without any."""
-        known = self.target.get("accuracy")
+        accuracy = self.target.get("accuracy")
         return (
-            None if known is None else Interval(**{n: known[n] for n in ("value", "lower", "upper", "level", "kind")})
+            None
+            if accuracy is None
+            else Interval(**{n: accuracy[n] for n in ("value", "lower", "upper", "level", "kind")})
         )
 
     def frames(self) -> dict[str, Maker]:
@@ -204,9 +206,9 @@ class Estimation(Shown):
         return out
 
     def _truth(self) -> dict[str, Any] | None:
-        known = self.truth
+        truth = self.truth
         labelled = {"labelled": self.target.get("labelled"), "decides": self.by_labels}
-        return None if known is None else {**known.to_dict(), **labelled}
+        return None if truth is None else {**truth.to_dict(), **labelled}
 
 
 def _without(fell: Fall | None) -> dict[str, Any]:
@@ -237,7 +239,7 @@ def alarm_text(fell: Fall | None) -> str:
 
 
 @shows(Estimation)
-def estimation_view(told: Mapping[str, Any]) -> View:
+def estimation_view(result: Mapping[str, Any]) -> View:
     """What an estimate says, from the mapping that JSON holds, as far as it goes.
 
     >>> told = {"headline": {"value": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "kind": "backtest"}}
@@ -245,71 +247,71 @@ def estimation_view(told: Mapping[str, Any]) -> View:
     >>> view.title, view.number, view.sentences[0]
     ('Estimated accuracy', '80.0 %', '11.2 points below the reference accuracy (91.2 % on 500 rows)')
     """
-    head, truth = told.get("headline") or {}, _truth(told)
+    head, truth = result.get("headline") or {}, _truth(result)
     estimate = interval_of(head)
-    one = interval_of(truth) if truth.get("decides") else estimate
-    diagnosis, why = told.get("diagnosis") or {}, head.get("why") or ""
-    parts = [(title, told.get(f"{title}s") or []) for title in ("slice", "chunk")]
+    item = interval_of(truth) if truth.get("decides") else estimate
+    diagnosis, why = result.get("diagnosis") or {}, head.get("why") or ""
+    parts = [(title, result.get(f"{title}s") or []) for title in ("slice", "chunk")]
     assumes = str(head.get("assumes") or "")
     more = f". It assumes in full: {assumes}" if " (" in assumes else ""
-    some = [(part, interval_of(part.get("headline"))) for part in told.get("chunks") or ()]
+    some = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
     made = [
-        Point(_name(part), one.value, one.lower, one.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
-        for part, one in some
-        if one is not None
+        Point(_name(part), item.value, item.lower, item.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
+        for part, item in some
+        if item is not None
     ]
     return View(
         "True accuracy" if truth.get("decides") else "Estimated accuracy",
-        "none" if one is None else percent(one.value),
-        one,
+        "none" if item is None else percent(item.value),
+        item,
         trust=None if truth.get("decides") else head.get("trust"),
-        sentences=tuple(filter(None, _sentences(told, one, estimate))),
+        sentences=tuple(filter(None, _sentences(result, item, estimate))),
         details=tuple(
             filter(
                 None,
                 (
                     _bands(head),
                     (f"Method: {head['method']}{more}" if head.get("method") else ""),
-                    *threshold_sentences(told),
+                    *threshold_sentences(result),
                 ),
             )
         ),
         points=tuple(made if len(made) > 1 else []),
-        line=(told.get("reference") or {}).get("accuracy"),
+        line=(result.get("reference") or {}).get("accuracy"),
         line_name="reference",
         grids=(
-            *_metrics_grids(told),
+            *_metrics_grids(result),
             *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
             *(replace(grid, noun="", detail=True, few=None) for grid in columns_grid(diagnosis)),
-            *_method_grids(told),
-            *votes_grids(told),
+            *_method_grids(result),
+            *votes_grids(result),
         ),
-        alarms=tuple(Alarms.from_dict(told["alarms"]).lines()) if told.get("alarms") else (),
+        alarms=tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else (),
         warnings=tuple(
-            warning for warning in told.get("warnings") or () if warning != why or head.get("trust") != "none"
+            warning for warning in result.get("warnings") or () if warning != why or head.get("trust") != "none"
         ),
-        seed=told.get("seed"),
+        seed=result.get("seed"),
     )
 
 
-def _sentences(told: Mapping[str, Any], one: Interval | None, estimate: Interval | None) -> list[str]:
+def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Interval | None) -> list[str]:
     """Against the reference, whether it fell, the truth, how far to trust the number, the shift, the assumption."""
-    head, truth, target = told.get("headline") or {}, _truth(told), told.get("target") or {}
-    reference, fell, diagnosis = told.get("reference") or {}, told.get("fell"), told.get("diagnosis") or {}
-    if one is None:
+    head, truth, target = result.get("headline") or {}, _truth(result), result.get("target") or {}
+    reference, fell, diagnosis = result.get("reference") or {}, result.get("fell"), result.get("diagnosis") or {}
+    if item is None:
         return ["No method could answer on these data; the reasons are listed below."]
-    nothing = head.get("trust") == "none" and one is estimate and one.lower <= 0 and one.upper >= 1
+    nothing = head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
     lines = ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
     measured = f"Measured on {counted(truth.get('labelled') or 0, 'labelled row')}"
     unlabelled = f"On {counted(target['rows'], 'row')} without labels" if target.get("rows") and not truth else ""
-    said = measured if truth.get("decides") else unlabelled
+    text = measured if truth.get("decides") else unlabelled
     if reference.get("accuracy") is not None:
         rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
-        gap = round(one.value, 3) - round(reference["accuracy"], 3)
+        gap = round(item.value, 3) - round(reference["accuracy"], 3)
         side = f"{points(gap)} {'below' if gap < 0 else 'above'}" if abs(gap) >= _EQUAL else "the same as"
         yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
-        said = f"{said}{said and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
-    lines.append(said[:1].upper() + said[1:])
+        text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
+    lines.append(text[:1].upper() + text[1:])
     lines.append(Fall(**fell).sentence() if fell else "")
     if truth.get("decides") and estimate is not None:
         lines.append(f"Estimated without labels: {with_ends(estimate)}")
@@ -324,9 +326,9 @@ def _sentences(told: Mapping[str, Any], one: Interval | None, estimate: Interval
     return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
 
 
-def _truth(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _truth(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The accuracy by labels, with their number and whether they decide; empty without labels."""
-    truth: Mapping[str, Any] = told.get("truth") or (told.get("target") or {}).get("accuracy") or {}
+    truth: Mapping[str, Any] = result.get("truth") or (result.get("target") or {}).get("accuracy") or {}
     return truth
 
 
@@ -360,20 +362,20 @@ def _is_alarm(part: Mapping[str, Any]) -> bool:
     return bool((part.get("fell") or {}).get("alarm"))
 
 
-def _metrics_grids(told: Mapping[str, Any]) -> list[Grid]:
+def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
     """What was asked for besides the accuracy; what each method says of it waits."""
-    metrics = told.get("metrics") or {}
+    metrics = result.get("metrics") or {}
     if not metrics:
         return []
-    known = any(item.get("truth") for item in metrics.values())
+    has_truth = any(item.get("truth") for item in metrics.values())
     rows, methods = [], []
     for name, metric in metrics.items():
-        own = [metric.get("reference"), *([metric.get("truth")] if known else [])]
+        own = [metric.get("reference"), *([metric.get("truth")] if has_truth else [])]
         cells = [number((other or {}).get("value")) for other in own]
         rows.append([name, *(number(metric[end]) for end in _ENDS), metric["trust"], *cells])
         for e in metric.get("estimates") or ():
             methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
-    columns = ["metric", *_ENDS, "trust", "reference", *(["truth"] if known else [])]
+    columns = ["metric", *_ENDS, "trust", "reference", *(["truth"] if has_truth else [])]
     heads = ["metric", "method", *_ENDS, "assumes"]
     return [Grid("metrics", columns, rows), Grid("metrics by each method", heads, methods, noun="", detail=True)]
 
@@ -406,24 +408,26 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
         metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
-        known = any(item.get("truth") for some in metrics for item in some)
-        heads = [title, *(c for name in names for c in ([name, "truth"] if known else [name]))]
+        has_truth = any(item.get("truth") for some in metrics for item in some)
+        heads = [title, *(c for name in names for c in ([name, "truth"] if has_truth else [name]))]
         lines = []
         for part, some in zip(parts, metrics, strict=True):
-            values = [x.get("value") for item in some for x in ((item, item.get("truth") or {}) if known else (item,))]
+            values = [
+                x.get("value") for item in some for x in ((item, item.get("truth") or {}) if has_truth else (item,))
+            ]
             lines.append([_name(part), *map(number, values)])
         grids.append(Grid(f"metrics of {title}s", heads, lines, noun=title, few=few))
     return grids
 
 
-def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
+def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
     """Every method, every assumption about the shift, and the methods that were left out: all wait."""
-    estimates = told.get("estimates") or []
+    estimates = result.get("estimates") or []
     kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
     several = len(kinds) > 1
     rows = [[e["method"], *cells_of(e), *([e["kind"]] if several else []), e["assumes"]] for e in estimates]
     believed = []
-    for name, assumption in (told.get("assumptions") or {}).items():
+    for name, assumption in (result.get("assumptions") or {}).items():
         against = f"speak against it: {assumption['refuted']}" if assumption.get("refuted") else ""
         against, method = (
             (against, assumption["method"].partition(":")[0])
@@ -431,7 +435,7 @@ def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
             else (assumption["why"] or against, "")
         )
         believed.append([ASSUMPTIONS.get(name, name), *cells_of(assumption), method, against])
-    skipped = [[item["method"], item["why"]] for item in told.get("skipped") or ()]
+    skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
         Grid(
             "methods" if several else f"methods, {''.join(kinds)} intervals",
@@ -451,9 +455,9 @@ def _method_grids(told: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def threshold_sentences(told: Mapping[str, Any]) -> list[str]:
+def threshold_sentences(result: Mapping[str, Any]) -> list[str]:
     """From which confidence on the estimated accuracy reaches what was asked for."""
-    answers = (told.get("risk_coverage") or {}).get("answers") or []
+    answers = (result.get("risk_coverage") or {}).get("answers") or []
     lines = []
     for answer in answers:
         target = percent(answer["accuracy"] or 0)
@@ -465,7 +469,7 @@ def threshold_sentences(told: Mapping[str, Any]) -> list[str]:
         text += f"estimated accuracy is at least {target}"
         text += "; nowhere does the band's lower end reach it" if safe is None else ""
         lines.append(text + ("" if safe is None else f"; the band's lower end reaches it at >= {safe:.4f}"))
-    if lines and (told.get("diagnosis") or {}).get("kind") == "support":
+    if lines and (result.get("diagnosis") or {}).get("kind") == "support":
         lines.append("Do not rely on this threshold: it asks that confidence means what it meant on the reference")
     return lines
 
@@ -543,22 +547,22 @@ class OneMetric(NamedTuple):
     truth: Any  # a number with its interval, as a record or as a mapping; None where it is not known
 
 
-def metrics_of(one: Estimation | Part) -> dict[str, OneMetric]:
+def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
     """Every metric by its name: accuracy first, then what was asked for; a part has no reference of its own."""
-    whole = isinstance(one, Estimation)
-    truth = one.target.get("accuracy") if isinstance(one, Estimation) else one.truth
-    known = one.reference.get("accuracy") if isinstance(one, Estimation) else None
-    reference = known["value"] if isinstance(known, Mapping) else known
-    made = {"accuracy": OneMetric(one.headline, one.estimates, reference if whole else None, truth)}
-    for name, metric in one.metrics.items():
+    whole = isinstance(item, Estimation)
+    truth = item.target.get("accuracy") if isinstance(item, Estimation) else item.truth
+    accuracy = item.reference.get("accuracy") if isinstance(item, Estimation) else None
+    reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
+    made = {"accuracy": OneMetric(item.headline, item.estimates, reference if whole else None, truth)}
+    for name, metric in item.metrics.items():
         own = None if metric.reference is None else metric.reference.value
         made[name] = OneMetric(metric.headline, metric.estimates, own, metric.truth)
     return made
 
 
-def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[str, Any]:
+def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> dict[str, Any]:
     """Cells of a metric of the whole or of a part: number, fall, truth."""
-    fell = one.fell if name == "accuracy" else None
+    fell = item.fell if name == "accuracy" else None
     fall = (None, None, None) if fell is None else (fell.verdict, fell.p, fell.alarm)
     truth = ends(metric.truth)
     out: dict[str, Any] = {"metric": name, **ends(metric.headline), "method": metric.headline.method}
@@ -566,43 +570,43 @@ def _metric_cells(one: Estimation | Part, name: str, metric: OneMetric) -> dict[
     return out | {"truth_lower": truth["lower"], "truth_upper": truth["upper"]}
 
 
-def _parts_table(found: Estimation) -> Table:
+def _parts_table(result: Estimation) -> Table:
     """One row for each chunk or slice and metric."""
     rows = []
-    for title, part in [*(("slice", item) for item in found.slices), *(("chunk", chunk) for chunk in found.chunks)]:
+    for title, part in [*(("slice", item) for item in result.slices), *(("chunk", chunk) for chunk in result.chunks)]:
         where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
         rows += [{**where, **_metric_cells(part, name, item)} for name, item in metrics_of(part).items()]
-    place = [*(("by", "slice") if found.slices else ()), *(("chunk", "start", "end") if found.chunks else ())]
-    return Table(("part", *place, *_PART), rows)
+    about = [*(("by", "slice") if result.slices else ()), *(("chunk", "start", "end") if result.chunks else ())]
+    return Table(("part", *about, *_PART), rows)
 
 
-def _headline_table(found: Estimation) -> Table:
+def _headline_table(result: Estimation) -> Table:
     """One row for each metric, of the whole target, beside the reference's."""
     rows = [
         {
-            "rows": found.target.get("rows"),
-            **_metric_cells(found, name, item),
+            "rows": result.target.get("rows"),
+            **_metric_cells(result, name, item),
             "reference": item.reference,
             "assumes": item.headline.assumes,
         }
-        for name, item in metrics_of(found).items()
+        for name, item in metrics_of(result).items()
     ]
     return Table((*_PART, "reference", "assumes"), rows)
 
 
-def _methods_table(found: Estimation) -> Table:
+def _methods_table(result: Estimation) -> Table:
     """One row for each method and metric; the accuracy's first."""
     columns = ("metric", "method", "score", *INTERVAL, "rows", "assumes", "citation")
     rows = [
         {"metric": name, **{column: getattr(e, column) for column in columns[1:]}}
-        for name, item in metrics_of(found).items()
+        for name, item in metrics_of(result).items()
         for e in item.estimates
     ]
     return Table(columns, rows)
 
 
-def _assumptions_table(found: Estimation) -> Table:
+def _assumptions_table(result: Estimation) -> Table:
     """One row for each thing that one may believe of the shift."""
     rows = [
         {
@@ -612,6 +616,6 @@ def _assumptions_table(found: Estimation) -> Table:
             "refuted_by": assumption.refuted,
             "why": assumption.why,
         }
-        for name, assumption in found.assumptions.items()
+        for name, assumption in result.assumptions.items()
     ]
     return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

@@ -62,10 +62,10 @@ class Evaluation(Shown):
     def __getitem__(self, metric: str) -> Interval:
         if metric in self.metrics:
             return self.metrics[metric]
-        known = canonical("metric", metric, [*self.metrics, *(s.method for s in self.skipped)])
-        if known in self.metrics:
-            return self.metrics[known]
-        why = next((s.why for s in self.skipped if s.method == known), "it was not asked for")
+        name = canonical("metric", metric, [*self.metrics, *(s.method for s in self.skipped)])
+        if name in self.metrics:
+            return self.metrics[name]
+        why = next((s.why for s in self.skipped if s.method == name), "it was not asked for")
         raise UsageError(f"there is no {metric!r}: {why}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Evaluations(Shown):
 
 
 @shows(Evaluation, Evaluations)
-def evaluation_view(told: Mapping[str, Any]) -> View:
+def evaluation_view(result: Mapping[str, Any]) -> View:
     """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first.
 
     >>> accuracy = {"value": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "kind": "exact"}
@@ -122,16 +122,16 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     >>> view.title, view.number, view.sentences
     ('Accuracy', '80.0 %', ('Measured on 50 labelled rows of a.csv',))
     """
-    if told.get("files") is not None:
+    if result.get("files") is not None:
         # the accuracy of each file, then what each one's own view says under its name
-        views = {str(file.get("name")): evaluation_view(file) for file in told["files"]}
+        views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
         rows = [
             [
                 str(file.get("name")),
                 f"{file.get('rows') or 0:,}",
                 *cells_of((file.get("metrics") or {}).get("accuracy")),
             ]
-            for file in told["files"]
+            for file in result["files"]
         ]
         each = [(f"{name}: ", view) for name, view in views.items()]
         return View(
@@ -145,16 +145,16 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
             warnings=tuple(start + warning for start, view in each for warning in view.warnings),
             seed=next((view.seed for view in views.values()), None),
         )
-    metrics = told.get("metrics") or {}
+    metrics = result.get("metrics") or {}
     numbers = {name: metric for name, metric in metrics.items() if interval_of(metric)}
     name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
-    skipped = [[item.get("metric") or item["method"], item["why"]] for item in told.get("skipped") or ()]
-    looked = told.get("failure_cases") or ()
+    skipped = [[item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()]
+    looked = result.get("failure_cases") or ()
     cases = [item for item in looked if item.get("seen")]
     none = ("None of the failure cases of the accuracy-coverage curve was seen",) if looked and not cases else ()
     share = name in ("accuracy", "")
     # the main metrics of each slice
-    slices = told.get("slices") or []
+    slices = result.get("slices") or []
     there = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
     names = [name for name in _IN_SLICES if name in there] or there[:5]
     rows = [
@@ -167,19 +167,19 @@ def evaluation_view(told: Mapping[str, Any]) -> View:
     ]
     return View(
         "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
-        cells_of(numbers[name], share=share)[0] if name else counted(told.get("rows") or 0, "row"),
+        cells_of(numbers[name], share=share)[0] if name else counted(result.get("rows") or 0, "row"),
         interval_of(numbers.get(name)),
         share=share,
-        sentences=tuple(_sentences(told, numbers)),
+        sentences=tuple(_sentences(result, numbers)),
         details=(*map(_case, cases), *none),
         grids=(
-            *_metrics_grid(told, numbers),
+            *_metrics_grid(result, numbers),
             *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
-            *votes_grids(told),
+            *votes_grids(result),
             Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
         ),
-        warnings=tuple(told.get("warnings") or ()),
-        seed=told.get("seed"),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
     )
 
 
@@ -198,16 +198,16 @@ _MEASURES = {
 }
 
 
-def votes_grids(told: Mapping[str, Any]) -> list[Grid]:
+def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
     """What judges say: bounds by how many must agree, how many accept, how well they tell right from wrong; all wait.
 
     >>> votes_grids({})
     []
     """
-    judged = panel(told)
+    judged = panel(result)
     if judged is None:
         return []
-    table, judges = told.get("votes") or {}, judged["judges"]
+    table, judges = result.get("votes") or {}, judged["judges"]
     rules = table.get("rules") or []
     called = {"single": "the judge"} if judges == 1 else _RULES
     bounds = [
@@ -264,8 +264,8 @@ def votes_grids(told: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def _number(one: Any) -> float | None:
-    return None if not isinstance(one, Mapping) else one.get("value")
+def _number(item: Any) -> float | None:
+    return None if not isinstance(item, Mapping) else item.get("value")
 
 
 def agreement(agree: Any, judges: Any) -> str:
@@ -279,14 +279,14 @@ def agreement(agree: Any, judges: Any) -> str:
     return f"all {judges} agree" if agree == judges else f"{agree} of {judges} agree"
 
 
-def panel(told: Mapping[str, Any]) -> dict[str, Any] | None:
+def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
     """What an estimate or an evaluation says of judges, in one form; None where it says nothing.
 
     judges, agree : their number, and how many had to agree. bounds : agree, lower, upper (fractions), inside. ladder :
     at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
     reference : how the judges did where labels are known.
     """
-    table, estimates = told.get("votes") or {}, told.get("estimates") or []
+    table, estimates = result.get("votes") or {}, result.get("estimates") or []
     judged = bool(table.get("bounds"))
     of_votes = (
         estimate.get("details") or {}
@@ -308,21 +308,21 @@ def panel(told: Mapping[str, Any]) -> dict[str, Any] | None:
                    for item in source.get("ladder") or []],
         "alone": [(str(item.get("judge")), item.get("accepted") or {}) for item in alone] if judged
         else [(str(at), item) for at, item in enumerate(alone, 1)],
-        "truth": _number(table.get("accuracy") if judged else (told.get("target") or {}).get("accuracy")),
+        "truth": _number(table.get("accuracy") if judged else (result.get("target") or {}).get("accuracy")),
         "reference": source.get("reference"),
     }  # fmt: skip
 
 
-def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
+def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
     """On which rows, how far confidence is off, which class is the positive one, and what may be answered."""
-    rows = f"Measured on {counted(told.get('rows') or 0, 'labelled row')} of {told.get('name') or 'this table'}"
-    unknown = told.get("unlabelled") or 0
+    rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
+    unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
     lines += [f"Positive class: {next(iter(about.values()))} ({listed(list(about))})"] if about else []
-    for at in told.get("operating_points") or ():
+    for at in result.get("operating_points") or ():
         text = str(at.get("why") or "")
         if interval_of(at.get("coverage")):
             share, proven = at["coverage"]["value"], f"(proven: {percent(at['selective_accuracy']['lower'])})"
@@ -332,26 +332,26 @@ def _sentences(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]
     return lines
 
 
-def _case(one: Mapping[str, Any]) -> str:
-    often = "" if one.get("share") is None else f" (in {percent(one['share'], 0)} of replicates)"
-    return f"Failure case: {one['sentence']}{often}"
+def _case(item: Mapping[str, Any]) -> str:
+    often = "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
+    return f"Failure case: {item['sentence']}{often}"
 
 
-def _metrics_grid(told: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
+def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
     """A row for each metric; a mean over classes stands there once; at first the main ones."""
     twice = {f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"}
     names = [name for name in numbers if name not in twice]
     rows = []
     for name in names:
-        one, title = numbers[name], name
-        read_at = next((one[key] for key in ("risk", "coverage") if key in one and name.endswith(key)), None)
-        if "average" in one:
-            title = f"{name} ({str(one['average']).partition(',')[0]})"
+        item, title = numbers[name], name
+        read_at = next((item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None)
+        if "average" in item:
+            title = f"{name} ({str(item['average']).partition(',')[0]})"
         elif read_at is not None:
             title = f"{name} {read_at:g}"
-        rows.append([title, *cells_of(one, share=False), str(one.get("kind") or "")])
+        rows.append([title, *cells_of(item, share=False), str(item.get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
-    disca = f"disca is that of {told.get('rows')} rows: it does not compare with that of another number of rows"
+    disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()
     columns = ["metric", "value", "lower", "upper", "kind"]
     return [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)] if rows else []
@@ -373,30 +373,30 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     return {name: partial(made, *how) for name, how in makers.items()}
 
 
-def _metric_rows(one: Evaluation) -> list[dict[str, Any]]:
-    return [{"rows": one.rows, "metric": name, **ends(metric)} for name, metric in one.metrics.items()]
+def _metric_rows(item: Evaluation) -> list[dict[str, Any]]:
+    return [{"rows": item.rows, "metric": name, **ends(metric)} for name, metric in item.metrics.items()]
 
 
-def _slice_rows(one: Evaluation) -> list[dict[str, Any]]:
+def _slice_rows(item: Evaluation) -> list[dict[str, Any]]:
     return [
         {"by": part.by, "slice": part.value, "rows": part.rows, "metric": name, **ends(metric)}
-        for part in one.slices
+        for part in item.slices
         for name, metric in part.metrics.items()
     ]
 
 
-def _class_rows(one: Evaluation) -> list[dict[str, Any]]:
+def _class_rows(item: Evaluation) -> list[dict[str, Any]]:
     return [
         {"class": row["class"], "metric": name, **ends(cell), "support": row.get("support")}
-        for row in one.tables.get("per_class", [])
+        for row in item.tables.get("per_class", [])
         for name, cell in row.items()
         if ends(cell)["value"] is not None
     ]
 
 
-def _curve_rows(one: Evaluation) -> list[dict[str, Any]]:
+def _curve_rows(item: Evaluation) -> list[dict[str, Any]]:
     out = []
-    for name, curve in one.curves.items():
+    for name, curve in item.curves.items():
         about = {column: getattr(curve, column) for column in ("x_name", "y_name", "level", "kind")}
         for x, value, lower, upper in zip(curve.x, curve.y, curve.lower, curve.upper, strict=True):
             out.append({"curve": name, **about, "x": x, "value": value, "lower": lower, "upper": upper})

@@ -152,13 +152,13 @@ class History(Shown, Record):
 
 
 @shows(History)
-def history_view(told: Mapping[str, Any]) -> View:
+def history_view(result: Mapping[str, Any]) -> View:
     """What a store holds, from the mapping that JSON holds: of one job all of it, of several a line each."""
-    views = [job_view(job) for job in told["jobs"]]
-    if len(views) == 1 and told["jobs"][0]["runs"]:
+    views = [job_view(job) for job in result["jobs"]]
+    if len(views) == 1 and result["jobs"][0]["runs"]:
         return views[0]
     lines = [f"{view.title}: {view.number}{''.join(f'; {alarm}' for alarm in view.alarms)}" for view in views]
-    return View(f"Past runs in {told['store']}", counted(len(views), "job"), sentences=tuple(lines))
+    return View(f"Past runs in {result['store']}", counted(len(views), "job"), sentences=tuple(lines))
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
@@ -166,7 +166,7 @@ _FELL = {"alarm": "yes, with an alarm", "fell": "yes", "holds": "no", "cannot sa
 
 
 @shows(Job)
-def job_view(told: Mapping[str, Any]) -> View:
+def job_view(result: Mapping[str, Any]) -> View:
     """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands.
 
     >>> run = {"number": 3, "at": "2026-11-24T05:15:00+00:00", "value": 0.9, "lower": 0.8, "upper": 0.95, "rows": 1500}
@@ -174,9 +174,9 @@ def job_view(told: Mapping[str, Any]) -> View:
     >>> view.title, view.number, view.sentences[2]
     ('loans: estimated accuracy, newest run', '90.0 %', 'No alarm stands')
     """
-    runs, every = told.get("runs") or [], told.get("parts") or []
+    runs, every = result.get("runs") or [], result.get("parts") or []
     if not runs:
-        return View(str(told.get("job")), "no run")
+        return View(str(result.get("job")), "no run")
     kinds = {item["kind"] for item in every}
     kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
     parts = [item for item in every if item["kind"] == kind]
@@ -195,7 +195,7 @@ def job_view(told: Mapping[str, Any]) -> View:
         against = f"{points(gap)} {'below' if gap < 0 else 'above'} the reference accuracy ({percent(reference)})"
     rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
     return View(
-        f"{told.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
+        f"{result.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
         "none" if value is None else percent(value),
         interval_of({**last, **about}),
         trust=last.get("trust"),

@@ -55,21 +55,21 @@ class Prediction(Shown, Record):
 
 
 @shows(Prediction)
-def prediction_view(told: Mapping[str, Any]) -> View:
+def prediction_view(result: Mapping[str, Any]) -> View:
     """What a prediction says, from the mapping that JSON holds: the accuracy if labels tell it, what was left out."""
-    accuracy, rows, lines = interval_of(told["accuracy"]), counted(told["rows"], "row"), []
-    if told["truncated"]:
-        lines.append(f"{counted(told['truncated'], 'input')} cut, longer than the model reads")
-    if told["skipped"]:
-        named = "; ".join(f"{example['name']}: {example['why']}" for example in told["examples"])
-        lines.append(f"{counted(told['skipped'], 'input')} left out, unreadable or without an answer ({named})")
-    source = f"predicted by {told['model']}" if told["log"] is None else f"read from {told['log']}"
+    accuracy, rows, lines = interval_of(result["accuracy"]), counted(result["rows"], "row"), []
+    if result["truncated"]:
+        lines.append(f"{counted(result['truncated'], 'input')} cut, longer than the model reads")
+    if result["skipped"]:
+        named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
+        lines.append(f"{counted(result['skipped'], 'input')} left out, unreadable or without an answer ({named})")
+    source = f"predicted by {result['model']}" if result["log"] is None else f"read from {result['log']}"
     return View(
         "Predicted" if accuracy is None else "Accuracy",
         rows if accuracy is None else percent(accuracy.value),
         accuracy,
-        f"by {', '.join(told['metrics'])}" if told["metrics"] else "",
-        sentences=(f"{rows} of {told['data']} {source}", *lines),
-        notes=() if told["out"] is None else (f"Predictions: {told['out']}",),
-        warnings=tuple(told["warnings"]),
+        f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
+        sentences=(f"{rows} of {result['data']} {source}", *lines),
+        notes=() if result["out"] is None else (f"Predictions: {result['out']}",),
+        warnings=tuple(result["warnings"]),
     )

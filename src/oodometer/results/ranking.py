@@ -49,9 +49,9 @@ class Evidence(Record):
     @property
     def order(self) -> tuple[str, ...]:
         """Models, the best by this evidence first; those without a number are left out."""
-        known = {name: value for name, value in self.values.items() if value is not None}
+        numbers = {name: value for name, value in self.values.items() if value is not None}
         sign = -1 if self.higher_is_better else 1
-        return tuple(sorted(known, key=lambda name: sign * known[name]))
+        return tuple(sorted(numbers, key=lambda name: sign * numbers[name]))
 
     def agreement(self, order: Sequence[str]) -> float | None:
         """Share of the pairs of ``order`` that this evidence puts the same way, a tie half; None where it says nothing.
@@ -59,12 +59,12 @@ class Evidence(Record):
         >>> Evidence("ac", "estimate", "...", True, {"a": 0.9, "b": 0.9}).agreement(["a", "b"])
         0.5
         """
-        found = []
-        for one, other in itertools.combinations(order, 2):
-            a, b = self.values.get(one), self.values.get(other)
+        shares = []
+        for first, other in itertools.combinations(order, 2):
+            a, b = self.values.get(first), self.values.get(other)
             if a is not None and b is not None:
-                found.append(0.5 if a == b else float((a > b) == self.higher_is_better))
-        return sum(found) / len(found) if found else None
+                shares.append(0.5 if a == b else float((a > b) == self.higher_is_better))
+        return sum(shares) / len(shares) if shares else None
 
     def to_dict(self, order: Sequence[str] = ()) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; ``order`` is the order of the result."""
@@ -189,7 +189,7 @@ class FewShotRanking(Shown, Record):
 
     def frames(self) -> dict[str, Maker]:
         """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
-        told = self.to_dict()
+        result = self.to_dict()
         labels = self.labelled - self.chosen
         models = [
             {"model": m.model, "rank": m.rank, "p_best": m.p_best, "right": m.right, "labels": labels}
@@ -202,9 +202,9 @@ class FewShotRanking(Shown, Record):
             for item in self.evidence
             for model, value in item.values.items()
         ]
-        suggested = [{"id": item["id"], "text": text_of(item["text"])} for item in told["suggested"]]
+        suggested = [{"id": item["id"], "text": text_of(item["text"])} for item in result["suggested"]]
         rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
-        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), told["pairs"])}
+        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), result["pairs"])}
         rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
@@ -217,7 +217,7 @@ class FewShotRanking(Shown, Record):
     @property
     def likeliest(self) -> RankedModel:
         """The model with the highest P(best), which a combined order need not put first; of several the first."""
-        return max(self.ranking, key=lambda one: one.p_best)
+        return max(self.ranking, key=lambda item: item.p_best)
 
     @property
     def open(self) -> bool:
@@ -246,17 +246,22 @@ class FewShotRanking(Shown, Record):
         out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
         return out | {"suggested_are_random": False}
 
-    def _row(self, one: RankedModel) -> dict[str, Any]:
-        values: dict[str, Any] = {"right": one.right}
+    def _row(self, item: RankedModel) -> dict[str, Any]:
+        values: dict[str, Any] = {"right": item.right}
         for match in self.evidence:
-            interval = match.intervals.get(one.model)
-            values[match.name] = plain(match.values.get(one.model)) if interval is None else interval.to_dict()
-        out: dict[str, Any] = {"model": one.model, "p_best": plain(one.p_best), "rank": one.rank, "source": one.source}
-        return out | {"truncated": one.truncated, "evidence": values}
+            interval = match.intervals.get(item.model)
+            values[match.name] = plain(match.values.get(item.model)) if interval is None else interval.to_dict()
+        out: dict[str, Any] = {
+            "model": item.model,
+            "p_best": plain(item.p_best),
+            "rank": item.rank,
+            "source": item.source,
+        }
+        return out | {"truncated": item.truncated, "evidence": values}
 
 
 @shows(FewShotRanking)
-def ranking_view(told: Mapping[str, Any]) -> View:
+def ranking_view(result: Mapping[str, Any]) -> View:
     """What a ranking says, from the mapping that JSON holds: the order, how sure its first place is, what would settle.
 
     >>> rows = [{"model": "a", "p_best": 0.83}, {"model": "b", "p_best": 0.17}]
@@ -264,21 +269,23 @@ def ranking_view(told: Mapping[str, Any]) -> View:
     >>> view.title, view.number, view.note
     ('Most likely the best of 2 models', 'a', '83 % sure, from 10 labelled rows and 200 rows without labels')
     """
-    rows, labelled, chosen = told["ranking"], told.get("labelled") or 0, told.get("chosen") or 0
+    rows, labelled, chosen = result["ranking"], result.get("labelled") or 0, result.get("chosen") or 0
     top = max(rows, key=lambda row: row["p_best"] or 0.0)
     made = counted(labelled, "labelled row")
     seen = (
-        f"from {made} and {counted(told['pool'], 'row')} without labels" if told.get("pool") else f"from {made} alone"
+        f"from {made} and {counted(result['pool'], 'row')} without labels"
+        if result.get("pool")
+        else f"from {made} alone"
     )
-    combined, first = told.get("decided_by") == "combined", rows[0]
+    combined, first = result.get("decided_by") == "combined", rows[0]
     favour = f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
     order = "the combined order" if combined else "the order, better than most others"
-    evidence = told.get("evidence") or ()
+    evidence = result.get("evidence") or ()
     cells = []
     for row in rows:
-        known = row.get("evidence") or {}
-        right = f"{known.get('right', '')} of {labelled - chosen}"
-        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(known.get("accuracy"))])
+        numbers = row.get("evidence") or {}
+        right = f"{numbers.get('right', '')} of {labelled - chosen}"
+        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy"))])
     pairs = [
         [
             pair["a"],
@@ -287,7 +294,7 @@ def ranking_view(told: Mapping[str, Any]) -> View:
             percent(pair["differ"]),
             f"{pair['only_a']} to {pair['only_b']}",
         ]
-        for pair in told.get("pairs") or ()
+        for pair in result.get("pairs") or ()
     ]
     alone = []
     for item in evidence:
@@ -300,19 +307,19 @@ def ranking_view(told: Mapping[str, Any]) -> View:
         agrees = "" if item["agreement"] is None else percent(item["agreement"], 0)
         alone.append([item["name"], item["group"], _chain(item), agrees, *values])
     reasons: dict[str, list[str]] = {}
-    for entry in told.get("skipped") or ():
+    for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
-        "open" if told.get("open") else str(top["model"]),
-        note=seen if told.get("open") else f"{percent(top['p_best'], 0)} sure, {seen}",
+        "open" if result.get("open") else str(top["model"]),
+        note=seen if result.get("open") else f"{percent(top['p_best'], 0)} sure, {seen}",
         sentences=(
-            f"{favour[:1].upper()}{favour[1:]}" if told.get("open") else "",
+            f"{favour[:1].upper()}{favour[1:]}" if result.get("open") else "",
             f"In order, the best first: {', '.join(str(row['model']) for row in rows)}",
             "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
             "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
-            _settled(told.get("settling") or {}),
-            _right_answers(told, labelled - chosen),
+            _settled(result.get("settling") or {}),
+            _right_answers(result, labelled - chosen),
             _random(labelled, chosen),
         ),
         details=tuple(f"Evidence {element['name']}: {element['note']}" for element in evidence if element.get("note")),
@@ -340,18 +347,18 @@ def ranking_view(told: Mapping[str, Any]) -> View:
             Grid(
                 "Rows to label next",
                 ["id", "text"],
-                [[str(element["id"]), text_of(element["text"])] for element in told.get("suggested") or ()],
+                [[str(element["id"]), text_of(element["text"])] for element in result.get("suggested") or ()],
                 noun="row",
-                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if told.get("suggested") else (),
+                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if result.get("suggested") else (),
             ),
         ),
         notes=(
             *([f"Factors: {FACTORS_MAY_MISLEAD}"] if any(element["group"] == "factor" for element in evidence) else []),
-            *(f"Left out: {_left_out(why, many)}" for why, many in (told.get("left_out") or {}).items()),
-            *(told.get("notes") or ()),
+            *(f"Left out: {_left_out(why, many)}" for why, many in (result.get("left_out") or {}).items()),
+            *(result.get("notes") or ()),
         ),
-        warnings=tuple(told.get("warnings") or ()),
-        seed=told.get("seed"),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
     )
 
 
@@ -360,29 +367,29 @@ def text_of(text: Any) -> str:
     return text if isinstance(text, str) else " | ".join(text or ())
 
 
-def _settled(one: Mapping[str, Any]) -> str:
+def _settled(item: Mapping[str, Any]) -> str:
     """How many more labels would settle which of the two leading models is better."""
-    if not one:
+    if not item:
         return ""
-    start = f"Probability that {one['best']} beats {one['runner_up']}: {percent(one['p_better'], 0)}"
-    goal, labels = f"at {percent(one['level'], None)} (one-sided)", one.get("labels")
+    start = f"Probability that {item['best']} beats {item['runner_up']}: {percent(item['p_better'], 0)}"
+    goal, labels = f"at {percent(item['level'], None)} (one-sided)", item.get("labels")
     if labels == 0:
         return f"{start}, which settles it {goal}"
     if labels is None:
-        return f"{start}; {one.get('why')}"
+        return f"{start}; {item.get('why')}"
     text = f"{start}; about {counted(labels, 'more label')} of randomly drawn rows would settle it {goal}"
-    if one.get("lower") is not None:
-        worst = "many more" if one.get("upper") is None else f"{one['upper']:,}"
-        text += f", {counted(one['lower'], 'label')} at best, {worst} at worst"
-    return text + (f"; {one['chosen']:,} of rows on which the two disagree" if one.get("chosen") else "")
+    if item.get("lower") is not None:
+        worst = "many more" if item.get("upper") is None else f"{item['upper']:,}"
+        text += f", {counted(item['lower'], 'label')} at best, {worst} at worst"
+    return text + (f"; {item['chosen']:,} of rows on which the two disagree" if item.get("chosen") else "")
 
 
-def _right_answers(told: Mapping[str, Any], rows: int) -> str:
+def _right_answers(result: Mapping[str, Any], rows: int) -> str:
     """What counting right answers says, in a sentence."""
-    top = (told.get("by_right") or [[]])[0]
+    top = (result.get("by_right") or [[]])[0]
     if not top or not rows:
         return ""
-    most = max((row.get("evidence") or {}).get("right") or 0 for row in told["ranking"])
+    most = max((row.get("evidence") or {}).get("right") or 0 for row in result["ranking"])
     right = f"{most:,} of {counted(rows, 'labelled row')} right"
     if len(top) == 1:
         return f"Counting alone: {top[0]} is first with {right}"
@@ -396,8 +403,8 @@ def _random(rows: int, chosen: int) -> str:
     if not chosen:
         return "The labelled rows must be a random sample of the data in question; then the probabilities hold for them"
     which = f"All {counted(rows, 'labelled row')}" if chosen == rows else f"{chosen:,} of {rows:,} labelled rows"
-    said = f"{which} were chosen by disagreement and count for rows like them"
-    return said if chosen == rows else f"{said}; the others must be a random sample"
+    text = f"{which} were chosen by disagreement and count for rows like them"
+    return text if chosen == rows else f"{text}; the others must be a random sample"
 
 
 def _left_out(why: str, many: int) -> str:
@@ -405,9 +412,9 @@ def _left_out(why: str, many: int) -> str:
     return f"{many:,} {why if many != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"
 
 
-def _chain(one: Mapping[str, Any]) -> str:
+def _chain(item: Mapping[str, Any]) -> str:
     """Models in the order of the evidence, with > between them and = where they tie."""
-    out, values = "", one["values"]
-    for before, name in itertools.pairwise((None, *one["order"])):
+    out, values = "", item["values"]
+    for before, name in itertools.pairwise((None, *item["order"])):
         out += str(name) if before is None else f" {'=' if values[before] == values[name] else '>'} {name}"
     return out or "-"

@@ -64,17 +64,17 @@ class Shifting(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; of images what was skipped, of texts what was refused."""
-        told = super().to_dict() | {"skipped": [{"name": name, "why": why} for name, why in self.skipped]}
-        del told["refused" if self.command == "shift image" else "skipped"]
-        return told
+        result = super().to_dict() | {"skipped": [{"name": name, "why": why} for name, why in self.skipped]}
+        del result["refused" if self.command == "shift image" else "skipped"]
+        return result
 
 
 @shows(Shifting)
-def shifting_view(told: Mapping[str, Any]) -> View:
+def shifting_view(result: Mapping[str, Any]) -> View:
     """What shifting wrote, from the mapping that JSON holds: each copy, what it touched, and what was left out."""
-    copies, skipped = told["copies"], told.get("skipped") or ()
-    lines = [f"{told['rows']:,} {_WHAT[told['command']]} of {told['data']}"]
-    lines += [f"{counted(many, 'row')} without one: {why}" for why, many in (told.get("refused") or {}).items()]
+    copies, skipped = result["copies"], result.get("skipped") or ()
+    lines = [f"{result['rows']:,} {_WHAT[result['command']]} of {result['data']}"]
+    lines += [f"{counted(many, 'row')} without one: {why}" for why, many in (result.get("refused") or {}).items()]
     for copy in copies:
         name, rows = f"{copy['kind']}, severity {copy['severity']}", ""
         if "rows" in copy:
@@ -86,4 +86,4 @@ def shifting_view(told: Mapping[str, Any]) -> View:
         named = "; ".join(f"{item['name']}: {item['why']}" for item in skipped[:3])
         lines.append(f"{len(skipped)} could not be read and were left out ({named})")
     many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
-    return View("Shifted", many, sentences=tuple(lines), notes=tuple(told["notes"]))
+    return View("Shifted", many, sentences=tuple(lines), notes=tuple(result["notes"]))

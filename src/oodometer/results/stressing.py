@@ -156,30 +156,30 @@ class StressTest(Shown, Record):
 
 
 @shows(StressTest)
-def stress_view(told: Mapping[str, Any]) -> View:
+def stress_view(result: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
-    found = [
+    conditions = [
         (model["name"], curve["kind"], point, curve["points"][0])
-        for model in told.get("models") or ()
+        for model in result.get("models") or ()
         for curve in model.get("curves") or ()
         for point in curve.get("points") or ()
     ]
-    measure = "R@1" if told.get("modality") == "dialogue" else "accuracy"
-    shifted = [item for item in found if item[2]["severity"] is not None]
+    measure = "R@1" if result.get("modality") == "dialogue" else "accuracy"
+    shifted = [item for item in conditions if item[2]["severity"] is not None]
     guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
-    models = told.get("models") or ()
+    models = result.get("models") or ()
     name, many = models[0]["name"] if models else "", len(models) > 1
 
-    def at(one: Any) -> str:
-        return f"{one[1]} at severity {one[2]['severity']}" + (f", {one[0]}" if many else "")
+    def at(entry: Any) -> str:
+        return f"{entry[1]} at severity {entry[2]['severity']}" + (f", {entry[0]}" if many else "")
 
-    worst = min(guessed, key=lambda one: one[2]["estimate"]["value"]) if guessed else None
+    worst = min(guessed, key=lambda entry: entry[2]["estimate"]["value"]) if guessed else None
     head = {} if worst is None else worst[2]["estimate"]
-    what = {"text": "texts", "image": "images"}.get(str(told.get("modality")), "contexts of dialogues")
-    reference = told.get("reference") or {}
+    what = {"text": "texts", "image": "images"}.get(str(result.get("modality")), "contexts of dialogues")
+    reference = result.get("reference") or {}
     rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
     made = dict.fromkeys((item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed)
-    runs = max((len(item[2].get("predictions") or ()) for item in found), default=1)
+    runs = max((len(item[2].get("predictions") or ()) for item in conditions), default=1)
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
@@ -190,18 +190,18 @@ def stress_view(told: Mapping[str, Any]) -> View:
             _expected_falls(guessed, at),
             *_true_falls(shifted, at, measure),
             ""
-            if told.get("labelled", True)
+            if result.get("labelled", True)
             else "The rows have no labels: estimates stand alone, the truth is not known",
-            f"{told['rows']:,} {what} of {told['data']} shifted; {rest}" if told.get("rows") else "",
-            *(f"{count:,} rows hold none: {why}" for why, count in (told.get("refused") or {}).items()),
+            f"{result['rows']:,} {what} of {result['data']} shifted; {rest}" if result.get("rows") else "",
+            *(f"{count:,} rows hold none: {why}" for why, count in (result.get("refused") or {}).items()),
             *(f"Intervals of estimates are {kind} and assume: {assumes}" for kind, assumes in made if assumes),
             f"Up to {runs} runs or draws of each point: intervals are of the first, spreads of all" if runs > 1 else "",
         ),
-        details=tuple(_left_out(found, name)),
-        grids=(_points_grid(found, measure, many),),
-        notes=tuple(told.get("notes") or ()),
-        warnings=tuple(told.get("warnings") or ()),
-        seed=told.get("seed"),
+        details=tuple(_left_out(conditions, name)),
+        grids=(_points_grid(conditions, measure, many),),
+        notes=tuple(result.get("notes") or ()),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
     )
 
 
@@ -220,59 +220,59 @@ def _expected_falls(guessed: Sequence[Any], at: Callable[[Any], str]) -> str:
 
 def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str) -> list[str]:
     """The deepest fall of all, and how often the interval of the estimate held the truth; nothing without labels."""
-    falls, errors, held = [], [], 0
-    for one in shifted:
-        truth, before = (point.get("metrics", {}).get("accuracy") for point in one[2:])
-        guess = interval_of(one[2].get("estimate"))
+    falls, errors, inside = [], [], 0
+    for item in shifted:
+        truth, before = (point.get("metrics", {}).get("accuracy") for point in item[2:])
+        guess = interval_of(item[2].get("estimate"))
         if truth is not None and before is not None:
-            falls.append((before["value"] - truth["value"], one))
+            falls.append((before["value"] - truth["value"], item))
         if truth is not None and guess is not None:
             errors.append(abs(guess.value - truth["value"]))
-            held += guess.lower <= truth["value"] <= guess.upper
+            inside += guess.lower <= truth["value"] <= guess.upper
     lines = []
     if falls:
-        fall, one = max(falls, key=lambda found: found[0])
-        truth, before = (percent(point["metrics"]["accuracy"]["value"]) for point in one[2:])
+        fall, item = max(falls, key=lambda pair: pair[0])
+        truth, before = (percent(point["metrics"]["accuracy"]["value"]) for point in item[2:])
         lines.append(
-            f"Deepest true fall: {at(one)}, {measure} {truth} after {before} without a shift"
+            f"Deepest true fall: {at(item)}, {measure} {truth} after {before} without a shift"
             if fall > 0
-            else f"True {measure} falls nowhere: it is lowest for {at(one)}, {truth}"
+            else f"True {measure} falls nowhere: it is lowest for {at(item)}, {truth}"
         )
     if errors:
         lines.append(
             f"Estimates were off by {points(sum(errors) / len(errors))} on average; their intervals held the truth at "
-            f"{held} of {len(errors)} severities"
+            f"{inside} of {len(errors)} severities"
         )
     return lines
 
 
-def _left_out(found: Sequence[Any], first: Any) -> Iterator[str]:
+def _left_out(conditions: Sequence[Any], first: Any) -> Iterator[str]:
     """Rows that could not be shifted, those of the first model alone since all have the same; inputs that were cut."""
-    for name, kind, one, _ in found:
-        where = "without a shift" if one["severity"] is None else f"{kind} {one['severity']}"
-        left = "; ".join(f"{many:,} ({why})" for why, many in (one.get("dropped") or {}).items())
+    for name, kind, item, _ in conditions:
+        where = "without a shift" if item["severity"] is None else f"{kind} {item['severity']}"
+        left = "; ".join(f"{many:,} ({why})" for why, many in (item.get("dropped") or {}).items())
         if left and name == first:
             yield f"Rows left out of {where}: {left}"
-        if one.get("truncated"):
-            yield f"{name} reads less than some inputs hold, {where}: {one['truncated']:,} were cut"
+        if item.get("truncated"):
+            yield f"{name} reads less than some inputs hold, {where}: {item['truncated']:,} were cut"
 
 
-def _points_grid(found: Sequence[Any], measure: str, many: bool) -> Grid:
+def _points_grid(conditions: Sequence[Any], measure: str, many: bool) -> Grid:
     rows = []
-    for name, kind, one, _ in found:
-        metrics, common = one.get("metrics") or {}, (one.get("common") or {}).get("metrics") or {}
+    for name, kind, item, _ in conditions:
+        metrics, common = item.get("metrics") or {}, (item.get("common") or {}).get("metrics") or {}
         numbers = (f"{metrics[key]['value']:.3f}" if key in metrics else "" for key in METRICS[1:])
-        error = "" if one.get("error") is None else f"{one['error'] * 100:+.1f}"
+        error = "" if item.get("error") is None else f"{item['error'] * 100:+.1f}"
         rows.append(
             [
                 *([name] if many else []),
                 kind,
-                one["severity"] or "none",
-                f"{one['rows']:,}",
-                *cells_of(one.get("estimate")),
+                item["severity"] or "none",
+                f"{item['rows']:,}",
+                *cells_of(item.get("estimate")),
                 cells_of(metrics.get("accuracy"))[0],
                 error,
-                (one.get("estimate") or {}).get("trust") or "",
+                (item.get("estimate") or {}).get("trust") or "",
                 *numbers,
                 cells_of(common.get("accuracy"))[0],
                 *cells_of(metrics.get("accuracy"))[1:],

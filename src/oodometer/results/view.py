@@ -124,8 +124,8 @@ class View:
     @property
     def ends(self) -> tuple[str, str] | None:
         """Both ends of the interval as text."""
-        one = self.interval
-        return None if one is None else (self.text(one.lower), self.text(one.upper))
+        item = self.interval
+        return None if item is None else (self.text(item.lower), self.text(item.upper))
 
     @property
     def made(self) -> str:
@@ -153,7 +153,7 @@ def is_numbers(cells: Sequence[str]) -> bool:
     return bool(some) and all(_NUMBER.fullmatch(cell) for cell in some)
 
 
-def interval_of(one: Any) -> Interval | None:
+def interval_of(item: Any) -> Interval | None:
     """The interval in a record or in the mapping of one, as JSON holds it; None without numbers.
 
     >>> interval_of({"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95, "kind": "exact"}).width > 0.19
@@ -161,32 +161,32 @@ def interval_of(one: Any) -> Interval | None:
     >>> interval_of({"value": None}), interval_of(None)
     (None, None)
     """
-    if isinstance(one, Mapping):
-        value, lower, upper = (one.get(name) for name in ("value", "lower", "upper"))
+    if isinstance(item, Mapping):
+        value, lower, upper = (item.get(name) for name in ("value", "lower", "upper"))
         if value is None or lower is None or upper is None:
             return None
-        return Interval(value, lower, upper, one.get("level") or 0.95, one.get("kind") or "empirical")
-    return None if one is None else Interval(one.value, one.lower, one.upper, one.level, one.kind)
+        return Interval(value, lower, upper, item.get("level") or 0.95, item.get("kind") or "empirical")
+    return None if item is None else Interval(item.value, item.lower, item.upper, item.level, item.kind)
 
 
-def cells_of(one: Any, *, share: bool = True) -> list[str]:
+def cells_of(item: Any, *, share: bool = True) -> list[str]:
     """Cells of a number and the ends of its interval; empty ones without it.
 
     >>> cells_of({"value": 0.5, "lower": 0.25, "upper": 0.75}), cells_of(None)
     (['50.0 %', '25.0 %', '75.0 %'], ['', '', ''])
     """
     ends = ("value", "lower", "upper")
-    cells = [one.get(name) if isinstance(one, Mapping) else getattr(one, name, None) for name in ends]
+    cells = [item.get(name) if isinstance(item, Mapping) else getattr(item, name, None) for name in ends]
     return ["" if cell is None or cell != cell else percent(cell) if share else f"{cell:.4f}" for cell in cells]
 
 
-def with_ends(one: Any) -> str:
+def with_ends(item: Any) -> str:
     """A share and both ends of its interval; a dash without it.
 
     >>> with_ends({"value": 0.5, "lower": 0.25, "upper": 0.75}), with_ends(None)
     ('50.0 % (25.0 % to 75.0 %)', '-')
     """
-    value, lower, upper = cells_of(one)
+    value, lower, upper = cells_of(item)
     return f"{value} ({lower} to {upper})" if value else "-"
 
 
@@ -209,16 +209,16 @@ class Table(NamedTuple):
 Maker = Callable[[], Table]
 
 
-def ends(one: Any, prefix: str = "") -> dict[str, Any]:
+def ends(item: Any, prefix: str = "") -> dict[str, Any]:
     """The cells of a number with its interval; empty cells without one.
 
     >>> from oodometer.results import Interval
     >>> ends(Interval(0.8, 0.7, 0.9, 0.95, "exact"))
     {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
     """
-    if isinstance(one, Mapping):
-        return {prefix + name: one.get(name) for name in INTERVAL}
-    return {prefix + name: getattr(one, name, None) for name in INTERVAL}
+    if isinstance(item, Mapping):
+        return {prefix + name: item.get(name) for name in INTERVAL}
+    return {prefix + name: getattr(item, name, None) for name in INTERVAL}
 
 
 Viewer = Callable[[Mapping[str, Any]], View]

@@ -21,8 +21,8 @@ class TooLow(AssertionError):
 
     __module__ = "oodometer.testing"  # where people import it from, and what pytest prints
 
-    def __init__(self, message: str, found: Estimation) -> None:
-        self.found = found
+    def __init__(self, message: str, result: Estimation) -> None:
+        self.found = result
         super().__init__(message)
 
 
@@ -68,25 +68,25 @@ def assert_accuracy(
     if isinstance(reference, Estimation):
         if target is not None or options:
             raise UsageError("an estimation that is finished takes no target and no options of estimate")
-        found = reference
+        result = reference
     elif target is None:
         raise UsageError("expected a reference and a target, or an estimation that is finished")
     else:
         from ..verbs.estimate import estimate
 
-        found = estimate(reference, target, **options)
-    metric = canonical("metric", metric, metrics_of(found))
+        result = estimate(reference, target, **options)
+    metric = canonical("metric", metric, metrics_of(result))
     limits = [] if at_least is None else [float(at_least)]
     if drop_at_most is not None:
-        known = metrics_of(found)[metric].reference
-        if known is None:
+        truths = metrics_of(result)[metric].reference
+        if truths is None:
             raise UsageError(f"the {metric} of the reference is not known; give at_least")
-        limits.append(known - float(drop_at_most))
+        limits.append(truths - float(drop_at_most))
     limit = max(limits)
-    faults = _faults(found, metric, end, limit, trust)
+    faults = _faults(result, metric, end, limit, trust)
     if faults:
-        raise TooLow(_message(found, metric, limit, faults), found)
-    return found
+        raise TooLow(_message(result, metric, limit, faults), result)
+    return result
 
 
 def _check(end: str, trust: str | None, metric: str, limits: Mapping[str, Any]) -> None:
@@ -103,30 +103,30 @@ def _check(end: str, trust: str | None, metric: str, limits: Mapping[str, Any]) 
         raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
 
 
-def _headline(one: Estimation | Part, metric: str) -> Headline:
-    made = metrics_of(one)
+def _headline(item: Estimation | Part, metric: str) -> Headline:
+    made = metrics_of(item)
     if metric not in made:
         raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(made)}")
     return made[metric].headline
 
 
-def _parts(found: Estimation) -> list[tuple[str, Part]]:
-    return [("chunk", part) for part in found.chunks] + [("slice", part) for part in found.slices]
+def _parts(result: Estimation) -> list[tuple[str, Part]]:
+    return [("chunk", part) for part in result.chunks] + [("slice", part) for part in result.slices]
 
 
-def _faults(found: Estimation, metric: str, end: End, limit: float, trust: str | None) -> list[str]:
+def _faults(result: Estimation, metric: str, end: End, limit: float, trust: str | None) -> list[str]:
     """What is wrong, in a line each; the first is that of the whole."""
-    head, said = _headline(found, metric), _said(metric)
+    head, text = _headline(result, metric), _said(metric)
     out = []
     if getattr(head, end) < limit:
-        short = "" if end == "value" else f"with its {end} end at {said(getattr(head, end))},"
-        out.append(f"{metric} is estimated at {said(head.value)}, {short} below {said(limit)}")
+        short = "" if end == "value" else f"with its {end} end at {text(getattr(head, end))},"
+        out.append(f"{metric} is estimated at {text(head.value)}, {short} below {text(limit)}")
     if trust is not None and _TRUST.index(head.trust) < _TRUST.index(trust):
         out.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
-    low = [title for title, part in _parts(found) if getattr(_headline(part, metric), end) < limit]
+    low = [title for title, part in _parts(result) if getattr(_headline(part, metric), end) < limit]
     if low:
-        many = f"{len(low)} of {len(_parts(found))} {low[0] if len(set(low)) == 1 else 'part'}s"
-        out.append(f"{metric} is estimated too low, below {said(limit)}, in {many}")
+        many = f"{len(low)} of {len(_parts(result))} {low[0] if len(set(low)) == 1 else 'part'}s"
+        out.append(f"{metric} is estimated too low, below {text(limit)}, in {many}")
     return out
 
 
@@ -135,21 +135,21 @@ def _said(metric: str) -> Callable[[float], str]:
     return percent if metric == "accuracy" else number
 
 
-def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
-    head, reference, said = _headline(found, metric), metrics_of(found)[metric].reference, _said(metric)
+def _message(result: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
+    head, reference, text = _headline(result, metric), metrics_of(result)[metric].reference, _said(metric)
     lines = [" ".join(fault.split()) for fault in faults]
-    ends = f"{said(head.lower)} to {said(head.upper)}, {percent(head.level, None)} {head.kind} interval"
-    lines.append(f"  {metric}: {said(head.value)}, {ends}")
+    ends = f"{text(head.lower)} to {text(head.upper)}, {percent(head.level, None)} {head.kind} interval"
+    lines.append(f"  {metric}: {text(head.value)}, {ends}")
     lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
     if reference is not None:
-        lines.append(f"  reference: {said(reference)} on {found.reference['rows']:,} rows")
-    worst = sorted(_parts(found), key=lambda one: _headline(one[1], metric).value)
+        lines.append(f"  reference: {text(reference)} on {result.reference['rows']:,} rows")
+    worst = sorted(_parts(result), key=lambda item: _headline(item[1], metric).value)
     if worst:
         lines.append(f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:")
     for title, part in worst[:_MOST]:
-        one = _headline(part, metric)
-        row = f"    {title} {part.name}: {said(one.value)} [{said(one.lower)}, {said(one.upper)}]"
+        item = _headline(part, metric)
+        row = f"    {title} {part.name}: {text(item.value)} [{text(item.lower)}, {text(item.upper)}]"
         alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
         lines.append(f"{row} on {part.rows:,} rows{alarm}")
-    lines += [f"  warning: {warning}" for warning in found.warnings]
+    lines += [f"  warning: {warning}" for warning in result.warnings]
     return "\n".join(lines)

@@ -38,7 +38,7 @@ def check_factor(make: Callable[[], Factor]) -> None:
     """
     factor = make()
     # what a factor says of itself
-    said = " ".join((inspect.getdoc(type(factor)) or "").split())
+    sentence = " ".join((inspect.getdoc(type(factor)) or "").split())
     assert factor.name == factor.name.strip().lower(), "a name in lower case"
     assert factor.name, "a name"
     for trait in ("about", "heuristic"):
@@ -47,24 +47,24 @@ def check_factor(make: Callable[[], Factor]) -> None:
         assert not text.endswith("."), f"`{trait}` is one sentence without its full stop"
     assert factor.needs in ((), ("pair",)), '`needs` is empty or ("pair",)'
     assert factor.citation in BIBTEX, f"{factor.citation} stands in citations.bib"
-    assert "Source:" in said, "the docstring names a source"
-    assert "ranked lower" in said, "the docstring says which direction is bad"
-    assert "Heuristic:" in said, "the docstring says which heuristic it measures"
-    assert ">>>" in said, "the docstring has an example"
+    assert "Source:" in sentence, "the docstring names a source"
+    assert "ranked lower" in sentence, "the docstring says which direction is bad"
+    assert "Heuristic:" in sentence, "the docstring says which heuristic it measures"
+    assert ">>>" in sentence, "the docstring has an example"
     rng = np.random.default_rng(0)
     values = []
     for text in (*_PAIRS, *_SINGLE):
-        found = _found(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
-        before = found.values.copy()
-        value = factor.value(found)
+        result = _found(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
+        before = result.values.copy()
+        value = factor.value(result)
         values.append(value)
-        assert np.array_equal(found.values, before), "the attributions that were given stay as they are"
-        assert value == make().value(found), "the same attributions, the same number"
+        assert np.array_equal(result.values, before), "the attributions that were given stay as they are"
+        assert value == make().value(result), "the same attributions, the same number"
         if value is None:
             continue
         assert isinstance(value, float), "a number or None"
         assert math.isfinite(value), "a finite number"
-        twice = factor.value(_found(found.words, 2 * found.values, 2 * found.separator))
+        twice = factor.value(_found(result.words, 2 * result.values, 2 * result.separator))
         assert twice is not None, "whether there is a number hangs on the words"
         assert math.isclose(twice, 2 * value, rel_tol=1e-9), "twice the attributions, twice the number"
     assert any(value is not None for value in values), "some example has a number"
@@ -80,13 +80,13 @@ def _found(words: Words, values: Array, separator: float) -> WordAttributions:
 
 def check_said(method: Any) -> None:
     """Check name, sentence, docstring and citation of a method; `AssertionError` names the rule that was broken."""
-    said = inspect.getdoc(type(method)) or ""
+    text = inspect.getdoc(type(method)) or ""
     assert method.name
     assert method.name == method.name.strip().lower(), "a name in lower case"
     assert method.about, "`about` is one sentence"
     assert not method.about.endswith("."), "`about` is one sentence without its full stop"
-    assert "Source:" in said, "the docstring names a source"
-    assert ">>>" in said, "the docstring has an example"
+    assert "Source:" in text, "the docstring names a source"
+    assert ">>>" in text, "the docstring has an example"
     assert method.citation in BIBTEX, f"{method.citation} stands in citations.bib"
 
 
@@ -112,53 +112,53 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     assert all(isinstance(value, bool | int | float | str | None) for value in method.options().values()), (
         "options are plain values"
     )
-    asked = _known_words if model is None else model
+    probe = _known_words if model is None else model
     steps: list[tuple[int, int]] = []
-    found = method.explain(asked, _TEXTS, progress=lambda done, total: steps.append((done, total)))
+    result = method.explain(probe, _TEXTS, progress=lambda done, total: steps.append((done, total)))
     assert steps, "progress is told"
     assert steps[-1][0] == steps[-1][1], "progress ends at the whole"
-    assert [entry.words.text for entry in found] == [getattr(entry, "text", entry) for entry in _TEXTS], (
+    assert [entry.words.text for entry in result] == [getattr(entry, "text", entry) for entry in _TEXTS], (
         "texts in their order"
     )
-    assert found[2].words.feature == 2, "words that are given are kept"
-    for item in found:
+    assert result[2].words.feature == 2, "words that are given are kept"
+    for item in result:
         assert item.values.shape == (len(item.words.words),), "a value for each word"
         assert item.values.dtype == np.float64, "values are float64"
         assert np.isfinite(item.values).all(), "values are finite"
         assert 0 <= item.probability <= 1, "the probability of the target is one"
-    assert math.isnan(found[0].separator), "a single text has no separator"
-    again = make().explain(asked, _TEXTS)
-    assert all(_near(*two) for two in zip(found, again, strict=True)), "the same seed, the same values"
-    turned = method.explain(asked, _TEXTS[::-1])
-    assert all(_near(*two) for two in zip(found, turned[::-1], strict=True)), "the order of examples does not matter"
-    assert _near(found[1], method.explain(asked, _TEXTS[1:2])[0]), "an example does not depend on the others"
-    predicted = [entry.target for entry in found]
-    given = method.explain(asked, _TEXTS, targets=predicted)
-    assert all(_near(*two) for two in zip(found, given, strict=True)), "the predicted class is explained by default"
-    other = method.explain(asked, _TEXTS, targets=[int(entry == 0) for entry in predicted])
-    assert all(two.target != entry.target for entry, two in zip(found, other, strict=True)), "targets are explained"
-    assert all(entry.probability > two.probability for entry, two in zip(found, other, strict=True)), (
+    assert math.isnan(result[0].separator), "a single text has no separator"
+    again = make().explain(probe, _TEXTS)
+    assert all(_near(*two) for two in zip(result, again, strict=True)), "the same seed, the same values"
+    turned = method.explain(probe, _TEXTS[::-1])
+    assert all(_near(*two) for two in zip(result, turned[::-1], strict=True)), "the order of examples does not matter"
+    assert _near(result[1], method.explain(probe, _TEXTS[1:2])[0]), "an example does not depend on the others"
+    predicted = [entry.target for entry in result]
+    given = method.explain(probe, _TEXTS, targets=predicted)
+    assert all(_near(*two) for two in zip(result, given, strict=True)), "the predicted class is explained by default"
+    other = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
+    assert all(two.target != entry.target for entry, two in zip(result, other, strict=True)), "targets are explained"
+    assert all(entry.probability > two.probability for entry, two in zip(result, other, strict=True)), (
         "the predicted class is the most probable one"
     )
     for wrong in ([0], [0, 0, 99], [0, 0, -1]):
-        _refused(method, asked, _TEXTS, wrong, f"targets {wrong}")
-    groups = method.groups_for(asked, _TEXTS)
+        _refused(method, probe, _TEXTS, wrong, f"targets {wrong}")
+    groups = method.groups_for(probe, _TEXTS)
     assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
     for group in groups:
-        for at, apart in zip(group, method.explain(asked, [_TEXTS[entry] for entry in group]), strict=True):
-            same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(found[at]), strict=True)]
+        for at, apart in zip(group, method.explain(probe, [_TEXTS[entry] for entry in group]), strict=True):
+            same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(result[at]), strict=True)]
             assert all(same), "a group that is explained apart has the same values, to the last bit"
     for texts, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
-        _refused(method, asked, texts, None, rule)
+        _refused(method, probe, texts, None, rule)
 
 
-def _said(one: WordAttributions) -> list[Any]:
-    return [one.values, one.separator, one.target, one.probability, one.base, one.fit]
+def _said(item: WordAttributions) -> list[Any]:
+    return [item.values, item.separator, item.target, item.probability, item.base, item.fit]
 
 
-def _near(one: WordAttributions, two: WordAttributions) -> bool:
+def _near(item: WordAttributions, two: WordAttributions) -> bool:
     """Whether two are the same but for the rounding of a network that is asked in other batches."""
-    mine = [*one.values, one.separator, one.target, one.probability, one.base]
+    mine = [*item.values, item.separator, item.target, item.probability, item.base]
     yours = [*two.values, two.separator, two.target, two.probability, two.base]
     return bool(np.allclose(mine, yours, rtol=0, atol=1e-5, equal_nan=True))
 

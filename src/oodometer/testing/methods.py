@@ -90,13 +90,13 @@ def example_candidates(
     def asked() -> Ragged:  # the posterior's own logits, as in `example_record`
         return Ragged(2.5 * (right + difficulty * rng.standard_normal(len(right))) / difficulty**2, offsets)
 
-    said = Predictions.from_candidates(asked(), label=label)
-    correct = said.verdicts == 1
+    text = Predictions.from_candidates(asked(), label=label)
+    correct = text.verdicts == 1
     record = Predictions.from_candidates(
-        said.candidate_scores,
+        text.candidate_scores,
         label=label,
         members=np.stack([Predictions.from_candidates(asked()).predicted for _ in range(3)]),
-        views=np.stack([np.where(rng.random(rows) < 0.8, said.predicted, 0) for _ in range(4)]),
+        views=np.stack([np.where(rng.random(rows) < 0.8, text.predicted, 0) for _ in range(4)]),
         votes=np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)]),
         features=np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal((rows, 3)),
         group=np.where(label % 2 == 0, "even", "odd").astype(object),
@@ -116,12 +116,12 @@ def in_another_order(record: Predictions, rng: np.random.Generator) -> Predictio
     assert scores is not None
     starts, owner = scores.offsets[:-1], np.repeat(np.arange(len(scores)), scores.lengths)
     order = np.lexsort((rng.random(len(owner)), owner))  # shuffled within each row
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order)) - starts[owner]
+    index = np.empty(len(order), dtype=np.int32)
+    index[order] = np.arange(len(order)) - starts[owner]
     changes: dict[str, Any] = {"candidate_scores": Ragged(scores.values[order], scores.offsets)}
     for name in (n for n, field in FIELDS.items() if field.cell == "class" and record.has(n)):
         codes: Array = getattr(record, name)
-        changes[name] = np.where(codes < 0, codes, place[starts + codes])
+        changes[name] = np.where(codes < 0, codes, index[starts + codes])
     return replace(record, _cache={}, **changes)
 
 
@@ -166,16 +166,16 @@ def _check_documented(cls: type) -> None:
     assert re.search("Sources?:", text), f"{cls.__name__}: the docstring needs 'Source:' and the paper"
     assert any(sign in text for sign in ("=", "+", "(")), f"{cls.__name__}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
-    known = citation in BIBTEX or getattr(cls, "bibtex", None)
-    assert known, f"{cls.__name__}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
+    values = citation in BIBTEX or getattr(cls, "bibtex", None)
+    assert values, f"{cls.__name__}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
     assert getattr(cls, "name", ""), f"{cls.__name__}: needs a name"
 
 
 def _same(a: Any, b: Any, rule: str) -> None:
     """Two results agree in value and interval, but for the rounding of sums taken in another order."""
     for end in ("value", "lower", "upper"):
-        one, other = getattr(a, end), getattr(b, end)
-        assert np.isclose(one, other, rtol=1e-9, atol=1e-9), f"{rule}: {end} is {one} and {other}"
+        item, other = getattr(a, end), getattr(b, end)
+        assert np.isclose(item, other, rtol=1e-9, atol=1e-9), f"{rule}: {end} is {item} and {other}"
 
 
 def check_estimator(factory: Callable[..., Any]) -> None:
@@ -227,8 +227,8 @@ def check_estimator(factory: Callable[..., Any]) -> None:
             f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
         )
     _check_estimator_on_candidates(fresh)
-    one = _answer(fitted, target.slice(0, 1))
-    assert one is None or 0 <= one.lower <= one.value <= one.upper <= 1, "one target row is enough, or refused"
+    item = _answer(fitted, target.slice(0, 1))
+    assert item is None or 0 <= item.lower <= item.value <= item.upper <= 1, "one target row is enough, or refused"
     try:
         single = fresh.fit(reference.slice(0, 1)).estimate(target)
     except NotApplicable:
@@ -340,11 +340,11 @@ def check_metric(factory: Callable[..., Any]) -> None:
         assert _alike(plain(_folded(metric, pieces)), plain(result)), "merging batches equals one pass"
     candidates = example_candidates(500, seed=1, difficulty=1.5)
     if not _check_refusal(metric.why_not(candidates)):
-        told = plain(metric.compute(candidates))
+        details = plain(metric.compute(candidates))
         shuffled = metric.compute(in_another_order(candidates, rng))
-        assert _alike(plain(shuffled), told), "the order of candidates does not matter"
+        assert _alike(plain(shuffled), details), "the order of candidates does not matter"
         for pieces in _splits(candidates, rng):
-            assert _alike(plain(_folded(metric, pieces)), told), "merging batches of candidates equals one pass"
+            assert _alike(plain(_folded(metric, pieces)), details), "merging batches of candidates equals one pass"
     if metric.gives != "number":
         return
     low, high = metric.bounds

@@ -87,20 +87,22 @@ def _check_more(model: Classifier, data: Dataset) -> None:
         (Request(dropout=2), "views"),
     ):
         try:
-            found = model.ask(data, request)
+            answers = model.ask(data, request)
         except UsageError:
             continue  # a model may say that it has none
-        values = getattr(found, field)
+        values = getattr(answers, field)
         axis = 0 if field == "features" else 1
         assert values is not None, f"{field} are given where they are asked for"
         assert values.shape[axis] == rows, f"{field} have one entry a sample"
         same = getattr(model.ask(data, request), field)
         assert np.array_equal(values, same), f"{field} are seeded"
-        assert np.allclose(found.distribution.sum(1), 1, atol=1e-5), "probabilities sum to 1"
+        assert np.allclose(answers.distribution.sum(1), 1, atol=1e-5), "probabilities sum to 1"
         if request.dropout:
-            assert found.variance is not None, "passes with dropout have a variance"
-            assert found.variance.shape == found.distribution.shape, "the variance has the shape of the probabilities"
-            assert (found.variance >= 0).all(), "no variance is below 0"
+            assert answers.variance is not None, "passes with dropout have a variance"
+            assert answers.variance.shape == answers.distribution.shape, (
+                "the variance has the shape of the probabilities"
+            )
+            assert (answers.variance >= 0).all(), "no variance is below 0"
     try:
         late = model.ask(data.take(range(2, rows)), Request(views=1, first_row=2)).views
         whole = model.ask(data, Request(views=1)).views
@@ -113,12 +115,12 @@ def _check_more(model: Classifier, data: Dataset) -> None:
 
 
 def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -> None:
-    home = model.save(folder / "model")
-    about = json.loads((home / DESCRIPTION).read_text(encoding="utf-8"))
+    saved = model.save(folder / "model")
+    about = json.loads((saved / DESCRIPTION).read_text(encoding="utf-8"))
     assert about["kind"] == model.kind, "the description names the kind"
-    files = [item.suffix for item in home.rglob("*") if item.is_file()]
+    files = [item.suffix for item in saved.rglob("*") if item.is_file()]
     assert not {".pkl", ".pickle", ".pt", ".bin"} & set(files), "nothing is pickled"
-    loaded = type(model).load(home)
+    loaded = type(model).load(saved)
     assert loaded.classes == model.classes, "classes are kept"
     assert np.allclose(loaded.logits(data), logits, atol=1e-6), "a loaded model says the same"
     if kind_named(model.kind) is not None:

@@ -69,18 +69,18 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
     turns = tuple(f"Old Tom {i} sees the big house, and then a small one." for i in range(6))
     moved = False
     for severity in shift.usual:
-        found = shift.apply(turns, severity, seed=3, row=5)
-        assert found == shift.apply(list(turns), severity, seed=3, row=5), "the same seed, the same texts"
+        result = shift.apply(turns, severity, seed=3, row=5)
+        assert result == shift.apply(list(turns), severity, seed=3, row=5), "the same seed, the same texts"
         make().apply(turns[:2], severity, seed=3, row=4)
-        assert found == make().apply(turns, severity, seed=3, row=5), "a text does not depend on the others"
-        if isinstance(found, Dropped):
-            assert found.why, "what is dropped has a reason"
-            assert not found.why.endswith("."), "the reason has no full stop"
+        assert result == make().apply(turns, severity, seed=3, row=5), "a text does not depend on the others"
+        if isinstance(result, Dropped):
+            assert result.why, "what is dropped has a reason"
+            assert not result.why.endswith("."), "the reason has no full stop"
             continue
-        assert all(isinstance(turn, str) for turn in found.turns), "turns are texts"
-        assert 0 <= found.targets <= found.words, "targets are some of the words"
-        assert 1 <= len(found.turns) <= len(turns), "a shift adds no turns"
-        moved = moved or found.turns != turns
+        assert all(isinstance(turn, str) for turn in result.turns), "turns are texts"
+        assert 0 <= result.targets <= result.words, "targets are some of the words"
+        assert 1 <= len(result.turns) <= len(turns), "a shift adds no turns"
+        moved = moved or result.turns != turns
     if not shift.for_dialogues:
         assert moved, "some severity changes the texts"
         assert isinstance(shift.apply([""], shift.usual[0]), Dropped), "a text without words is dropped"

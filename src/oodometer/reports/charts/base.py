@@ -80,8 +80,8 @@ def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[fl
     >>> ticks([0.79, 0.87, 0.91])
     ([0.775, 0.925], [0.8, 0.85, 0.9])
     """
-    known = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
-    low, high = min(known), max(known)
+    numbers = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
+    low, high = min(numbers), max(numbers)
     span, middle = max(high - low, 0.02), (low + high) / 2
     low, high = min(low, middle - span / 2) - _ROOM * span, max(high, middle + span / 2) + _ROOM * span
     step = next((size for size in _STEPS if (high - low) / size <= most), _STEPS[-1])
@@ -116,8 +116,8 @@ def coverage_axis(title: str | None, values: Sequence[float] = (0.2, 0.4, 0.6, 0
 
 def steps(labels: Sequence[str], title: str) -> Spec:
     """An axis of places 0, 1, 2 and on, each with its label."""
-    places, text = list(range(len(labels))), f"{json.dumps([label[:12] for label in labels])}[datum.value]"
-    return axis([-0.15, max(len(labels) - 1, 1) + 0.15], title=title, values=places, labelExpr=text, grid=False)
+    positions, text = list(range(len(labels))), f"{json.dumps([label[:12] for label in labels])}[datum.value]"
+    return axis([-0.15, max(len(labels) - 1, 1) + 0.15], title=title, values=positions, labelExpr=text, grid=False)
 
 
 def names_axis(limit: tuple[int, int] = (118, 230), order: Sequence[str] | None = None, **more: Any) -> Spec:
@@ -198,8 +198,8 @@ class Plot:
         low, high = (to(end) for end in scale["domain"])
         unit = height / (high - low)
         wanted = [(max(to(max(row["y"], scale["domain"][0])), low) - low) * unit for row in ends]
-        places = spread(wanted, gap, gap / 2, height - gap / 2)
-        rows = [{**row, "y": back(low + index / unit)} for row, index in zip(ends, places, strict=True)]
+        positions = spread(wanted, gap, gap / 2, height - gap / 2)
+        rows = [{**row, "y": back(low + index / unit)} for row, index in zip(ends, positions, strict=True)]
         self.draw("text", rows, {"align": "left", "dx": 10, **look}, x=x, y="y", text="label", color="c", **more)
 
     def strips(self, rows: Rows, x: str = "before", x2: str = "x", **more: Any) -> None:
@@ -229,7 +229,7 @@ class Plot:
         return Figure(name, title, caption, spec)
 
 
-def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
     """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.
 
     >>> spread([10, 11, 50], 10, 0, 100)
@@ -237,10 +237,10 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
     """
     from scipy.optimize import isotonic_regression  # on a page only
 
-    order, gaps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
-    out = np.empty(len(places))
-    flat = isotonic_regression(np.asarray(places, dtype=float)[order] - gaps).x if places else out
-    out[order] = np.clip(flat, low, max(high - gaps[-1], low) if places else high) + gaps
+    order, gaps = np.argsort(positions, kind="stable"), gap * np.arange(len(positions))
+    out = np.empty(len(positions))
+    flat = isotonic_regression(np.asarray(positions, dtype=float)[order] - gaps).x if positions else out
+    out[order] = np.clip(flat, low, max(high - gaps[-1], low) if positions else high) + gaps
     return [float(index) for index in out]
 
 

@@ -149,8 +149,8 @@ def is_headline(estimate: Result, headline: Result) -> bool:
 
 def with_headline(result: Result) -> list[dict[str, Any]]:
     """Estimates from the highest to the lowest; before them the headline where it is made from several of them."""
-    estimates = [one for estimate in result.get("estimates") or [] if (one := best(estimate))]
-    estimates.sort(key=lambda one: -float(one["value"]))
+    estimates = [item for estimate in result.get("estimates") or [] if (item := best(estimate))]
+    estimates.sort(key=lambda item: -float(item["value"]))
     headline = best(result.get("headline"))
     if headline and not any(is_headline(estimate, headline) for estimate in estimates):
         return [{"score": headline.get("method"), **headline, "method": "headline"}, *estimates]
@@ -184,9 +184,9 @@ def methods(result: Result) -> Figure | None:
             title += ", a difference within the range of the estimate"
     values = [item["value"] for item in estimates if item.get("method") != "headline"]
     span = {"least": percent(min(values, default=None)), "most": percent(max(values, default=None))}
-    said = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
+    text = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
-    return categories("methods", title, said, rows, axis_title="accuracy on the target", lines=lines)
+    return categories("methods", title, text, rows, axis_title="accuracy on the target", lines=lines)
 
 
 # ------------------------------------------------------------------------------------------ audits
@@ -198,13 +198,13 @@ def chosen_first(result: Result) -> list[dict[str, Any]]:
     >>> chosen_first({"method": "b", "intervals": [{"method": "a", "value": 0.5}, {"method": "b", "value": 0.6}]})[0]
     {'method': 'b', 'value': 0.6}
     """
-    intervals = [one for each in result.get("intervals") or [] if (one := best(each))]
-    return sorted(intervals, key=lambda one: one.get("method") != result.get("method"))
+    intervals = [item for each in result.get("intervals") or [] if (item := best(each))]
+    return sorted(intervals, key=lambda item: item.get("method") != result.get("method"))
 
 
 def audited(result: Result) -> Figure | None:
     """Every interval that the labels allow, over the band of the label-free estimate."""
-    intervals, claim, known = chosen_first(result), best(result.get("headline")), best(result.get("estimate"))
+    intervals, claim, estimate = chosen_first(result), best(result.get("headline")), best(result.get("estimate"))
     if not intervals:
         return None
     rows = []
@@ -214,28 +214,28 @@ def audited(result: Result) -> Figure | None:
     if claim:
         rows.append(entry("without labels", claim, assumes=claim.get("assumes") or ""))
     title = "What the labels say"
-    if known:
-        title = f"The labels allow {percent_range(known.get('lower'), known.get('upper'))}"
-        if known.get("lower") == known.get("upper"):
-            title = f"Every row has a label: {percent(known['value'])} is certain"
+    if estimate:
+        title = f"The labels allow {percent_range(estimate.get('lower'), estimate.get('upper'))}"
+        if estimate.get("lower") == estimate.get("upper"):
+            title = f"Every row has a label: {percent(estimate['value'])} is certain"
         title += f"; without labels the estimate was {percent(claim['value'])}" if claim else ""
-    said = caption("audited", "read", claim and "claim")
+    text = caption("audited", "read", claim and "claim")
     lines = [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]
     shaded = (claim.get("lower"), claim.get("upper"))
-    return categories("audited", title, said, rows, axis_title="accuracy on the target", lines=lines, shaded=shaded)
+    return categories("audited", title, text, rows, axis_title="accuracy on the target", lines=lines, shaded=shaded)
 
 
 # ------------------------------------------------------------------------------------------ files, classes, slices
 
 
-def _accuracy(one: Result) -> dict[str, Any]:
-    return best((one.get("metrics") or {}).get("accuracy"))
+def _accuracy(item: Result) -> dict[str, Any]:
+    return best((item.get("metrics") or {}).get("accuracy"))
 
 
 def best_files_first(result: Result) -> list[dict[str, Any]]:
     """Files from the highest accuracy to the lowest; those without one come last."""
     files = (dict(file) for file in result.get("files") or [])
-    return sorted(files, key=lambda one: -float(_accuracy(one).get("value", -1)))
+    return sorted(files, key=lambda item: -float(_accuracy(item).get("value", -1)))
 
 
 def files(result: Result) -> Figure | None:
@@ -270,12 +270,12 @@ def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         having = []
-        for one in result.get("per_class") or []:
-            value = one.get(name)
+        for item in result.get("per_class") or []:
+            value = item.get(name)
             if shown := best(value) or ({} if finite(value) is None else {"value": value}):
-                having.append({**one, "shown": shown})
+                having.append({**item, "shown": shown})
         if having:
-            return name, sorted(having, key=lambda one: float(one["shown"]["value"]))
+            return name, sorted(having, key=lambda item: float(item["shown"]["value"]))
     return None, []
 
 
@@ -287,15 +287,15 @@ def per_class(result: Result) -> Figure | None:
     some, overall = classes[:_MOST], _accuracy(result).get("value")
     labels = unique(item.get("class") for item in some)
     title = f"Weakest class: {labels[0]}, {name} {percent(some[0]['shown']['value'])}"
-    said = caption("per-class", "some" if len(some) < len(classes) else "all", some=len(some), many=len(classes))
+    text = caption("per-class", "some" if len(some) < len(classes) else "all", some=len(some), many=len(classes))
     rows, lines = _weakest(some, labels, "shown", overall), [("all rows", overall, ACCENT)]
-    return categories("per-class", title, said, rows, axis_title=name, lines=lines)
+    return categories("per-class", title, text, rows, axis_title=name, lines=lines)
 
 
 def worst_slices(result: Result) -> list[dict[str, Any]]:
     """Slices that have an estimate, from the lowest to the highest."""
     having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
-    return sorted(having, key=lambda one: float(one["headline"]["value"]))
+    return sorted(having, key=lambda element: float(element["headline"]["value"]))
 
 
 def slices(result: Result) -> Figure | None:
@@ -312,11 +312,11 @@ def slices(result: Result) -> Figure | None:
     having = (item for item in result["slices"] if best(item.get("headline")))
     by = next((str(item["by"]) for item in having if item.get("by")), "slice")
     which = "some" if len(some) < len(every) else "all" if len(every) > 1 else "one"
-    said = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
+    text = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
     reference = (result.get("reference") or {}).get("accuracy")
     lines = [("reference", reference, REFERENCE), ("all rows", whole, ACCENT)]
     rows = _weakest(some, unique(item.get("value") for item in some), "headline", whole)
-    return categories("slices", title, said, rows, axis_title=measured(result), lines=lines)
+    return categories("slices", title, text, rows, axis_title=measured(result), lines=lines)
 
 
 # ------------------------------------------------------------------------------------------ judges
@@ -330,25 +330,27 @@ def votes(result: Result) -> Figure | None:
     judges, alone, truth = jury["judges"], jury["alone"], finite(jury["truth"])
     bounds = [(bound, finite(bound.get("lower")), finite(bound.get("upper"))) for bound in jury["bounds"]]
     rows = []
-    for one, low, high in bounds:
+    for item, low, high in bounds:
         if low is None or high is None:
             continue
         if judges == 1 and alone:
             rows.append(entry(agreement(1, 1), alone[0][1], color=ACCENT))
             break
-        name, middle = agreement(one["agree"], judges), (low + high) / 2
+        name, middle = agreement(item["agree"], judges), (low + high) / 2
         tip = {"": name, "bounds": percent_range(low, high), "mean": percent(middle), "width": points(high - low)}
-        color = ACCENT if one["agree"] == jury["agree"] else QUIET
+        color = ACCENT if item["agree"] == jury["agree"] else QUIET
         rows.append({**entry(name, {"value": middle, "lower": low, "upper": high}, color=color), "tip": tip})
     if not rows:
         return None
-    some = [] if judges == 1 else [(name, one) for name, one in alone if one][:_MOST_JUDGES]
-    rows += [entry(name, one) for name, (_, one) in zip(unique(f"judge {n} alone" for n, _ in some), some, strict=True)]
+    some = [] if judges == 1 else [(name, item) for name, item in alone if item][:_MOST_JUDGES]
+    rows += [
+        entry(name, item) for name, (_, item) in zip(unique(f"judge {n} alone" for n, _ in some), some, strict=True)
+    ]
     seen = jury["reference"] or {}
-    known = finite(seen.get("accuracy")) is not None
+    has_truth = finite(seen.get("accuracy")) is not None
     words = {"accuracy": percent(seen.get("accuracy")), "where": "within" if seen.get("inside") else "outside",
              "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound"))}  # fmt: skip
-    said = caption("votes", "one") if judges == 1 else caption("votes", "read", known and "reference", **words)
+    text = caption("votes", "one") if judges == 1 else caption("votes", "read", has_truth and "reference", **words)
     evaluated = bool((result.get("votes") or {}).get("bounds"))
     reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
     lines = [("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)]
@@ -362,7 +364,7 @@ def votes(result: Result) -> Figure | None:
     else:
         inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
         title = f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
-    return categories("votes", title, said, rows, axis_title="share of the outputs accepted", lines=lines)
+    return categories("votes", title, text, rows, axis_title="share of the outputs accepted", lines=lines)
 
 
 # ------------------------------------------------------------------------------------------ models on a few labels
@@ -378,7 +380,7 @@ def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any
 def shots(result: Result) -> Figure | None:
     """The accuracy of each model on the labelled rows with its exact interval, in the order of the ranking."""
     models = ((row, best((row.get("evidence") or {}).get("accuracy"))) for row in ranked_models(result))
-    shown = [(row, one) for row, one in models if one]
+    shown = [(row, item) for row, item in models if item]
     if not shown:
         return None
     many = int(result.get("labelled") or 0) - int(result.get("chosen") or 0)  # those that were drawn at random
@@ -387,13 +389,15 @@ def shots(result: Result) -> Figure | None:
         right = f"{number(row['evidence'].get('right'))} of {number(many)}"
         rows.append(entry(row["short"], accuracy, color=QUIET if rows else ACCENT, right=right))
     title = f"On {number(many)} label{'' if many == 1 else 's'} alone, "
-    if max(finite(one.get("lower")) or 0.0 for _, one in shown) <= min(finite(o.get("upper")) or 1.0 for _, o in shown):
+    if max(finite(item.get("lower")) or 0.0 for _, item in shown) <= min(
+        finite(o.get("upper")) or 1.0 for _, o in shown
+    ):
         title += "the ranges of all models overlap"
     else:
         top, accuracy = max(shown, key=lambda pair: float(pair[1]["value"]))
         title += f"{top['short']} is ahead: {percent(accuracy['value'], 0)}"
-    said = caption("shots", "read", level=percent(result.get("level"), 0))
-    return categories("shots", title, said, rows, axis_title="accuracy on the labelled rows")
+    text = caption("shots", "read", level=percent(result.get("level"), 0))
+    return categories("shots", title, text, rows, axis_title="accuracy on the labelled rows")
 
 
 def best_chances(result: Result) -> Figure | None:

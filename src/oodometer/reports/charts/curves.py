@@ -66,15 +66,15 @@ def risk_coverage(result: Result) -> Figure | None:
     seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
     plot.strips(rows, params=[{"name": "near", "select": near}])
-    said = [caption("risk-coverage", "read", measured=capital(estimated))]
+    text = [caption("risk-coverage", "read", measured=capital(estimated))]
     for wish in wishes:
         if finite(wish.get("threshold")) is not None:
             safe = finite(wish.get("safe_threshold"))
             words = {"wish": percent(wish.get("accuracy"), 0), "safe": threshold(safe)}
             words["part"] = percent(wish.get("safe_coverage"))
-            said.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
+            text.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
     if (result.get("diagnosis") or {}).get("kind") == "support":
-        said.append(caption("risk-coverage", "support"))
+        text.append(caption("risk-coverage", "support"))
     reached = next((item for item in wishes if finite(item.get("threshold")) is not None), None)
     if reached is not None:
         coverage, title = finite(reached.get("coverage")) or 0, f"{estimated} is at least "
@@ -87,7 +87,7 @@ def risk_coverage(result: Result) -> Figure | None:
     else:
         first, last = (percent(rows[end]["y"]) for end in (0, -1))
         title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
-    return plot.figure("risk-coverage", title, " ".join(said), height=_HEIGHT)
+    return plot.figure("risk-coverage", title, " ".join(text), height=_HEIGHT)
 
 
 def reliability(result: Result) -> Figure | None:
@@ -183,14 +183,14 @@ def severity(result: Result) -> Figure | None:
     for index, step in enumerate(at_steps):
         headline, truth = best(step.get("headline")), best(step.get("truth"))
         at = str(step.get("name") or f"severity {step.get('severity', index)}")
-        value, known = headline.get("value"), {"truth": percent(truth["value"])} if truth else {}
+        value, truth_tip = headline.get("value"), {"truth": percent(truth["value"])} if truth else {}
         low, high = ends(headline)
         tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         main.append({"x": index, "y": value, "truth": truth.get("value"), "lower": low, "upper": high, "tip": tip})
         for estimate in step.get("estimates") or []:  # the method of the headline is left to its band
             if best(estimate) and not (headline and is_headline(estimate, headline)):
-                tip = {"": str(estimate.get("method")), "at": at, "value": percent(estimate["value"]), **known}
+                tip = {"": str(estimate.get("method")), "at": at, "value": percent(estimate["value"]), **truth_tip}
                 thin.append({"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip})
         if headline and truth:
             errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
@@ -255,8 +255,8 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
             runs = next((item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None)
             truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
             band = "estimated" if not truth else "runs" if runs else "chance"
-            said = caption("stress", band, "rows", runs=runs)
-            out.append(_stress_figure(f"stress-{kind}-{at}", title, said, pair, curve, up))
+            text = caption("stress", band, "rows", runs=runs)
+            out.append(_stress_figure(f"stress-{kind}-{at}", title, text, pair, curve, up))
     for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
         tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
         lines = [(color, _series(curve, metric, name if len(shown) > 1 else "", number))
@@ -274,13 +274,13 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
             title += f": {number(lines[0][1][0]['y'])} as they are, {values[0][1]} at {at_last}"
         scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
         up = axis(None, scale=scale, format="~r", tickCount=5)
-        said = caption("stress", metric)
-        out.append(_stress_figure(f"stress-{kind}-{metric}", title, said, lines, shown[0][1], up))
+        text = caption("stress", metric)
+        out.append(_stress_figure(f"stress-{kind}-{metric}", title, text, lines, shown[0][1], up))
     return out
 
 
 def _stress_figure(
-    name: str, title: str, said: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
+    name: str, title: str, text: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
 ) -> Figure:
     plot = Plot(steps([severity_label(point) for point in curve.get("points") or []], "severity"), up)
     for color, rows in lines:
@@ -291,7 +291,7 @@ def _stress_figure(
         plot.draw("point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip")
     last = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
     plot.names([item for item in last if item["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
-    return plot.figure(name, title, said, height=250)
+    return plot.figure(name, title, text, height=250)
 
 
 def _measured(point: Result, metric: str) -> dict[str, Any]:
@@ -305,8 +305,8 @@ def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
     """One row a point: place, value, ends of the band, and what the pointer shows."""
     rows = []
     for x, point in enumerate(curve.get("points") or []):
-        one = _measured(point, metric)
-        value, (low, high) = finite(one.get("value")), ends(one)
+        item = _measured(point, metric)
+        value, (low, high) = finite(item.get("value")), ends(item)
         if value is None:
             continue
         band = percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
@@ -325,16 +325,16 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     >>> print(stress_title("m", {"points": points}, "Accuracy", alone=True).replace(chr(160), " "))
     Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points
     """
-    known = []
+    values = []
     for point in curve.get("points") or []:
         truth, estimate = (finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate"))
         if truth is not None:
-            known.append((severity_label(point), truth, None if estimate is None else abs(estimate - truth)))
+            values.append((severity_label(point), truth, None if estimate is None else abs(estimate - truth)))
     head = measure if alone else f"{name}: {measure}"
-    if len(known) < 2:
+    if len(values) < 2:
         return f"{head} as estimated without labels"
-    text = f"{head} {percent(known[0][1])} {known[0][0]}, {percent(known[-1][1])} at {known[-1][0]}"
-    errors = [error for _, _, error in known if error is not None]
+    text = f"{head} {percent(values[0][1])} {values[0][0]}, {percent(values[-1][1])} at {values[-1][0]}"
+    errors = [error for _, _, error in values if error is not None]
     return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
 
@@ -349,8 +349,8 @@ _FLOOR = 0.002  # widths below it are drawn there
 def width_steps(result: Result) -> list[dict[str, Any]]:
     """Widths by number of labels, the fewest first."""
     every = (result.get("outlook") or {}).get("widths") or []
-    known = [dict(item) for item in every if finite(item.get("labels")) and finite(item.get("alone")) is not None]
-    return sorted(known, key=lambda one: float(one["labels"]))
+    values = [dict(item) for item in every if finite(item.get("labels")) and finite(item.get("alone")) is not None]
+    return sorted(values, key=lambda entry: float(entry["labels"]))
 
 
 def today(result: Result) -> dict[str, Any] | None:
@@ -450,14 +450,14 @@ def widths(result: Result) -> Figure | None:
         width = expected(result, count) if count else None
         if width is None:
             count = curve[-1]["labels"]
-            width = min(one for key, _, _ in _LINES if (one := finite(curve[-1].get(key))) is not None)
+            width = min(entry for key, _, _ in _LINES if (entry := finite(curve[-1].get(key))) is not None)
         title = f"With {number(count)} labels the interval would be about {points(width)} wide"
     shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
     banded = all(finite(item.get("widest")) is not None for item in curve)
     parts = ("read", "random" in shown and "random", "suggested" in shown and "suggested", banded and "band")
-    said = caption("widths", *parts, accuracy=percent((result.get("outlook") or {}).get("accuracy")),
+    text = caption("widths", *parts, accuracy=percent((result.get("outlook") or {}).get("accuracy")),
                    span="today's interval" if now else "the label-free interval")  # fmt: skip
-    return plot.figure("widths", title, said, height=_HEIGHT)
+    return plot.figure("widths", title, text, height=_HEIGHT)
 
 
 # ------------------------------------------------------------------------------------------ the number of judges
@@ -470,7 +470,7 @@ def _sizes(result: Result) -> list[dict[str, Any]]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
     draws = [dict(subset) for subset in (result.get("votes") or {}).get("subsets") or [] if finite(subset.get("rows"))]
     whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
-    return sorted(whole, key=lambda one: float(one["rows"]))
+    return sorted(whole, key=lambda item: float(item["rows"]))
 
 
 def vote_subsets(result: Result) -> Figure | None:
@@ -509,8 +509,8 @@ def vote_subsets(result: Result) -> Figure | None:
             title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
     level = finite(result.get("level"))
     part = f"central {percent(level, 0)}" if level is not None else "central part"
-    said = caption("vote-subsets", "read", draws=number(sizes[0].get("draws")), part=part)
-    return plot.figure("vote-subsets", title, said, height=320)
+    text = caption("vote-subsets", "read", draws=number(sizes[0].get("draws")), part=part)
+    return plot.figure("vote-subsets", title, text, height=320)
 
 
 def vote_trade_off(result: Result) -> Figure | None:
@@ -518,14 +518,14 @@ def vote_trade_off(result: Result) -> Figure | None:
     sizes, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
     picked = sizes if len(sizes) <= most else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
     shown: Rows = []
-    for one in picked:
+    for entry in picked:
         by_width = [
             {"agree": b.get("agree"), "width": best(b.get("width"))["value"], "held": best(b.get("reliability"))}
-            for b in one.get("bounds") or []
+            for b in entry.get("bounds") or []
             if best(b.get("width")) and best(b.get("reliability"))
         ][::-1]
         if len(by_width) > 1:
-            shown.append({"rows": int(one["rows"]), "steps": by_width})
+            shown.append({"rows": int(entry["rows"]), "steps": by_width})
     if not shown:
         return None
     widest = max(step["width"] for item in shown for step in item["steps"]) or 0.01
@@ -533,22 +533,22 @@ def vote_trade_off(result: Result) -> Figure | None:
                   labelExpr=POINTS)  # fmt: skip
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
     last = []
-    for one, color in zip(shown, _TONES, strict=False):
+    for entry, color in zip(shown, _TONES, strict=False):
         rows = []
-        for step in one["steps"]:
+        for step in entry["steps"]:
             share = step["held"]
-            tip = {"": f"{agreement(step['agree'], judges)}, {number(one['rows'])} rows"}
+            tip = {"": f"{agreement(step['agree'], judges)}, {number(entry['rows'])} rows"}
             tip |= {"bounds held": percent(share["value"], 0)}
             tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
             rows.append({"x": step["width"], "y": share["value"], "tip": tip | {"mean width": points(step["width"])}})
         plot.curve(rows, color, size=80)
-        last.append({"label": f"{number(one['rows'])} rows", "y": rows[-1]["y"], "c": color})
+        last.append({"label": f"{number(entry['rows'])} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
     # What it costs in reliability to ask for one judge less, where it costs most.
-    lost, one = max(((o["steps"][-1]["held"]["value"] - o["steps"][-2]["held"]["value"], o) for o in shown),
+    lost, entry = max(((o["steps"][-1]["held"]["value"] - o["steps"][-2]["held"]["value"], o) for o in shown),
                     key=lambda pair: float(pair[0]))  # fmt: skip
-    less, all_of = one["steps"][-2], one["steps"][-1]
-    share, draws = percent(all_of["held"]["value"], 0), f"of the draws of {number(one['rows'])} rows"
+    less, all_of = entry["steps"][-2], entry["steps"][-1]
+    share, draws = percent(all_of["held"]["value"], 0), f"of the draws of {number(entry['rows'])} rows"
     title = f"With {less['agree']} instead of {judges} judges agreeing the bounds are "
     title += f"{points(all_of['width'] - less['width'])} tighter and hold "
     if lost < 0.005:  # of the draws; less is not worth a word

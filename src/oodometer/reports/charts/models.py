@@ -37,7 +37,7 @@ def score(model: Result, domain: str, metric: str) -> dict[str, Any]:
 def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[str, Any]]]:
     """Rankings of a domain, metric to rows, best first; rows without a number are left out."""
     given = (result.get(WHERE[domain]) or {}).items()
-    rows = {str(name): [one for row in each or [] if (one := best(row))] for name, each in given}
+    rows = {str(name): [item for row in each or [] if (item := best(row))] for name, each in given}
     return {name: each for name, each in rows.items() if each}
 
 
@@ -108,8 +108,8 @@ def thin(x: Sequence[Any]) -> list[int]:
     >>> len(kept), kept[:3], kept[-2:]
     (47, [0, 1, 2], [96, 99])
     """
-    known = [i for i, value in enumerate(x) if finite(value) is not None]
-    early, late = [i for i in known if x[i] <= _FIRST + 1e-9], [i for i in known if x[i] > _FIRST + 1e-9]
+    values = [i for i, value in enumerate(x) if finite(value) is not None]
+    early, late = [i for i in values if x[i] <= _FIRST + 1e-9], [i for i in values if x[i] > _FIRST + 1e-9]
     out = early[:: -(-len(early) // _MOST_EARLY) or 1]
     step = -(-len(late) // _MOST_LATE) or 1
     return out + (late[(len(late) - 1) % step :: step] if late else [])
@@ -125,7 +125,7 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     for key, values in columns.items() if chosen else ():
         digits = 6 if key == "t" else 5  # confidences may be near 1
-        out[key] = [None if (one := finite(values[i])) is None else round(one, digits) for i in chosen]
+        out[key] = [None if (item := finite(values[i])) is None else round(item, digits) for i in chosen]
         if key in ("lower", "upper"):
             out[key] = [middle if end is None else end for middle, end in zip(out["y"], out[key], strict=True)]
     return out
@@ -216,12 +216,12 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
         title += f", but on the first {percent(_FIRST, 0)} {called[first]} is"
     else:
         title += f": {percent(means[top][0])} on average"
-    one = _curve_of(drawn(result)[0], domain)
+    item = _curve_of(drawn(result)[0], domain)
     level = next((finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))), None)
-    parts = ("target", one.get("assumes") and "assumes") if on_target else ("read",)
-    words = {"assumes": one.get("assumes"), "kind": one.get("kind") or "", "level": percent(level, 0)}
-    said = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
-    return plot.figure(f"curves-{domain.replace('_', '-')}", title, said, height=height, spoken=False)
+    parts = ("target", item.get("assumes") and "assumes") if on_target else ("read",)
+    words = {"assumes": item.get("assumes"), "kind": item.get("kind") or "", "level": percent(level, 0)}
+    text = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
+    return plot.figure(f"curves-{domain.replace('_', '-')}", title, text, height=height, spoken=False)
 
 
 def model_curves(result: Result) -> list[Figure]:
@@ -298,8 +298,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         b, first = min(lowest, key=lambda pair: pair[0])
         title = f"{capital(DOMAINS[domain])} {names(result)[first]} stays {number(tolerance, 2)} accurate down to "
         title += f"confidence {number(b, 2)}"
-    name, said = f"tolerances-{domain.replace('_', '-')}", _read("tolerances", result, "read")
-    return plot.figure(name, title, said, height=height, spoken=False)
+    name, text = f"tolerances-{domain.replace('_', '-')}", _read("tolerances", result, "read")
+    return plot.figure(name, title, text, height=height, spoken=False)
 
 
 _LAST = 0.999999  # a confidence beyond it is written as being beyond it
@@ -331,8 +331,8 @@ def first_mistakes(result: Result) -> Figure | None:
     if not rows:
         return None
     seen = [domain for domain in DOMAINS if any(row["domain"] == domain for row in rows)]
-    home = sorted((row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"])
-    order = list(dict.fromkeys(row["model"] for row in (*home, *rows)))
+    first_domain = sorted((row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"])
+    order = list(dict.fromkeys(row["model"] for row in (*first_domain, *rows)))
     domain_ends = _confidence_ends([row["lower"] for row in rows])
     across = axis(domain_ends, title="confidence a at the first mistake", tickCount=5)
     plot = Plot(across, names_axis((110, 210), order))
@@ -365,7 +365,7 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (row["n"], row["p"]))
-    rows = [{**row, "place": place} for place, row in enumerate(rows)]
+    rows = [{**row, "place": index} for index, row in enumerate(rows)]
     often, dear = max(rows, key=lambda row: row["n"]), max(rows, key=lambda row: row["p"])
     below = axis([0, max(often["n"] * 1.12, 1)], title="times accuracy rises (bars)", tickCount=5, tickMinStep=1,
                  grid=True)  # fmt: skip
@@ -393,9 +393,9 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     settings = result.get("settings") or {}
     grid = settings.get("grid") if settings.get("grid") in ("coverage", "thresholds", "samples") else "curve"
     of = caption("fluctuations", grid, count=settings.get("steps"))
-    said, own = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
+    text, own = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
     name, height = f"fluctuations-{domain.replace('_', '-')}", 28 * len(rows) + 60
-    return plot.figure(name, title, said, height=height, spoken=False, resolve=own)
+    return plot.figure(name, title, text, height=height, spoken=False, resolve=own)
 
 
 # ------------------------------------------------------------------------------------------ places by metric
@@ -423,14 +423,14 @@ def firm(row: Result) -> bool:
 def places(result: Result, domain: str) -> Figure | None:
     """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree."""
     shown = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
-    known = rankings(result, domain)
-    metrics = [name for name in METRICS if name in known]
+    by_metric = rankings(result, domain)
+    metrics = [name for name in METRICS if name in by_metric]
     if len(metrics) < 2 or len(shown) < 2:
         return None
     fields = ("metric", "slot", "value", "firm", "text", "stable", "best")
     by_model: dict[str, dict[str, list[Any]]] = {}
     for at, metric in enumerate(metrics):
-        for slot, row in enumerate(row for row in known[metric] if str(row.get("model")) in shown):
+        for slot, row in enumerate(row for row in by_metric[metric] if str(row.get("model")) in shown):
             columns = by_model.setdefault(str(row["model"]), {key: [] for key in fields})
             cell = (at, slot, number(row["value"], 4), firm(row), f"{row.get('rank')}", percent(row.get("stable"), 0),
                     percent(row.get("p_best"), 0))  # fmt: skip
@@ -467,7 +467,7 @@ def places(result: Result, domain: str) -> Figure | None:
     look = {"align": "left", "dx": 4, "fontSize": narrow(11, 13), "fontWeight": 600, "limit": narrow(92, 210)}
     plot.draw("text", last, look, x=RIGHT, y="slot", text="label", opacity=dim, color="c")
     title = f"{capital(DOMAINS[domain])}: the place of each model by each metric"
-    if {"auc_coverage", "disca"} <= set(known):
+    if {"auc_coverage", "disca"} <= set(by_metric):
         total = (many := len(result.get("models") or [])) * (many - 1) // 2
         of_both = [row for row in result.get("disagreements") or [] if row.get("domain") == domain
                    and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}]  # fmt: skip
@@ -475,5 +475,5 @@ def places(result: Result, domain: str) -> Figure | None:
         which = "the two models" if total == 1 else f"{parted} of {number(total)} pairs of models"
         order = f"put {which} in a different order" if parted else "put all models in the same order"
         title = f"{capital(DOMAINS[domain])} AUC and DiSCA {order}"
-    said, height = _read("places", result, "read", firm=percent(_FIRM, 0)), 34 * len(shown)
-    return plot.figure(f"places-{domain.replace('_', '-')}", title, said, height=height, spoken=False)
+    sentence, height = _read("places", result, "read", firm=percent(_FIRM, 0)), 34 * len(shown)
+    return plot.figure(f"places-{domain.replace('_', '-')}", title, sentence, height=height, spoken=False)

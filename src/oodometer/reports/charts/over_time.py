@@ -41,21 +41,21 @@ def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
     return [(float(index), index + 1.0) for index in range(len(every))], False
 
 
-def _row(tip: Spec, span: tuple[float, float], one: Result, truth: Any, written: Any = percent, **more: Any) -> Spec:
+def _row(tip: Spec, span: tuple[float, float], item: Result, truth: Any, written: Any = percent, **more: Any) -> Spec:
     """A row of `_along`: where it stands, the value with its interval and the truth; what the pointer shows."""
-    low, high = ends(one)
+    low, high = ends(item)
     spread = f"{number(low)} to {number(high)}"
-    tip["interval"] = percent_range(one.get("lower"), one.get("upper")) if written is percent else spread
+    tip["interval"] = percent_range(item.get("lower"), item.get("upper")) if written is percent else spread
     tip |= {} if truth is None else {"truth": written(truth)}
-    tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
-    return {"start": span[0], "end": span[1], "middle": sum(span) / 2, "value": one["value"], "lower": low,
+    tip |= {"rows": number(item["rows"])} if item.get("rows") else {}
+    return {"start": span[0], "end": span[1], "middle": sum(span) / 2, "value": item["value"], "lower": low,
             "upper": high, "truth": truth, "alarm": False, "ended": False, "tip": tip, **more}  # fmt: skip
 
 
 def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False) -> Plot:
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
-    known = [line for line in levels if line[1] is not None]
-    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in known]
+    numbers = [line for line in levels if line[1] is not None]
+    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in numbers]
     small, few = up is not None, len(rows) <= _FEW
     span, most = [rows[0]["start"], rows[-1]["end"]], 4 if small else 7
     look: Spec = {"grid": False, "labelOverlap": "greedy"}
@@ -79,9 +79,9 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
         look = {"color": BAND[ACCENT], "stroke": SURFACE, "strokeWidth": (1 if small else 1.5) if few else 0}
         plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
-    for label, value, color in known:
+    for label, value, color in numbers:
         left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
-        above = len(known) < 2 or value >= max(line[1] for line in known)
+        above = len(numbers) < 2 or value >= max(line[1] for line in numbers)
         plot.level(value, color, "" if small else f"{label} {percent(value)}", left=left, above=above)
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
     size = 70 if few else 12
@@ -118,13 +118,13 @@ def chunks(result: Result) -> Figure | None:
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
     names = {id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every}
     rows = []
-    for span, one in zip(spans, shown, strict=True):
-        headline, fell = one["headline"], one.get("fell") or {}
-        tip = {"": names[id(one)], "estimate": percent(headline["value"])}
-        row = _row(tip, span, {**headline, "rows": one.get("rows")}, best(one.get("truth")).get("value"))
+    for span, entry in zip(spans, shown, strict=True):
+        headline, fell = entry["headline"], entry.get("fell") or {}
+        tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
+        row = _row(tip, span, {**headline, "rows": entry.get("rows")}, best(entry.get("truth")).get("value"))
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
         rows.append({**row, "alarm": bool(fell.get("alarm"))})
-    lowest = min(every, key=lambda one: float(one["headline"]["value"]))
+    lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
     if any(item.get("fell") for item in every):
         title += f"; {alarms(every, 'chunk')}"
@@ -134,8 +134,8 @@ def chunks(result: Result) -> Figure | None:
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
     truths = any(best(item.get("truth")) for item in every)
     raised = any((item.get("fell") or {}).get("alarm") for item in every)
-    said = caption("chunks", "read", truths and "truths", raised and "alarms", of="rows" if of_rows else "time")
-    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, said, height=_HEIGHT)
+    text = caption("chunks", "read", truths and "truths", raised and "alarms", of="rows" if of_rows else "time")
+    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
 
 
 def metric_chunks(result: Result) -> list[Figure]:
@@ -225,13 +225,13 @@ def newest(job: Result, index: int) -> Figure | None:
     title += f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm" if raised_by else ""
     truth, ended = any(row["truth"] is not None for row in rows), any(row["ended"] for row in rows)
     read, late, rings = ("chunks", "late", "stand") if by_chunk else ("runs", "then", "raised")
-    said = caption("history", read, truth and late, raised_by and rings, ended and "ended")
-    return _along(rows, dated, levels(job), runs=not by_chunk).figure(f"history-{index}", title, said, height=_HEIGHT)
+    text = caption("history", read, truth and late, raised_by and rings, ended and "ended")
+    return _along(rows, dated, levels(job), runs=not by_chunk).figure(f"history-{index}", title, text, height=_HEIGHT)
 
 
-def _run_tip(one: Result) -> dict[str, str]:
-    when = str(one.get("at"))[:16].replace("T", " ")
-    return {"": f"run {one.get('run')}, {when}", "estimate": percent(one["value"])}
+def _run_tip(item: Result) -> dict[str, str]:
+    when = str(item.get("at"))[:16].replace("T", " ")
+    return {"": f"run {item.get('run')}, {when}", "estimate": percent(item["value"])}
 
 
 def changes(job: Result, index: int) -> list[Figure]:
@@ -246,7 +246,7 @@ def changes(job: Result, index: int) -> list[Figure]:
     seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
     up = shares(seen + [truth for _, truth, _ in made], most=4)
     out = []
-    for place, (title, truth, rows) in enumerate(made):
+    for position, (title, truth, rows) in enumerate(made):
         text = f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
         text += "" if truth is None else f"; truth {percent(truth)}"
         runs = sorted({int(row["x"]) for row in rows})
@@ -256,5 +256,5 @@ def changes(job: Result, index: int) -> list[Figure]:
         if truth is not None:
             plot.level(truth, TRUTH)
         plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
-        out.append(plot.figure(f"history-{index}-{place}", title, text, height=_SMALL, words=f"{title}: {text}"))
+        out.append(plot.figure(f"history-{index}-{position}", title, text, height=_SMALL, words=f"{title}: {text}"))
     return out
