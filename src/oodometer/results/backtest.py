@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
 from .view import Grid, Maker, Shown, Table, View, shows
 
@@ -40,7 +41,7 @@ def family_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(Record):
     """One simulated target: its true accuracy, and what every method said of it.
 
     Parameters
@@ -65,10 +66,6 @@ class Trial:
     def key(self) -> Key:
         """Family, severity and repeat."""
         return self.family, self.severity, self.repeat
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {**vars(self), "estimates": {m: list(t) for m, t in self.estimates.items()}, "signs": dict(self.signs)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
@@ -196,8 +193,6 @@ class Backtest(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
         out: dict[str, Any] = {"command": "backtest", "version": __version__, "argv": self.argv, "level": self.level}
         out |= {"seed": self.seed, "reference": plain(self.reference), "families": list(self.families)}
         out |= {"trials": len(self.trials), "reused": self.reused}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
+from ..version import __version__
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, counted, listed, percent, plain, points, rounded_up, signed_points
@@ -105,8 +106,6 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
         out: dict[str, Any] = {"command": "compare", "version": __version__, "argv": self.argv, "level": self.level}
         out |= {"seed": self.seed, "settings": plain(self.settings), "paired": plain(self.paired)}
         out |= {"models": [model.to_dict() for model in self.models]}

@@ -62,7 +62,7 @@ class UserColumn(Record):
 
 
 @dataclass(frozen=True)
-class ColumnChange:
+class ColumnChange(Record):
     """How one column of the user moved, and what that explains.
 
     Parameters
@@ -101,11 +101,7 @@ class ColumnChange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"name": self.name, "kind": self.kind, "distance": plain(self.distance)}
-        out |= {"psi": plain(self.psi), "p_value": plain(self.p_value), "moved": self.moved}
-        out |= {"matters": self.matters, "explains": None if self.explains is None else self.explains.to_dict()}
-        out |= {"says": self.says, "missing": list(self.missing), "unseen": list(self.unseen)}
-        return out | {"details": plain(self.details)}
+        return {**super().to_dict(), "matters": self.matters}
 
 
 def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
+from ..version import __version__
 from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
@@ -189,8 +190,6 @@ class Estimation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
         out: dict[str, Any] = {"command": "estimate", "version": __version__, "argv": self.argv, "level": self.level}
         out |= {"seed": self.seed, "reference": plain(self.reference), "target": plain(self.target)}
         out |= {"headline": self.headline.to_dict(), "truth": self._truth()}

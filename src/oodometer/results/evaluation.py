@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..registry import canonical
+from ..version import __version__
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
@@ -70,8 +71,6 @@ class Evaluation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
         out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv, "name": self.name}
         out |= {"rows": self.rows, "unlabelled": self.unlabelled, "level": self.level, "seed": self.seed}
         out |= {"metrics": plain(self.metrics), "per_class": [], **plain(self.tables)}
@@ -107,8 +106,6 @@ class Evaluations(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON: ``files`` holds what a single file would give, each with its name."""
-        from ..version import __version__
-
         out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv}
         return out | {"files": [file.to_dict() for file in self.files]}
 
