@@ -58,11 +58,11 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
             got = f"{index[row]!s}" if row < len(index) else "no more rows"
             remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
             raise InputError(expected, got=got, row=row + 1, column=name, remedy=f"{remedy}{name}.to_numpy()")
-    one = next(iter(chosen.values()), None)
-    if one is None:
+    shared = next(iter(chosen.values()), None)
+    if shared is None:
         return {}
-    named = [f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(one.names)]
-    return {name: one.get_level_values(i).to_numpy() for i, name in enumerate(named)}
+    named = [f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(shared.names)]
+    return {name: shared.get_level_values(i).to_numpy() for i, name in enumerate(named)}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

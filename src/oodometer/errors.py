@@ -82,7 +82,7 @@ def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """
     import difflib
 
-    lower = {one.lower(): one for one in reversed(list(known))}
+    lower = {name_.lower(): name_ for name_ in reversed(list(known))}
     return [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)]
 
 

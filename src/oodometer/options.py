@@ -378,7 +378,7 @@ def _classes(name: str, value: Any) -> list[Any]:
 
 def _each(check: Check) -> Check:
     """A check of every value of a mapping."""
-    return lambda name, value: {str(key): check(f"{name}[{key!r}]", one) for key, one in _mapping(name, value).items()}
+    return lambda name, value: {str(key): check(f"{name}[{key!r}]", v) for key, v in _mapping(name, value).items()}
 
 
 def judges_or_folder(name: str, value: Any) -> Any:

@@ -136,8 +136,8 @@ class Predictions:
             raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
         try:
             index_of(given)  # whose rows belong together
-            known = None if classes is None else named_classes(classes)
-            rows, named, fields, learnt = check_fields(given, known, positions)
+            class_names = None if classes is None else named_classes(classes)
+            rows, named, fields, learnt = check_fields(given, class_names, positions)
             axes = {axis: tuple(map(str, own)) for axis, own in (names or {}).items()}
             for axis, own in axes.items():  # each once and as many as there are entries
                 if len(set(own)) < len(own):
@@ -466,15 +466,15 @@ def check_fields(
     beside = [name for name, field in FIELDS.items() if positions and field.positions]
     ordered = refuse_classes_beside_positions([*present, *beside], classes)
     ordered = ordered if ordered in present else None
-    for name, known in present.items():
-        if known.check is not None:
-            out[name] = known.check(given[name], classes, learnt)
-        elif known.cell == "truth":
+    for name, about in present.items():
+        if about.check is not None:
+            out[name] = about.check(given[name], classes, learnt)
+        elif about.cell == "truth":
             out[name] = array = truth_values(given[name], name)
-            if array.ndim != len(known.axes):
-                raise InputError(f"axes {known.axes}", got=f"shape {array.shape}", column=name)
-            if not known.unknown:
-                refuse(array < 0, name, "a verdict from every judge", "null", "drop the row", known.sample)
+            if array.ndim != len(about.axes):
+                raise InputError(f"axes {about.axes}", got=f"shape {array.shape}", column=name)
+            if not about.unknown:
+                refuse(array < 0, name, "a verdict from every judge", "null", "drop the row", about.sample)
     if ordered is None and not positions:  # the class names: as given, else 0..K-1 of a class axis, else what occurs
         widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
         wrong = next((name for name, width in widths.items() if classes is not None and width != len(classes)), None)
@@ -488,10 +488,10 @@ def check_fields(
             classes = tuple(range(next(iter(widths.values()))))
         coded = {name: given[name] for name, value in present.items() if value.cell == "class"}
         classes = find_classes(coded) if classes is None and coded else classes
-    for name, known in present.items():
-        if known.cell == "class":
+    for name, about in present.items():
+        if about.cell == "class":
             entries = None if ordered is None else out[ordered]
-            out[name] = _coded(given[name], name, known, None if ordered or positions else classes or (), entries)
+            out[name] = _coded(given[name], name, about, None if ordered or positions else classes or (), entries)
             noted = dict(given[name].noted) if isinstance(given[name], Coded) else {}
             none = (classes or ()).index(NO_ANSWER) if name == "prediction" and NO_ANSWER in (classes or ()) else -1
             if none >= 0 and (count := int(np.count_nonzero(out[name] == none))):
@@ -506,9 +506,9 @@ def check_fields(
         check_length(rows, length, name)
     if "prediction" in out and "probabilities" in out:
         learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
-    for known in present.values():
-        if known.give is not None:
-            out |= known.give(out, learnt)
+    for about in present.values():
+        if about.give is not None:
+            out |= about.give(out, learnt)
     return rows, classes, out, learnt
 
 

@@ -146,7 +146,7 @@ def find(kind: MethodKind, name: str) -> Any:
         import difflib
 
         near = difflib.get_close_matches(name.lower(), _table[kind], n=3, cutoff=0.5)
-        near = near or [one for one in _table[kind] if len(name) > 1 and name.lower() in one][:3]
+        near = near or [candidate for candidate in _table[kind] if len(name) > 1 and name.lower() in candidate][:3]
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
         raise UsageError(f"unknown {kind} {name!r}; {hint}")
     return cls

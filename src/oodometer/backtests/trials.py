@@ -143,8 +143,8 @@ def _tried(waiting: list[tuple[Key, Callable[[], Trial | None]]]) -> Iterator[tu
     waiting.clear()
     # set once for all jobs: who asks inside pays nothing
     with one_thread():
-        found = side_by_side(jobs)
-    yield from zip(keys, found, strict=True)
+        trials = side_by_side(jobs)
+    yield from zip(keys, trials, strict=True)
 
 
 def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
@@ -170,11 +170,11 @@ def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
     with compared_once():
         for name, method in plan.methods.items():
             try:
-                found = checked_estimate(method, method.finish(unless_failed(state[name])))
+                estimate = checked_estimate(method, method.finish(unless_failed(state[name])))
             except FAILURES as error:
                 why_failed(name, method, error)  # raises what is meant for the user
                 continue
-            estimates[name] = (found.value, found.lower, found.upper)
+            estimates[name] = (estimate.value, estimate.lower, estimate.upper)
     seen = begun.statistics.finish(begun.statistics.summarize(plan.choice.apply(hidden)))
     return Trial(*key, len(target), truth, begun.source, estimates, seen)
 
@@ -204,18 +204,18 @@ def fingerprint(record: Predictions, **options: Any) -> str:
     >>> fingerprint(p, seed=0) == fingerprint(p, seed=0), fingerprint(p, seed=0) == fingerprint(p, seed=1)
     (True, False)
     """
-    found = hashlib.blake2b(digest_size=16)
-    found.update(json.dumps([_FORMAT, __version__, options], sort_keys=True, default=str).encode())
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([_FORMAT, __version__, options], sort_keys=True, default=str).encode())
     for name, field in FIELDS.items():
         value = getattr(record, name)
         if value is None or field.on_request:
             continue
-        found.update(name.encode())
+        digest.update(name.encode())
         for array in (value.values, value.offsets) if isinstance(value, Ragged) else (value,):
             plain = array if array.dtype.kind in "iufbM" else np.array([str(v) for v in array.tolist()])
-            found.update(str((plain.dtype, plain.shape)).encode())
-            found.update(np.ascontiguousarray(plain).view(np.uint8).data)
-    return found.hexdigest()
+            digest.update(str((plain.dtype, plain.shape)).encode())
+            digest.update(np.ascontiguousarray(plain).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 class TrialStore:

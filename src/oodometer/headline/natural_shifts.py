@@ -648,7 +648,7 @@ def _natural(
     own = prior.metrics.get(base)
 
     def interval(three: tuple[float, float, float], nominal: float) -> Interval:
-        value, lower, upper = (low + scale * one for one in three)
+        value, lower, upper = (low + scale * x for x in three)
         return Interval(value, lower, upper, nominal, "empirical")
 
     method = start.method
@@ -770,7 +770,7 @@ def with_labels(
         return Believed(None, why="what was seen of the shift without labels is no number")
     drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
     about = prior.about or {}
-    sources = [str(one) for one in about.get("sources", ())]
+    sources = [str(name) for name in about.get("sources", ())]
     named = ", ".join(sources[:_NAMED]) + (", ..." if len(sources) > _NAMED else "")
     public = f"those of {about.get('cases', 'some')} public cases of {len(sources)} sources ({named})"
     assumes = f"the shift is like {public}, and the labelled rows were drawn {drawn}"

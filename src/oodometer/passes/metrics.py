@@ -122,7 +122,7 @@ class MetricPlan:
     def of_methods(self, names: Sequence[str]) -> MetricPlan | None:
         """By some of the methods that were fitted; None where none of them tells metrics."""
         few = {n: m for n, m in self.methods.items() if n in names}
-        skipped = tuple(one for one in self.skipped if one.method in names)
+        skipped = tuple(skip for skip in self.skipped if skip.method in names)
         return replace(self, methods=few, skipped=skipped) if few else None
 
     def lighter(self) -> MetricPlan:
@@ -153,7 +153,7 @@ class MetricPlan:
                 continue  # it was left out
             try:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
-                value, drawn = (_as_predicted(one, predicted) for one in (made.expected, made.drawn))
+                value, drawn = (_as_predicted(counts_, predicted) for counts_ in (made.expected, made.drawn))
                 expected[name] = made._replace(expected=value, drawn=drawn)
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))

@@ -105,7 +105,7 @@ class _Decoder:
     def of(self, tree: Any) -> Any:
         """The value of one piece of JSON."""
         if type(tree) is list:
-            return [self.of(one) for one in tree]
+            return [self.of(entry) for entry in tree]
         if type(tree) is not dict:
             return tree
         if TAG in tree:
@@ -383,10 +383,10 @@ class Encoder:
         file = BytesIO()
         np.lib.format.write_array(file, value, version=(1, 0), allow_pickle=False)
         content = file.getvalue()
-        place = self._places.setdefault(content, len(self.arrays))
-        if place == len(self.arrays):
+        at = self._places.setdefault(content, len(self.arrays))
+        if at == len(self.arrays):
             self.arrays.append(content)
-        return place
+        return at
 
 
 _PACKAGE = __name__.partition(".")[0]

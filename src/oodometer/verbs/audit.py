@@ -238,7 +238,7 @@ def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array,
     labels = [part.label[np.isin(part.row, chosen)] for part in parts if part.label is not None]
     label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
     counts = [
-        np.stack([np.bincount(codes[one], minlength=int(codes.max()) + 1) for one in (chosen_rows, others)])
+        np.stack([np.bincount(codes[rows], minlength=int(codes.max()) + 1) for rows in (chosen_rows, others)])
         for codes in (cell, np.maximum(classes_said, 0))
     ]
     classes = max(int(label.max(initial=0)) + 1, counts[1].shape[1])

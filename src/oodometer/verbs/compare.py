@@ -217,9 +217,9 @@ def _compared(
         warnings += [f"{title} ({where}): {line}" for title, one in pairs for line in one.warnings]
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
-        curve, said = _label_free(home, target, options, execution)
+        curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
-        warnings += [f"{title} (target): {one.removeprefix('the target: ')}" for one in said if _TRUTH not in one]
+        warnings += [f"{title} (target): {one.removeprefix('the target: ')}" for one in lines if _TRUTH not in one]
         tick()
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
@@ -345,7 +345,7 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
 
 def _ranked(titles: Sequence[str], intervals: Sequence[Interval]) -> list[dict[str, Any]]:
     """Rows of a ranking without replicates, larger first."""
-    values = np.array([one.value for one in intervals])
+    values = np.array([interval.value for interval in intervals])
     ranks = (values[None] > values[:, None]).sum(axis=1) + 1
     unknown = {"p_best": None, "stable": None}
     return [
@@ -426,9 +426,9 @@ def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]
     Whether two intervals overlap is a rough test: it knows nothing of errors that the two estimates share.
     """
     out = []
-    all_labelled = all(one["by_labels"] is not None for one in curves)
+    all_labelled = all(model["by_labels"] is not None for model in curves)
     of = "by_labels" if all_labelled else "accuracy"
-    order = sorted(range(len(curves)), key=lambda one: -curves[one][of].value)
+    order = sorted(range(len(curves)), key=lambda model: -curves[model][of].value)
     for a, b in pairwise(order):
         first, second = curves[a][of], curves[b][of]
         apart = first.lower > second.upper
@@ -441,9 +441,9 @@ def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]
                 if all_labelled
                 else "; a few labels decide it (`oodometer rank`)"
             )
-        for one in (a, b):
-            if curves[one]["trust"] == "none" and not all_labelled:
-                say += f"; the estimate of {titles[one]} deserves no trust"
+        for model in (a, b):
+            if curves[model]["trust"] == "none" and not all_labelled:
+                say += f"; the estimate of {titles[model]} deserves no trust"
         out.append(
             {
                 "name": "target_order",

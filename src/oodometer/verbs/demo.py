@@ -188,7 +188,7 @@ def demo(options: DemoOptions) -> Demo:
     training, labelled, far = slice(0, 700), slice(700, 1200), slice(1200, None)
     # small networks that differ in their random start alone
     seeds = ((1000 * seed + i) % 2**32 for i in range(_MODELS))
-    models = [train(images[training] / 16, labels[training], seed=one) for one in seeds]
+    models = [train(images[training] / 16, labels[training], seed=start) for start in seeds]
     reference = folder / "reference.parquet"
     write_predictions(_predict(models, images[labelled], labels[labelled]), reference)
     steps = []

@@ -717,12 +717,12 @@ class _Answers:
 
     def truth(self, states: Mapping[str, Any]) -> Interval | None:
         """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
-        known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
-        if not known:
+        labelled, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
+        if not labelled:
             return None
         level, effect = self.options.level, self.effects[1]
-        ends = clopper_pearson(correct / effect, known / effect, level)
-        return Interval(correct / known, *ends, level, "exact" if effect == 1 else "asymptotic")
+        ends = clopper_pearson(correct / effect, labelled / effect, level)
+        return Interval(correct / labelled, *ends, level, "exact" if effect == 1 else "asymptotic")
 
     def falls(self, answers: Sequence[_Answer]) -> list[tuple[Fall, Fall | None]]:
         """Whether the accuracy fell, of parts looked at together; where labels decide, by them, and without."""

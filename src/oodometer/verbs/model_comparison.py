@@ -83,13 +83,13 @@ class Domain:
         over clusters, t Student's quantile with (Kish's number of clusters) - 1 degrees of freedom. On different rows
         the arms of the two accuracies add as squares (Newcombe 1998).
         """
-        one, other = (self.evaluations[k].metrics["accuracy"] for k in (i, j))
+        own, other = (self.evaluations[k].metrics["accuracy"] for k in (i, j))
         out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
         z = normal_quantile(level)
         if not self.paired:
-            value = one.value - other.value
-            low = value - math.hypot(one.value - one.lower, other.upper - other.value)
-            high = value + math.hypot(one.upper - one.value, other.value - other.lower)
+            value = own.value - other.value
+            low = value - math.hypot(own.value - own.lower, other.upper - other.value)
+            high = value + math.hypot(own.upper - own.value, other.value - other.lower)
             out |= {"value": value, "lower": max(low, -1.0), "upper": min(high, 1.0)}
             return {**out, "share": NormalDist().cdf(2 * z * value / max(high - low, 1e-12))}
         d = self.verdicts[i].astype(np.float64) - self.verdicts[j]

@@ -119,9 +119,9 @@ def with_classes_of_all(
         return run(classes)
     except NewClassError:
         given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
-        if classes is not None or any(is_fitted(one) or isinstance(one, Source) for one in given):
+        if classes is not None or any(is_fitted(data) or isinstance(data, Source) for data in given):
             raise
-        sources = [opener.open(one) for one in given]
+        sources = [opener.open(data) for data in given]
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
         if any(of_classes & set(source.fields) or source.classes is None for source in sources):
             raise
@@ -166,7 +166,7 @@ class Opener:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, given)):
             return [self._fitted(given, classes)]
-        first, *others = (self.open(one, classes, where=where) for one in given)
+        first, *others = (self.open(data, classes, where=where) for data in given)
         first = in_name_order(first)
         _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
         self._axes = axes = first.axes
@@ -246,7 +246,7 @@ class Opener:
             self._used.update(mapping)
             if axes is None and not isinstance(data, Source):
                 renamed, notes = unread_probabilities(source, self.mapping)
-                self.notes += [one for one in notes if one not in self.notes]
+                self.notes += [line for line in notes if line not in self.notes]
                 if renamed:
                     self.mapping |= renamed
                     return self.open(data, classes, extra_columns, axes, where)
@@ -301,7 +301,7 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
         raise
     except Exception as error:
         given = reference if isinstance(reference, (list, tuple)) else [reference]
-        file = next((str(one) for one in given if isinstance(one, (str, PathLike)) and is_fitted(one)), None)
+        file = next((str(data) for data in given if isinstance(data, (str, PathLike)) and is_fitted(data)), None)
         if file is None:
             raise
         raise InputError(
