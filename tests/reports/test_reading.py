@@ -14,7 +14,7 @@ from oodometer.reports import render
 from oodometer.reports.charts.base import categories, entry
 from oodometer.reports.charts.curves import severity
 from oodometer.reports.charts.over_time import metric_chunks
-from oodometer.reports.references import reference
+from oodometer.reports.numbers import reference
 
 
 def rows_of(spec: dict[str, Any], layer: dict[str, Any] | None = None) -> list[dict[str, Any]]:

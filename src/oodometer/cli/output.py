@@ -132,7 +132,7 @@ def deliver(
 
             write_report(page or result, report)
         if json is not None:
-            from ..outputs.json_text import json_text
+            from ..outputs.files import json_text
 
             text = json_text(result)
             if json == "-":

@@ -96,7 +96,7 @@ def entries_of(result: Any, page: bool | None = None) -> Entries:
     if isinstance(headline, Mapping):
         flat |= {key: headline.get(key) for key in ("method", "trust", "kind")}
     options = {key: str(value)[:_LONGEST] for key, value in flat.items() if value is not None}
-    from ..outputs.json_text import json_text
+    from ..outputs.files import json_text
     from ..outputs.markdown import markdown_of
     from ..outputs.notebook import page_of
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,20 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..store.atomic import Content
+
+
+# What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def json_text(result: Mapping[str, Any]) -> str:
+    r"""The mapping as JSON that nothing in it can steer a terminal with.
+
+    >>> json_text({"name": "a\u202e"})
+    '{\n  "name": "a\\u202e"\n}\n'
+    """
+    text = dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 ENDINGS = {
@@ -77,8 +93,6 @@ def _content(form: str, result: Any, mapping: Mapping[str, Any], what: str | Non
 
         return partial(_write_table, form, typed(table_of(result, what)))
     if form == "json":
-        from .json_text import json_text
-
         return json_text(mapping)
     if form == "md":
         from .markdown import markdown_of

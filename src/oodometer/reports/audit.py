@@ -9,8 +9,7 @@ from ..results.values import counted
 from .charts.base import Result
 from .charts.by_category import chosen_first
 from .charts.curves import expected, halving, today, width_steps
-from .numbers import best, finite, number, percent, points
-from .references import reference
+from .numbers import best, finite, number, percent, points, reference
 
 DROPPED = ("--report", "--json", "--suggest", "--out", "--save")
 MORE = 20  # rows to suggest where the curve names no number

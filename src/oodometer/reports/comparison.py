@@ -11,8 +11,7 @@ from ..results.values import listed
 from .charts.base import Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
 from .evaluation import meaning
-from .numbers import best, finite, given, percent, percent_range, rows_text
-from .references import reference
+from .numbers import best, finite, given, percent, percent_range, reference, rows_text
 
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
 KINDS = {

@@ -38,13 +38,13 @@ from .numbers import (
     number,
     percent,
     percent_range,
+    reference,
     rows_text,
     sentence,
     short,
     threshold,
 )
 from .pdf import pdf_of
-from .references import reference
 from .sections import SECTIONS, VIEWS
 
 

@@ -25,8 +25,7 @@ from . import comparison, evaluation, few_shot
 from .charts import by_category, curves, models, over_time
 from .charts.base import Figure, Result
 from .charts.models import DOMAINS, domains
-from .numbers import best
-from .references import reference
+from .numbers import best, reference
 
 FEW_MODELS = 3  # as many have their bands in the large chart
 MOST_JOBS = 20
