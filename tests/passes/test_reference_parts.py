@@ -179,11 +179,11 @@ def test_progress_of_a_fit_counts_parts_of_the_reference(tmp_path: Path) -> None
 def test_an_engine_is_started_once_for_reference_and_target(tmp_path: Path, limited: None, monkeypatch: Any) -> None:
     made: list[Noting] = []
 
-    def create(name: str, workers: int | None) -> Noting:
+    def create(kind: str, name: str, workers: int | None) -> Noting:
         made.append(Noting())
         return made[-1]
 
-    monkeypatch.setattr("oodometer.passes.folding.create_engine", create)
+    monkeypatch.setattr("oodometer.passes.folding.create", create)
     reference, target = folder_of(tmp_path / "reference", 3), folder_of(tmp_path / "target", 2, labelled=0.0)
     estimate(reference, target, methods=["atc"], backtest=None, engine="noting")
     assert [one.passes for one in made] == [[3, 2]]
