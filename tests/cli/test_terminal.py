@@ -121,7 +121,9 @@ def test_numbers_keep_their_sign_on_the_line() -> None:
     assert max(map(len, lines)) <= 41
 
 
-@pytest.mark.parametrize("words", [["-h"], ["estimate", "-h"], ["shift", "-h"], ["shift", "text", "-h"], [], ["discriminate"]])
+@pytest.mark.parametrize(
+    "words", [["-h"], ["estimate", "-h"], ["shift", "-h"], ["shift", "text", "-h"], [], ["discriminate"]]
+)
 def test_help_is_printed_and_nothing_failed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
     shown = capsys.readouterr()
