@@ -12,10 +12,17 @@ from oodometer.attributions import Lime, Words
 from oodometer.attributions.black_box import Absence
 from oodometer.errors import UsageError
 from oodometer.shifts.text.words import words_of
+from oodometer.store.artifact_cache import checksum
 
 TEXT = "this is a good film , and not a dull story at all !"  # no mask comes to touch a word
 PAIR = ("a good man eats.", "he is good")
 WEIGHTS = {"good": 1.5, "dull": -1.0, "not": -0.5, "film": 0.3, "he": 0.7}
+
+
+def present_in(method: Lime, words: Words) -> Any:
+    """Which words are present in each text that is asked, shape (subset, word)."""
+    rng = np.random.default_rng([method.seed, int(checksum(*words.texts), 16)])
+    return method._subsets(words.features, rng)[0]
 
 
 def known_words(texts: list[Any]) -> np.ndarray[Any, Any]:
@@ -51,7 +58,7 @@ def test_the_same_samples_give_the_values_of_the_package(lime: Any, text: Any, w
     method = Lime(samples=200, kernel_width=width, alpha=alpha)
     words = Words(text)
     (found,) = method.explain(known_words, [words])
-    present = method._subsets(words.features, method._rng(words)).present
+    present = present_in(method, words)
     data = present.astype(float)
     import sklearn.linear_model
     import sklearn.metrics
@@ -100,7 +107,7 @@ def test_the_package_with_samples_of_its_own_is_as_near_as_another_seed(lime: An
 def test_how_many_words_are_absent_is_drawn_evenly() -> None:
     words = Words(TEXT)
     method = Lime(samples=4001)
-    present = method._subsets(words.features, method._rng(words)).present
+    present = present_in(method, words)
     assert present[0].all()
     absent = words.features - present[1:].sum(axis=1)
     counts = np.bincount(absent, minlength=words.features + 1)
@@ -119,7 +126,7 @@ def test_seeds_and_texts_draw_apart() -> None:
     def draws(text: str, seed: int) -> list[Any]:
         method = Lime(samples=30, seed=seed)
         words = Words(text)
-        return method._subsets(words.features, method._rng(words)).present.tolist()  # type: ignore[no-any-return]
+        return present_in(method, words).tolist()  # type: ignore[no-any-return]
 
     assert draws("a b c d", 0) == draws("a b c d", 0)
     assert draws("a b c d", 0) != draws("a b c d", 1)
