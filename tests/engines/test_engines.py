@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import operator
 import os
 import pickle
 import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +175,18 @@ def test_engines_are_listed_and_made_by_name() -> None:
             create_engine(name, 0)
     with pytest.raises(UsageError, match="takes no argument"):
         create_engine("local:2")
+
+
+def test_a_worker_that_died_between_two_works_is_replaced() -> None:
+    engine = ProcessEngine(2)
+    assert engine.fold([1, 2, 3], abs, operator.add) == 6
+    first = engine._running
+    next(iter(first._processes.values())).kill()
+    deadline = time.monotonic() + 20
+    while not first._broken and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert engine.fold([1, 2, 3], abs, operator.add) == 6
+    assert engine._running is not first
 
 
 def test_an_engine_of_somebody_else(folder: Path) -> None:

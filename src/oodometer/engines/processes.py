@@ -45,7 +45,7 @@ class ProcessEngine(Engine):
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers) or cores()
-        self._running: Executor | None = None
+        self._running: Any = None  # a pool of `_started` that waits for the next work
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ProcessEngine, (self.workers,)  # options that name it travel, and its processes do not
@@ -61,7 +61,8 @@ class ProcessEngine(Engine):
         order = order_of(work, pickle.dumps)
         small = order if len(order.work) <= _SMALL else None
         before, self._running = self._running, None
-        executor = (small and before) or _started(self.workers, None if small else order)
+        usable = small is not None and before is not None and not before._broken  # a worker may have died since
+        executor = before if usable else _started(self.workers, None if small else order)
         try:
             yield Pool(lambda part: executor.submit(_work_on, small, part), parts)
             self._running = executor if small else before
