@@ -72,13 +72,19 @@ class PiecePart(Part):
             if chunk is None:
                 break
             arrays, places = chunk
+            before = piece.in_file + done  # only the first rows of a file tell logits from probabilities
             try:
                 record = Predictions.from_arrays(
-                    classes=plan.classes, names=plan.names, source=file, positions=plan.positions, **arrays
+                    classes=plan.classes,
+                    names=plan.names,
+                    source=file,
+                    first_row=before,
+                    positions=plan.positions,
+                    **arrays,
                 )
             except InputError as error:
                 if error.row is not None:
-                    error.row = row_at(places, error.row - 1) + 1
+                    error.row = row_at(places, error.row - before - 1) + 1
                 raise layout.placed(error) from None
             if self.where:  # errors that come later count the rows that are left
                 record = replace(record, source=f"{self.name or piece.reader.form} where {said(self.where)}")
