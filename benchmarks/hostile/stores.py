@@ -109,7 +109,7 @@ _bad("a store that is not there", "`history none.sqlite`", ("none.sqlite", "no s
      lambda kit: kit.path("none.sqlite"), ("history",))  # fmt: skip
 _bad("a store in a folder that is not there", "`nowhere/runs.sqlite`", ("no such folder", "make"),
      lambda kit: kit.path("nowhere") / "runs.sqlite", ("estimate",))  # fmt: skip
-_bad("a folder as a store", "`--store .`", "a folder; name a file in it", lambda kit: kit.folder)
+_bad("a folder as a store", "`--store .`", "a folder; name a file in it", lambda kit: kit.folder, ("estimate",))
 _bad("a store of another kind", "`mysql://host/db`", "postgresql://user@host/database", lambda kit: "mysql://host/db")
 
 

@@ -216,7 +216,7 @@ def mean_evidence(pieces: Mapping[str, Method]) -> Rule:
 
     Raises `UsageError` without evidence.
 
-    >>> from .suite import fixed
+    >>> from .few_shot import fixed
     >>> rule = mean_evidence({"a": fixed([0, 1]), "b": fixed([0, 5]), "c": fixed([1, 0])})
     >>> rule(np.zeros((1, 2), dtype=np.int64)).round(3).tolist()
     [[-0.167, 0.167]]
@@ -243,7 +243,7 @@ def labels_first(correct: Any, pieces: Mapping[str, Method], *, worth: float = 1
 
     Raises `UsageError` without evidence and for a worth below 0.
 
-    >>> from .suite import fixed
+    >>> from .few_shot import fixed
     >>> right = np.array([[1, 0], [0, 1], [1, 1]])
     >>> labels_first(right, {"pool": fixed([0.7, 0.8, 0.1])})(np.array([[0, 1]])).round(3).tolist()
     [[0.679, 0.75, 0.75]]

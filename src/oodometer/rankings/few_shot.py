@@ -563,7 +563,7 @@ def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
     """The paper's baselines by name, with both directions of CONF and CONF-GT; those that lack something are left out.
 
     >>> from oodometer.predictions import Predictions
-    >>> from .suite import suite_of
+    >>> from .few_shot import suite_of
     >>> a = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=[0, 0])
     >>> b = Predictions.from_probabilities([[0.8, 0.2], [0.7, 0.3]], label=[0, 0])
     >>> list(baseline_methods(suite_of({"a": a, "b": b})))

@@ -153,7 +153,8 @@ def _texts(cells: Any, condition: Condition) -> Array:
         else:
             out |= times == value.time
         wanted = value.text.lower() if value.text.lower() in _TRUTHS else value.text
-        out |= [text == wanted or (wanted in _TRUTHS and text.lower() == wanted) for text in texts]
+        same = [text == wanted or (wanted in _TRUTHS and text.lower() == wanted) for text in texts]
+        out |= np.array(same, dtype=bool)
     return ~out if condition.sign == "not_equal" else out
 
 
