@@ -273,7 +273,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
         elif last and lines[0][1][0]["x"] == 0:
             title += f": {number(lines[0][1][0]['y'])} as they are, {values[0][1]} at {at_last}"
         scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
-        up = axis(None, scale=scale, format="~r", tickCount=5)
+        up = axis(None, scale=scale, format="~f", tickCount=5)
         text = caption("stress", metric)
         out.append(_stress_figure(f"stress-{kind}-{metric}", title, text, lines, shown[0][1], up))
     return out
