@@ -19,13 +19,9 @@ _NO_MEAN = 1e-12
 
 @dataclass(frozen=True)
 class Game:
-    """Bounded observations whose mean, given the past, is known once the mean in question is.
-
-    value : shape (..., round), the observations in the order in which they were drawn.
-    low, high : shape (..., round), what each could have been at least and at most.
-    scale, offset : shape (..., round); if the mean in question is m, the round's mean is scale * m - offset.
-    spread : shape (...), predicted variance of an observation, in units of m(1 - m); sets the size of bets and has no
-        part in validity.
+    """Bounded observations whose mean, given the past, is known once the mean in question is. ``value``, ``low``,
+    ``high``: shape (..., round), as drawn and as each could have been; the round's mean is scale * m - offset.
+    ``spread``, shape (...), sets the size of bets and has no part in validity.
     """
 
     value: Array
@@ -166,13 +162,9 @@ def sizes(score: Array, share: float) -> Array:
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Labelled rows, each drawn from those not drawn before with a known chance.
-
-    row : shape (draw,), target rows, all different, in the order of drawing.
-    correct : shape (draw,), 1 or 0.
-    share : shape (draw,), uniform share of `sizes` at that draw; 1 for rows drawn evenly.
-    probability : shape (draw,), the chance that was written down at the draw, NaN where none was.
-    gaps : rows that were drawn before another one and never labelled.
+    """Labelled rows in the order of drawing, each drawn from those left with a known chance; shapes (draw,). ``share``:
+    uniform share of `sizes` (1: even draws); ``probability``: the chance as written down, or NaN; ``gaps``: rows drawn
+    and never labelled.
     """
 
     row: Array

@@ -36,11 +36,7 @@ class Key(NamedTuple):
 
 def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
     """The columns to join by: ``key`` of both, ``TARGET=LABELS`` where names differ, else `id` where both hold it.
-    Raises `UsageError` for a column that a file lacks, naming the columns that may have been meant.
-
-    >>> labels, target = as_source({"loan": [7], "label": [1]}), as_source({"id": [7], "prediction": [1]})
-    >>> key_of("id=loan", labels, target), key_of(None, labels, target)
-    (Key(target='id', labels='loan'), None)
+    Raises `UsageError` for a column that a file lacks, naming those that may have been meant.
     """
     if key is None:
         return Key(KEY, KEY) if labels.holds(KEY) and target.holds(KEY) else None
@@ -112,12 +108,7 @@ def check_places(labels: Source, target: Source) -> bool:
 
 
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
-    """Columns of one name in both files, but those of what a model says and of what is held against it.
-
-    >>> one, other = ({"mail": ["a"], name: ["b"], "y_pred": [0], "label": [1]} for name in ("Site", "site"))
-    >>> _shared(as_source(one), as_source(other))
-    [('mail', 'mail'), ('Site', 'site')]
-    """
+    """Columns of one name in both files, but those of what a model says and of what is held against it."""
     predictions = {theirs for theirs, ours in likely_columns(labels.columns).items() if ours not in _TELLING}
     here = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
@@ -179,12 +170,7 @@ def _texts(source: Source, column: str) -> tuple[Any, bool]:
 
 
 def _differ(given: Any, others: Any) -> Array:
-    """Rows in which two columns of strings differ, where both are known: as numbers or times if all cells are some.
-
-    >>> import pyarrow as pa
-    >>> _differ(pa.array(["7", "x "]), pa.array(["7.0", "X"])).tolist(), _differ(pa.array(["0.5"]), pa.array(["0.50"]))
-    ([0], array([], dtype=int64))
-    """
+    """Rows in which two columns of strings differ, where both are known: as numbers or times if all cells are some."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -220,15 +206,10 @@ _LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, no
 def matched_rows(
     labels: Source, target: Source, rows: int | None, number: Array | None = None, key: str | None = None
 ) -> Array | None:
-    """The target row, from 0, of each row of labels; None where their places alone tell. By ``key`` (`key_of`) or `id`
-    of both, -1 for rows that the target does not hold, and `row` has to agree; else by ``number``, the column `row`.
-    `InputError` for an id that is missing or twice, for less than one in a hundred of the ids in both, for an unknown
-    id beside a `row`, for a number that is no row, for ids that the target lacks, where places would join other rows
-    than ids; `UsageError` for a key that a file lacks, and without one beside ``where``.
-
-    >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
-    >>> matched_rows(labels, as_source({"id": ["a", "b", "c"], "prediction": [0, 1, 1]}), 3).tolist()
-    [2, 0]
+    """The target row, from 0, of each row of labels (-1: none); None where their places alone tell. By ``key``
+    (`key_of`), with which `row` has to agree, else by ``number``, the column `row`. `InputError` for ids that are
+    missing, twice or unlike, and where places would join other rows; `UsageError` for a key that a file lacks, and for
+    none beside ``where``.
     """
     joined = key_of(key, labels, target)
     if target.where and joined is None:
@@ -286,11 +267,7 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
 
 def wrong_where_unseen(source: Source) -> Joined:
     """The source with `correct` in the place of labels of which some are of classes that its probabilities do not have:
-    the model is wrong there, and that is said. Only of classes that are texts: a number may as well be counted wrongly.
-
-    >>> source = as_source({"prob_ant": [0.9, 0.2], "prob_bee": [0.1, 0.8], "label": ["ant", "elk"]})
-    >>> wrong_where_unseen(source).source.read().accuracy, wrong_where_unseen(source).warnings
-    (0.5, ("table: 1 labels are of classes that the model does not know ('elk'): they count as its errors",))
+    the model is wrong there, which is said. Only of texts: a number may as well be counted wrongly.
     """
     if "label" not in source.fields or not any(isinstance(name, str) for name in source.classes or ()):
         return Joined(source, ())
@@ -303,7 +280,7 @@ def wrong_where_unseen(source: Source) -> Joined:
 
 
 def _judged(source: Source, verdicts: Array) -> Source:
-    """Beside probabilities there are no further classes: all that is known is which rows are right."""
+    """The source with verdicts alone: beside probabilities there are no further classes."""
     return labelled_source(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
 
 
@@ -319,8 +296,8 @@ class Joined(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Labels as they stand in their file, numbers of its further columns, and the target row of each, -1 where there
-    is none, or None where their places alone tell; what is to be said of the joining.
+    """Labels as in their file, numbers of further columns, the target row of each (-1: none; None: by place), and what
+    to say.
     """
 
     record: Predictions
@@ -358,14 +335,8 @@ def check_length(truth: Predictions, rows: int) -> None:
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
-    """`label` and `correct` of every target row, unknown where the labels do not speak of it. Labels without a key and
-    without row numbers stay as they are, one for each target row in its order. Those of rows that the target does not
-    hold are left out, which is said. Raises as `matched_rows`.
-
-    >>> goal = as_source({"prediction": [0, 1, 1]})
-    >>> labels = as_source({"row": [2], "label": [1]}, extra_columns=["row"], axes=goal.axes)
-    >>> joined_truth(labels, goal).record.label.tolist()
-    [-1, -1, 1]
+    """`label` and `correct` of every target row, unknown where the labels do not speak of it; as they are where places
+    join. Labels of rows that the target lacks are left out, which is said. Raises as `matched_rows`.
     """
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:
@@ -390,9 +361,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
 def matched_labels(
     labels: Source, target: Source, key: str | None, *, columns: Sequence[str] = ("row",), rows: int | None = None
 ) -> Matched:
-    """The labels of a source, with further ``columns`` of numbers where it has them, and the target row of each.
-    ``rows`` are those of the target; where they are not given and needed they are counted. Raises as `matched_rows`.
-    """
+    """The labels of a source, with ``columns`` of numbers, and the target row of each (of ``rows``, else counted)."""
     record = labels.read(["label", "correct"])
     check_new_classes(record, labels.path)
     numbers = {name: numbers_of_column(record, name, labels.path) for name in columns if name in record.columns}
@@ -454,8 +423,8 @@ def _count(target: Source) -> int:
 
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
-    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it (007 to 7, long
-    numbers); None where one is that of another row, `InputError` where one is unknown.
+    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it (007 to 7); None
+    where not.
     """
     given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(ids_of_target))).all():
@@ -507,12 +476,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
 
 
 def _whole_numbers(ids: Any) -> Any:
-    """Ids that all read as whole numbers with a point, as tables write integers beside empty cells, without it.
-
-    >>> import pyarrow as pa
-    >>> [_whole_numbers(pa.array(ids)).to_pylist() for ids in (["7.0", "12.0"], ["1.0", "1.1"])]
-    [['7', '12'], ['1.0', '1.1']]
-    """
+    """Ids that all read as whole numbers with a point, as tables write integers beside empty cells, without it."""
     import pyarrow.compute as pc
 
     pattern = r"^(-?\d+)\.0+$"

@@ -230,9 +230,7 @@ def ppi_plus_plus(
 def imagined_audits(
     pool: Array, chance: Array, slope: float, labels: int, share: float, draws: tuple[int, np.random.Generator]
 ) -> tuple[Game, Array]:
-    """Games of so many imagined audits, and their hits: row i of the pool is drawn as a real audit draws it, and is
-    correct with this chance.
-    """
+    """Games of so many imagined audits, and their hits: row i of the pool is right with this chance."""
     many, rng = draws
     keys = np.log(sizes(pool, share)) + rng.gumbel(size=(many, len(pool)))
     row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
@@ -285,11 +283,8 @@ _TAILS = 200  # ways to share what an interval leaves out between its sides
 
 @dataclass(frozen=True)
 class Believed:
-    """The believed interval: never one of the exact ones, whose promise it does not share.
-
-    interval : of kind "empirical", None where it cannot be given, and then ``why`` says so. assumes : what it rests on.
-    effective_labels : how many labels drawn at random Clopper and Pearson would need for so short an interval at the
-    same rate: "your 25 labels are worth 50". fell : whether the accuracy fell by a margin, believed in the same way.
+    """The believed interval, of kind "empirical" (None: ``why``), with what it assumes, how many random labels would
+    make it as short, and whether the accuracy fell.
     """
 
     interval: Interval | None

@@ -76,10 +76,9 @@ _TOLERANCE = 0.02  # of a chance that was written down against the one worked ou
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What one file says: target rows and whether the model was right there (-1 unknown), in the order of drawing.
-    ``share`` and ``probability`` come from a suggestion, NaN where the rows were drawn evenly; ``label`` is the
-    position of the label among the classes, None where the file gives `correct`. ``said`` tells how many labels were of
-    rows that the target does not hold, and that they were joined by their places.
+    """What one file says: target rows, in the order of drawing, and whether the model was right there (-1 unknown);
+    ``share`` and ``probability`` of a suggestion, or NaN; ``label``: position among the classes, or None; ``said``:
+    about the joining.
     """
 
     name: str
@@ -102,10 +101,9 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
 
 
 def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
-    """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or
-    told by ``key``, `id` or `row` (`matched_rows`). `label` is held against ``predicted``, codes (sample,). Columns
-    `draw`, `probability` and `share` are those of a suggestion. `InputError` for rows that are not in the target, for
-    another number of rows, for unknown classes.
+    """Labels from a file, a frame, a mapping or `open_labels`, joined as `matched_rows` has it; `label` is held against
+    ``predicted``, codes (sample,). `InputError` for rows that are not in the target, another number of rows, unknown
+    classes.
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
@@ -143,9 +141,9 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
-    """All labels as one sequence of draws, files in the order given; a row that is given twice counts once, even draws
-    are put into a random order, suggested rows that were passed over are gaps. `InputError` where two labels of a row
-    disagree, nothing is labelled, or chances are not those of this target and reference.
+    """All labels as one sequence of draws: a row counts once, even draws in a random order, suggested rows passed over
+    are gaps. `InputError` where two labels disagree, nothing is labelled, or chances are not those of this target and
+    reference.
     """
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}

@@ -22,13 +22,9 @@ from ..scores import Score, natural_confidence
 
 @dataclass(frozen=True)
 class Correctness:
-    """f(x) in [0, 1], the reference's rate of being correct at x's confidence, and how far to lean on it.
-
-    score : the natural confidence, or None where the record has none.
-    rate : f in each log-odds bin of confidence, shape (bin,); isotonic, or the confidence itself where five-fold
-        cross-validation prefers that.
-    slope : cov(Y, f)/var(f) on reference rows that f was not learnt from, cut to [0, 1].
-    explained : the share of the variance of Y that slope * f takes away on such rows.
+    """f(x) in [0, 1], the reference's rate of being correct at x's confidence: ``rate`` by log-odds bin, isotonic or
+    the confidence itself, ``slope`` cov(Y, f)/var(f) on rows that f was not learnt from, ``explained`` the share of
+    var(Y) that slope * f takes away.
     """
 
     score: Score | None
@@ -78,15 +74,8 @@ def _map(cell: Array, verdicts: Array, seed: int) -> BinnedMap:
 @final
 @dataclass(frozen=True)
 class VoteRate:
-    """f(x) in [0, 1], the rate of being right among rows that as many judges accept, and how far to lean on it.
-
-    rate : f for 0, 1, ..., n votes, shape (count,), rising.
-    slope : cov(Y, f)/var(f) on reference rows, each left out of what its f was learnt from, cut to [0, 1].
-    explained : the share of the variance of Y that slope * f takes away there; NaN where Y does not vary.
-
-    Each step of the ladder starts with one imagined row that is right with the chance j/n that its votes say: where the
-    reference knows nothing (it has no votes; or the model is always right there, and every judge says so), f is the
-    share of judges and the slope is 1; where it knows much, the imagined rows are forgotten.
+    """f(x) in [0, 1], the rate of being right by number of votes, rising, with ``slope`` and ``explained`` as in
+    `Correctness`. Each step starts with one imagined row that is right with the chance j/n that its votes say.
     """
 
     rate: Array

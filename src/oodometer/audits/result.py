@@ -21,8 +21,8 @@ from .suggestion import ExpectedWidths, Suggestion
 
 @dataclass(frozen=True)
 class Noticeable(Record):
-    """At an accuracy of ``below`` or less, or of ``above`` or more, the test refutes the claim with chance ``power``.
-    None where not even an accuracy of 0 (or 1) would be noticed so often.
+    """At an accuracy of ``below`` or less, or ``above`` or more, the test refutes the claim with chance ``power``
+    (None: at none).
     """
 
     below: float | None
@@ -68,10 +68,8 @@ _TENTHS = 10
 
 @dataclass(frozen=True)
 class Stratum(Record):
-    """One tenth of the target, 0 the least certain: its rows, f over them, and its labels.
-
-    rows : target rows; lowest, expected, highest : least, mean and largest f; labels, correct : labelled rows and those
-    of them that are right; suggested : rows to label next.
+    """One tenth of the target, 0 the least certain: rows, least, mean and largest f, labels, those that are right, rows
+    to label.
     """
 
     stratum: int
@@ -87,9 +85,7 @@ class Stratum(Record):
 def strata(
     score: Array, row: Array, correct: Array, suggested: Array | None = None, count: int = _TENTHS
 ) -> tuple[Stratum, ...]:
-    """Tenths of the target by f, as `suggest` numbers them; empty where f is the same for every row. score has shape
-    (sample,), row and correct (label,), ``suggested`` rows (draw,).
-    """
+    """Tenths of the target by f, as `suggest` numbers them; empty where f is the same for every row."""
     if len(score) == 0 or float(score.min()) == float(score.max()):
         return ()
     rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
@@ -154,9 +150,8 @@ class Audit(Shown):
     not_random: str | None = None
 
     def frames(self) -> dict[str, Maker]:
-        """Intervals, strata where the target was divided, and rows to label next where they were asked for. ``number``
-        says what an interval is: the audited one, the believed, the label-free, or another. Rows to label are numbers
-        of the target's rows, from 0, with how likely each was to be drawn.
+        """Intervals, each with what it is (audited, believed, label-free, another), strata, and rows to label with
+        their chances.
         """
         strata, more = (
             ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested"),

@@ -19,13 +19,9 @@ _STRATA = 10
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Rows to label, in the order in which they were drawn (label from the top: the first k are a draw of their own).
-
-    row : shape (draw,), target rows counted from 0.
-    stratum : shape (draw,), tenth of the target by f, 0 the least certain; for the reader only.
-    probability : shape (draw,), chance of the row at its draw, among those neither labelled nor drawn before.
-    weight : shape (draw,), even chance over that chance; at most 1/share.
-    share : uniform share of the chances; 1 means that all rows were equally likely.
+    """Rows to label in the order of drawing, (draw,): the first k are a draw of their own. ``stratum``: tenth by f, for
+    the reader; ``probability``: chance at its draw; ``weight``: even chance over it; ``share``: uniform share, 1 for
+    even draws.
     """
 
     row: Array
@@ -97,11 +93,8 @@ _LARGEST_POOL = 50_000
 
 @dataclass(frozen=True)
 class ExpectedWidth(Record):
-    """Widths to expect of ``labels`` labels, as fractions.
-
-    alone : drawn at random and read alone, at the planned accuracy; narrowest, widest : the same at the accuracies of
-    today's interval that are the farthest from and the nearest to one half; random : what an audit would print for
-    random rows; suggested : what it would print for rows drawn as `suggest` draws them.
+    """Widths to expect of ``labels`` labels: read alone at the planned accuracy, and at today's ends nearest to and
+    farthest from one half; what an audit would print for random rows and for suggested ones.
     """
 
     labels: int

@@ -35,13 +35,8 @@ _TRUTHS = ("label", "correct")
 
 @dataclass(frozen=True)
 class Worksheet:
-    """Rows to label.
-
-    drawn : the suggestion.
-    picked : the same rows of the target, with all columns of its file.
-    classes : what a label may be; None where there are no classes, and a person says whether the model is right.
-    key : what the target calls its ids; None where it has none.
-    said : the class that the model predicts; None where it tells none.
+    """Rows to label: the suggestion, the rows with all columns (``picked``), what a label may be (None: right or
+    wrong), the column of ids, and the predicted classes.
     """
 
     drawn: Suggestion
@@ -80,8 +75,8 @@ class Worksheet:
         return dict(zip(DRAWN, (*values, np.full(count, drawn.share)), strict=True))
 
     def table(self) -> Any:
-        """All of it as an Arrow table: the target's columns, the draw, and the empty answer last. A column of the
-        target that is called as one of the draw's gets the prefix ``target_``.
+        """All of it as an Arrow table: the target's columns (``target_`` before names of the draw), the draw, the empty
+        answer last.
         """
         import pyarrow as pa
 
@@ -96,11 +91,7 @@ class Worksheet:
 
 
 def _renamed(names: list[str]) -> list[str]:
-    """The names with a prefix where they would be taken for those of the draw.
-
-    >>> _renamed(["id", "row", "target_row"])
-    ['id', 'target_target_row', 'target_row']
-    """
+    """The names with a prefix where they would be taken for those of the draw."""
     taken, out = set(names), []
     for name in names:
         free = name
@@ -131,9 +122,7 @@ _PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF"
 
 
 def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> str:
-    """One HTML document that loads nothing and asks nothing of any other machine; texts of the data are put on it as
-    text, never as markup, and answers are remembered in the browser under a hash of the content.
-    """
+    """One HTML document that loads nothing; texts of the data never become markup, answers stay in the browser."""
     # what a model said is hidden, or shown as one line
     shown: list[str | None] = [n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")]
     shown += ["features", None]

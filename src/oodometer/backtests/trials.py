@@ -43,11 +43,7 @@ _SPLITS = 4
 
 
 def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
-    """All trials of these families, in the order in which they run: split by split.
-
-    >>> trial_keys(["none"], 2)
-    [('none', 0.0, 0), ('none', 0.0, 1)]
-    """
+    """All trials of these families, in the order in which they run: split by split."""
     simulations: list[Simulation] = [create("simulation", name) for name in families]
     return [
         (s.name, severity, repeat)
@@ -59,11 +55,7 @@ def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
 
 
 def split_of(key: Key) -> int:
-    """Which of the four splits of the reference a trial is on.
-
-    >>> split_of(("none", 0.0, 6))
-    2
-    """
+    """Which of the four splits of the reference a trial is on."""
     return key[2] % _SPLITS
 
 
@@ -76,12 +68,9 @@ def run_trials(
     slow_repeats: int | None = None,
     on_failure: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[Key, Trial | None]]:
-    """Run these trials, one after another; None where a family cannot be drawn from this reference.
-
-    The reference is split in four ways (by the number of the repeat); of each, one half is fitted on and the other is
-    drawn from. A trial has a seed of its own, so that it does not matter which were run before: an interrupted run goes
-    on with the keys that are left. Slow methods take part in the first ``slow_repeats`` of each family and severity, in
-    all by default. A family that fails is told to ``on_failure`` (its name, why).
+    """Run these trials; None where a family cannot be drawn. Of each of four splits one half is fitted on, the other
+    drawn from; each trial has its own seed, so that it does not matter which ran before. Slow methods take part in the
+    first repeats.
     """
     import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
 
@@ -183,10 +172,7 @@ _FORMAT = 3  # raise it when trials of before can no longer be compared
 
 
 def cache_folder() -> Path | None:
-    """Where backtests are kept: ``$OODOMETER_CACHE``, else ``oodometer`` in the user's cache folder; None if empty.
-
-    Setting the variable to an empty string switches the cache off.
-    """
+    """Where backtests are kept: ``$OODOMETER_CACHE`` (empty: nowhere), else the user's cache folder."""
     named = os.environ.get("OODOMETER_CACHE")
     if named is not None:
         return Path(named) if named else None
@@ -198,12 +184,7 @@ def cache_folder() -> Path | None:
 
 
 def fingerprint(record: Predictions, **options: Any) -> str:
-    """A hash of everything that a backtest depends on: the rows, the options and the version of the program.
-
-    >>> p = Predictions.from_classes([0, 1], label=[0, 1])
-    >>> fingerprint(p, seed=0) == fingerprint(p, seed=0), fingerprint(p, seed=0) == fingerprint(p, seed=1)
-    (True, False)
-    """
+    """A hash of everything that a backtest depends on: the rows, the options and the version of the program."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps([_FORMAT, __version__, options], sort_keys=True, default=str).encode())
     for name, field in FIELDS.items():
@@ -219,17 +200,8 @@ def fingerprint(record: Predictions, **options: Any) -> str:
 
 
 class TrialStore:
-    """Trials of one backtest, a line of JSON each; without a folder it remembers nothing.
-
-    A trial that could not be drawn is kept as null, so that it is not tried again. Every line carries a checksum of
-    itself and of the name of the backtest: one that was cut off when a run was interrupted, that is damaged, or that
-    comes from elsewhere is left out with a warning, and its trial is run again. Lines are added in one piece, so that
-    several runs may keep their trials in the same file.
-
-    Parameters
-    ----------
-    folder : where files are kept, or None.
-    name : fingerprint of the backtest.
+    """Trials of one backtest by its fingerprint, a line of JSON each with a checksum; a bad line is left out, told of,
+    and its trial run again. Several runs may add lines at the same time; without a folder nothing is kept.
     """
 
     def __init__(self, folder: Path | None, name: str) -> None:
@@ -350,11 +322,7 @@ class TrialWork:
 
 
 def tasks_of(keys: Iterable[Key]) -> list[TrialTask]:
-    """Groups of at most eight trials that share a split; the same keys make the same tasks.
-
-    >>> [len(task.keys) for task in tasks_of([("none", 0.0, repeat) for repeat in (*range(0, 40, 4), 1)])]
-    [8, 2, 1]
-    """
+    """Groups of at most eight trials that share a split; the same keys make the same tasks."""
     groups = [tuple(own) for _, own in groupby(keys, split_of)]
     return [TrialTask(own[at : at + A_TASK]) for own in groups for at in range(0, len(own), A_TASK)]
 
@@ -365,11 +333,7 @@ REPEATS = 8
 
 @dataclass(frozen=True)
 class BacktestOptions:
-    """What a backtest was asked for: methods and families (all that apply by default), trials, level, seed, cache.
-
-    Without ``repeats`` there are 8 of each family and severity, and methods that are slow take part in the first 3 of
-    them where no method was named.
-    """
+    """What a backtest was asked; without ``repeats`` 8 of each, unnamed slow methods in 3 of them."""
 
     methods: Sequence[str] | None = None
     families: Sequence[str] | None = None
@@ -392,11 +356,8 @@ class BacktestOptions:
 def run_backtest(
     record: Predictions, options: BacktestOptions | None = None, execution: Execution | None = None
 ) -> Backtest:
-    """A backtest on a labelled record in memory, its trials on the engine of ``execution``.
-
-    Its progress is called with (trials done, trials in all). In this process trials run one after another, slow ones
-    side by side, and each is kept as it is done; elsewhere, and with a run folder, they run in tasks of a few, and so
-    they are kept. The trials are the same to the last bit.
+    """A backtest on a labelled record in memory: here, or in tasks on the engine or folder of ``execution``, to the
+    same bit.
     """
     options = BacktestOptions() if options is None else options
     execution = Execution() if execution is None else execution

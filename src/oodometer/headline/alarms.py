@@ -24,13 +24,7 @@ def alarm_rules(
     fail_drop: float | Mapping[str, float] | None,
     metrics: Collection[str] = METRICS,
 ) -> tuple[AlarmRule, ...]:
-    """The rules that were asked for; a number alone is of the accuracy. ``metrics`` are those that can be watched.
-
-    Raises `UsageError` for a bound outside of [0, 1], a negative drop, or a metric that is not watched.
-
-    >>> [rule.sentence() for rule in alarm_rules(0.93, {"accuracy": 0.02})]
-    ['accuracy below 93 %', "accuracy more than 2 points below the reference's"]
-    """
+    """The rules that were asked for, of metrics that can be watched; `UsageError` for a bound out of reach."""
     bounds: tuple[tuple[RuleKind, Any], ...] = (("below", fail_below), ("drop", fail_drop))
     out = []
     for kind, given in bounds:
@@ -59,13 +53,7 @@ def check_when(when: str) -> FailWhen:
 
 
 def chance_below(interval: Interval, bound: float) -> float:
-    """How likely the number lies below a bound, of an interval alone: half a normal distribution on each side of it.
-
-    >>> chance_below(Interval(0.9, 0.8, 0.95, 0.95, "empirical"), 0.9)
-    0.5
-    >>> round(chance_below(Interval(0.9, 0.8, 0.95, 0.95, "empirical"), 0.95), 3)
-    0.975
-    """
+    """How likely the number lies below a bound, of an interval alone: half a normal distribution on each side of it."""
     z = NormalDist().inv_cdf((1 + interval.level) / 2)
     side = interval.upper - interval.value if bound > interval.value else interval.value - interval.lower
     if side <= 0:
@@ -82,20 +70,9 @@ def decide(
     changed: float | None = None,
     when: FailWhen = "value",
 ) -> Verdict:
-    """Whether a rule fails: a pure function of the metric's headline and of its number on the reference.
-
-    ``interval`` is the headline of the rule's metric, ``reference`` the metric on the reference, ``chance`` how likely
-    the metric lies below the bound (by default `chance_below` of the interval), ``changed`` the p-value of the test
-    that nothing changed, corrected for all parts (None without one), ``when`` a name of `WHEN`.
-
-    Where the reference itself keeps to the bound, only a change can break it, so what lies below while the outputs
-    changed by no more than chance is "by chance". Which rule is right how often was measured on public natural shifts:
-    `benchmarks/results/alarms_rules.md`.
-
-    >>> low = Interval(0.91, 0.85, 0.94, 0.95, "empirical")
-    >>> rule = AlarmRule("accuracy", "below", 0.93)
-    >>> decide(rule, low, 0.95), decide(rule, low, 0.95, changed=0.4), decide(rule, low, 0.95, when="upper")
-    ('fails', 'by chance', 'holds')
+    """Whether a rule fails: by a metric's interval, its value on the reference, the ``chance`` that it lies below the
+    bound, and the p-value that nothing ``changed``. Where the reference keeps to the bound, only a change can break it:
+    else it is "by chance".
     """
     bound = rule.bound(reference)
     if when == "value":
@@ -111,11 +88,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Watched:
-    """The target or a part of it, as alarms see it.
-
-    place, rows : as in `Failing`. numbers : metric -> headline. chances : metric -> how likely it lies below a bound,
-    where more is known of that than the interval. changed : as in `Failing`. truths : metric -> what labels tell.
-    """
+    """The target or a part of it, as alarms see it: metric -> headline, chance below a bound, truth."""
 
     place: Mapping[str, Any]
     rows: int
@@ -133,14 +106,7 @@ def judge_alarms(
     kind: str = "target",
     when: FailWhen = "value",
 ) -> Alarms:
-    """Every rule of every part; ``references`` are the metrics on the reference.
-
-    >>> part = Watched({"name": "target"}, 500, {"accuracy": Interval(0.91, 0.85, 0.94, 0.95, "empirical")}, {})
-    >>> found = judge_alarms(alarm_rules(0.93, None), [part], {"accuracy": 0.95})
-    >>> print(*found.lines(), sep="\\n")
-    ALARM target: accuracy 91.0 % [85.0 %, 94.0 %], below 93 % (90 % likely)
-    Alarm raised: accuracy below 93 %
-    """
+    """Every rule of every part; ``references`` are the metrics on the reference."""
     failing: list[Failing] = []
     by_chance: list[Failing] = []
     unjudged: list[str] = []

@@ -26,22 +26,13 @@ _ROWS = 1000  # reference rows at which the trials and the trimmed mean weigh al
 
 
 def averaged_methods() -> tuple[str, ...]:
-    """The methods: one of each kind, a difference, two calibrations, label shift, two thresholds, transport.
-
-    >>> averaged_methods()
-    ('doc', 'atc-entropy', 'threshold-classwise', 'im', 'cbpe', 'leap', 'cott')
-    """
+    """The methods of the trimmed mean, one of each kind."""
     return those("estimator", lambda cls: cls.traits.in_panel)
 
 
 def trimmed_mean(estimates: Mapping[str, float]) -> float:
-    """Mean of their estimates without the two lowest and the two highest (of few, fewer); NaN with under four.
-
-    With small samples weights that were estimated err more than the methods differ, and a mean without weights is hard
-    to beat; without its extremes it also survives one method that breaks down. Source: Claeskens et al. (2016).
-
-    >>> trimmed_mean({"doc": 0.5, "im": 0.6, "cbpe": 0.8, "leap": 0.9, "source": 1.0})
-    0.7
+    """Mean of their estimates without the two lowest and highest (of few, fewer), NaN with under four: with small
+    samples hard to beat by weights. Source: Claeskens et al. (2016).
     """
     values = sorted(estimates[m] for m in averaged_methods() if m in estimates)
     if len(values) < _LEAST:
@@ -51,11 +42,7 @@ def trimmed_mean(estimates: Mapping[str, float]) -> float:
 
 
 def trimmed_mean_share(reference_rows: int) -> float:
-    """Weight of the trimmed mean beside trials from so many labelled rows, 1000 / (1000 + rows).
-
-    >>> trimmed_mean_share(1000), round(trimmed_mean_share(50_000), 2)
-    (0.5, 0.02)
-    """
+    """Weight of the trimmed mean beside trials from so many labelled rows, 1000 / (1000 + rows)."""
     return _ROWS / (_ROWS + reference_rows)
 
 
@@ -81,16 +68,8 @@ _LEAST_MASS = 0.2  # of the weights of trials in which a method answered, before
 
 @dataclass(frozen=True)
 class Weighed:
-    """What the trials make of a target's estimates.
-
-    Parameters
-    ----------
-    value : weighted mean of the methods and the trimmed mean of some.
-    half : half the width of the interval, from the weighted quantile of the errors of the same rule on the trials.
-    shares : method -> its weight by the trials, largest first.
-    trimmed : weight of the trimmed mean; the shares have the rest.
-    families : family -> its share of the trials that the target resembles.
-    covered : whether the target's statistics lie among those of the trials.
+    """What the trials make of a target's estimates: a mean with half its interval, weights of methods and of the
+    trimmed mean, the families that it resembles, and whether its statistics lie among those of the trials.
     """
 
     value: float
@@ -102,13 +81,7 @@ class Weighed:
 
 
 def spelled(weighed: Weighed) -> str:
-    """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
-
-    >>> spelled(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
-    'doc 75 %, trimmed mean 25 %'
-    >>> spelled(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
-    'doc 40 %, atc 30 %, im 20 %, others 10 %'
-    """
+    """The leading methods with their weights in whole percents that add up to 100."""
     own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
     shown = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
     if weighed.trimmed > _LEAST_TRIMMED:
@@ -271,11 +244,7 @@ def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: 
 
 
 def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
-    """Smallest value at or below which the shares reach the level.
-
-    >>> _weighted_quantile(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3), 0.6)
-    2.0
-    """
+    """Smallest value at or below which the shares reach the level."""
     order = np.argsort(values)
     reached = np.cumsum(shares[order])
     return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
@@ -289,12 +258,7 @@ _ASSUMES_LIKE_TRIALS = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a headline rests on besides the estimates.
-
-    level : nominal coverage; weighting : weights by trials; shift_statistics, diagnosis : what is seen of the shift;
-    source, reference_rows : accuracy on the reference and its rows. effects : design effects of clusters in reference
-    and target.
-    """
+    """What a headline rests on besides the estimates; ``effects``: design effects of both sides."""
 
     level: float = 0.95
     weighting: TrialWeighting | None = None
@@ -370,24 +334,16 @@ def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
 
 
 def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
-    """Estimates that need no overlap with the reference, if other models are heard among them; else none.
-
-    >>> two = [Estimate(m, 0.5, 0.4, 0.6, 0.95, "empirical", "", "") for m in ("dis2", "agreement")]
-    >>> [e.method for e in beyond_overlap({e.method: e for e in two})], beyond_overlap({"dis2": two[0]})
-    (['dis2', 'agreement'], [])
-    """
+    """Estimates that need no overlap with the reference, if other models are heard among them; else none."""
     names = set(those("estimator", lambda cls: cls.traits.beyond_overlap))
     chosen = [e for e in by_name.values() if e.method in names]
     return chosen if any(known("estimator", e.method).traits.reads == "models" for e in chosen) else []
 
 
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
-    """The middle of different kinds of estimate; the interval runs from their lowest to their highest end.
-
-    Threshold, difference of confidence, calibrated confidence, label shift and agreement rest on different
-    assumptions. Where they differ, no label-free rule says which is right, so the interval spans them all; it is
-    empirical, never a guarantee. Other models' agreement is heard before the trimmed mean, whose methods all look at
-    this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
+    """The middle of one estimate of each family, the interval the span of all: no label-free rule says which assumption
+    is right. Other models' agreement is heard before the trimmed mean; else voting bounds or the reference are all
+    there is.
     """
     # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
     traits = {m: cls.traits for m in by_name if ":" not in m and (cls := known("estimator", m)) is not None}
@@ -421,7 +377,7 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
 
 
 def _alone(only: Estimate) -> Headline:
-    """The answer of one method; what the reference says of judges is a check of sorts, and the only one."""
+    """The answer of one method; what the reference says of judges is the only check."""
     trust = "none" if only.method == "source" else "low"
     why = "it rests on one method and its assumption; nothing here checks that assumption"
     seen = only.details.get("reference") if only.method.partition(":")[0] == "votes" else None
@@ -440,10 +396,8 @@ def _alone(only: Estimate) -> Headline:
 
 
 def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None:
-    """What judges say once their errors on the reference are taken out of their votes; None where these are unknown.
-
-    Of several judges the voting bounds are another hypothesis, that they do not all fail alike: where the reference
-    does not refute it the interval spans both, and where the votes refute the error rates the bounds are all there is.
+    """What judges say once their errors on the reference are taken out; of several judges the interval spans the voting
+    bounds, too, where the reference does not refute them. None where errors are unknown.
     """
     corrected, votes = by_name.get("votes-corrected"), by_name.get("votes")
     if corrected is None:
@@ -467,11 +421,7 @@ def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None
 
 
 def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:
-    """The headline, or what judges say instead where it lies outside their bounds and these held on the reference.
-
-    Confidence under shift fails in one direction and is not seen to; judges look at the outputs themselves. On six of
-    the seven tasks of Yao and Koller (2024) outside the training distribution, their mean erred less than confidence.
-    """
+    """The headline, or what judges say instead where it lies outside their bounds and these held on the reference."""
     votes, corrected = by_name.get("votes"), by_name.get("votes-corrected")
     seen = None if votes is None else votes.details.get("reference")
     if made.method.startswith("votes"):

@@ -37,17 +37,9 @@ _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no ac
 
 @dataclass(frozen=True)
 class ShiftSigns:
-    """What is known of a target without its labels.
-
-    Parameters
-    ----------
-    estimate : its accuracy if P(y | x) stood still.
-    source : accuracy on the reference. reference_rows, rows : of reference and target.
-    moved, unexplained : how far the outputs moved, and how much of it other class shares leave unexplained
-        (`ShiftStatistics`); both are effect sizes, which do not grow with the rows. None where that cannot be seen.
-    models : whether other models answered in the estimate: then a fall was seen, and not only felt by confidence.
-    still : ends of the interval that holds if P(y | x) stood still, or None.
-    error : of another metric than the accuracy, what chance in the rows of both sides adds (a standard error).
+    """What is known of a target without labels: ``estimate`` is its accuracy if P(y | x) stood still, with its ends
+    ``still``; ``moved`` and ``unexplained`` are effect sizes of `ShiftStatistics`, None where unseen; ``models``:
+    whether other models answered; ``error`` the standard error of another metric than the accuracy.
     """
 
     estimate: float
@@ -119,12 +111,7 @@ class NaturalShifts:
         return out
 
     def share_below(self, signs: ShiftSigns, accuracy: float) -> float:
-        """How likely the truth lies below this accuracy: the inverse of `quantile`, 0 and 1 outside of [0, 1].
-
-        >>> signs = ShiftSigns(0.9, 0.9, 500, 500, moved=0.3)
-        >>> round(packaged_prior().share_below(signs, packaged_prior().quantile(signs, np.array([0.25]))[0]), 6)
-        0.25
-        """
+        """How likely the truth lies below this accuracy: the inverse of `quantile`, 0 and 1 outside of [0, 1]."""
         if not 0 < accuracy < 1:
             return float(accuracy >= 1)
         # quantiles that the ends of [0, 1] made equal would leave the inverse without a meaning
@@ -145,10 +132,8 @@ class NaturalShifts:
         return np.maximum.accumulate(out)
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
-        """The interval of this level; it holds the value, and is never narrower than chance alone makes it.
-
-        The central one, which reaches by max(2 level - 1, 0) u^2 / (u^2 + gate^2) of the way towards ends of
-        ``signs.still`` that lie outside of it, u being what is unexplained. The band of 50 % stays as it is.
+        """The central interval, at least as wide as chance makes it; as far as the change is unexplained and above a
+        level of 50 % it reaches towards ends of ``signs.still`` outside of it.
         """
         value = self.value(signs)
         low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
@@ -221,11 +206,7 @@ def standard_error(value: float, signs: ShiftSigns) -> float:
 
 @cache
 def packaged_prior() -> NaturalShifts:
-    """The prior that comes with the package.
-
-    >>> packaged_prior().about["cases"] > 1000
-    True
-    """
+    """The prior that comes with the package."""
     text = files("oodometer.headline").joinpath("natural_shifts.json").read_text(encoding="utf-8")
     return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
 
@@ -251,11 +232,8 @@ def chance_of_fall(
     source: float | None,
     error: float = 0.0,
 ) -> float | None:
-    """How likely the accuracy lies at least ``margin`` below the reference's.
-
-    Under the prior of natural shifts, or, where another assumption was chosen, from its interval ``assumed``, taken as
-    a normal distribution. ``error`` is a standard error that clusters add: a normal number of that deviation is added
-    to the truth. None where the accuracy of the reference is not known.
+    """How likely the accuracy lies ``margin`` or more below the reference's: by the prior, or by an ``assumed``
+    interval as a normal law; ``error`` is what clusters add. None where the reference's accuracy is not known.
     """
     if error:
         away = [error * NormalDist().inv_cdf((i + 0.5) / _STEPS) for i in range(_STEPS)]
@@ -269,11 +247,8 @@ def chance_of_fall(
 
 
 def chance_by_labels(correct: float, rows: float, bound: float, reference: tuple[float, float] | None = None) -> float:
-    """How likely the accuracy lies below a bound, of labelled rows: a normal law with the mean and the variance of
-    Jeffreys' posterior. With a ``reference`` (correct, rows) the bound is of the accuracy less the reference's.
-
-    >>> round(chance_by_labels(930, 1000, 0.92), 3), round(chance_by_labels(930, 1000, -0.01, (4750, 5000)), 3)
-    (0.118, 0.884)
+    """How likely the accuracy of labelled rows (or its difference to a ``reference``, (correct, rows)) lies below a
+    bound: a normal law with the moments of Jeffreys' posterior.
     """
     mean = variance = 0.0
     for sign, hits, n in ((1, correct, rows), *([] if reference is None else [(-1, *reference)])):
@@ -283,11 +258,7 @@ def chance_by_labels(correct: float, rows: float, bound: float, reference: tuple
 
 
 def verdict_of(chance: float | None) -> FallVerdict:
-    """The verdict at a chance of a fall.
-
-    >>> verdict_of(0.9), verdict_of(0.5), verdict_of(0.02), verdict_of(None)
-    ('fell', 'cannot say', 'holds', 'cannot say')
-    """
+    """The verdict at a chance of a fall."""
     if chance is None:
         return "cannot say"
     return "fell" if chance >= FELL else "holds" if chance <= HOLDS else "cannot say"
@@ -301,22 +272,9 @@ def judged(
     assume: str,
     labelled: Sequence[int | None] | None = None,
 ) -> list[Fall]:
-    """The falls of parts that are looked at together, such as all chunks of a series.
-
-    An alarm asks for two things: the verdict "fell", and a change of the outputs that is more than chance at 5 % after
-    Holm's correction for all parts. So however many chunks there are, a series in which nothing changes raises any
-    alarm in about 5 % of cases at most. Natural shifts that look like a fall and are none are not corrected for: the
-    chunks of a series share them, and how often that happens was measured (``why``).
-
-    ``labelled`` are the rows by whose labels a part is judged, None where it is judged without: its chance is that of
-    `chance_by_labels` then, and its change that of the accuracy itself.
-
-    >>> from oodometer.headline.natural_shifts import packaged_prior
-    >>> two = judged(packaged_prior(), 0.01, [0.9, 0.9], [1e-9, 0.03], "natural")
-    >>> [one.verdict for one in two], [one.alarm for one in two]
-    (['fell', 'fell'], [True, True])
-    >>> [one.alarm for one in judged(packaged_prior(), 0.01, [0.9] * 2, [1e-9, 0.06], "natural")]
-    [True, False]
+    """The falls of parts that are looked at together: an alarm asks for the verdict "fell" and a change beyond chance
+    at 5 % after Holm's correction, so that a series without change raises any in about 5 % of cases. ``labelled``: rows
+    by which a part is judged.
     """
     adjusted = holm({str(i): p for i, p in enumerate(changes) if p is not None})
     out = []
@@ -358,11 +316,8 @@ def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tupl
 def under_assumptions(
     natural: Headline, still: Headline, estimates: Sequence[Estimate], diagnosis: Diagnosis | None
 ) -> dict[str, Assumed]:
-    """The four answers beside each other.
-
-    natural : of the prior. none : the reference's accuracy (`source`). label : the first method that asks for
-    P(x | y) alone and bounds the class shares (`leap` before `sld`, `label-shift`, `bbse`). covariate : the first that
-    asks for P(y | x) alone (`cbpe` before `im`, `pape`, `importance`), else ``still``, whose trials know both kinds.
+    """The four answers beside each other: the prior's, `source`, the first method of label shift, the first of
+    covariate shift (else ``still``).
     """
     by_name = {e.method: e for e in estimates}
     refuted = refuted_assumptions(by_name, diagnosis)
@@ -382,13 +337,7 @@ def under_assumptions(
 
 
 def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
-    """The estimate to believe if only the class shares changed, or None: `leap` before those outside the panel.
-
-    >>> two = [Estimate(m, 0.5, 0.4, 0.6, 0.95, "conditional", "", "") for m in ("bbse", "leap", "doc")]
-    >>> found = under_label_shift(two)
-    >>> found.method if found else None
-    'leap'
-    """
+    """The estimate to believe if only the class shares changed, or None: `leap` before those outside the panel."""
     return _first_under("P(x | y)", estimates, lambda e, traits: (not traits.in_panel, traits.order))
 
 
@@ -446,13 +395,9 @@ _LABELS = "a few labels make it narrower (`oodometer audit`)"
 def natural_headline(
     still: Headline, estimates: Sequence[Estimate], evidence: Evidence, prior: NaturalShifts | None = None
 ) -> Headline:
-    """What natural shifts make of the number ``still``, which holds if P(y | x) stood still.
-
-    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); where the
-    diagnosis is label shift and no other model was asked, of that number and of the estimate under label shift, which
-    counts the more the larger the reference is. The prior shrinks its rises, stretches its falls, and gives the
-    interval and the bands. ``still`` is given back as it is where the accuracy of the reference is not known, and where
-    judges alone spoke, of whom public shifts know nothing; with bands where judges spoke against a confidence.
+    """What natural shifts make of ``still``, which holds if P(y | x) stood still: the mean of it and of the plain
+    middle of confidence (under label shift without other models, of the estimate under it) goes into the prior. Judges
+    alone stay as they are.
     """
     if judges_alone(still):
         return still
@@ -476,11 +421,7 @@ def natural_headline(
 
 
 def judges_alone(headline: Headline) -> bool:
-    """Whether nothing but votes of judges was there to go by: no public case says how these turn out.
-
-    >>> judges_alone(Headline(Interval(0.5, 0.4, 0.6, 0.95, "conditional"), "votes-corrected", "", "low", ""))
-    True
-    """
+    """Whether nothing but votes of judges was there to go by: no public case says how these turn out."""
     return headline.method in ("votes", "votes-corrected")
 
 
@@ -525,10 +466,8 @@ def trust_of(
     scale: float = 1.0,
     error: float = 0.0,
 ) -> tuple[str, str]:
-    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number.
-
-    ``band``: value and ends of the band of 90 %, where it is not that of the prior alone. ``scale``: the range of
-    possible values, which is 2 of a metric that may be -1. ``error``: a standard error that clusters add.
+    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number;
+    ``band`` is value and ends at 90 %, ``scale`` the range of values, ``error`` a standard error of clusters.
     """
     value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
     below, above = (math.hypot(end, normal_quantile(0.9) * error) for end in (value - low, high - value))
@@ -581,14 +520,7 @@ START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source"
 
 @dataclass(frozen=True)
 class MetricEvidence:
-    """What the headline of a metric rests on besides its estimates.
-
-    Parameters
-    ----------
-    evidence : as for the accuracy. accuracy : signs of the accuracy's own headline, or None.
-    reference : the metric measured on the reference. bounds : lowest and highest possible value.
-    error : standard error of ``reference``, the same at every level.
-    """
+    """What the headline of a metric rests on: signs of the accuracy's, and its own value and error there."""
 
     evidence: Evidence
     accuracy: ShiftSigns | None
@@ -600,13 +532,9 @@ class MetricEvidence:
 def metric_answers(
     base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
 ) -> tuple[Headline, dict[str, Assumed]] | None:
-    """The headline under the assumption that was chosen, and the answers under all; None where nothing can answer.
-
-    none : `source`. label : `label-shift`. covariate : `cbpe`, else `pape`, else `importance`. natural : the prior of
-    natural shifts of the same metric (``prior.metrics[base]``) about the covariate answer. No output can refute that
-    P(y | x) stood still, so the interval reaches as far as that answer's own; where P(x | y) may have stood still
-    instead, it spans both answers, and where a shift is seen that the class shares explain, the value is the middle of
-    both. Without a prior, such as for a pay-off, the interval is the span alone.
+    """The headline of a metric under the assumption that was chosen, and the answers under all; None where nothing
+    answers. Natural shifts of the same metric go about the covariate answer, spanning that of label shift unless it is
+    refuted.
     """
     by_name = {e.method: e for e in estimates}
     start = next((by_name[name] for name in START if name in by_name), None)
@@ -683,10 +611,8 @@ def spanned(
     *,
     middle: bool = False,
 ) -> tuple[float, float, float]:
-    """Value and ends of level ``asked``, in [0, 1]: those of natural shifts, as far as the ends of ``answers``.
-
-    ``answers`` are values and ends of ``level`` under what may have stood still, the first of them that from which the
-    prior starts; ``middle``: whether the value lies midway between both. The band of 50 % spans them only then.
+    """Value and ends of level ``asked``, in [0, 1]: those of natural shifts, as far as the ends of ``answers`` (of
+    ``level``).
     """
     value, (lower, upper) = prior.value(signs), prior.interval(signs, asked)
     part = normal_quantile(asked) / normal_quantile(level)
@@ -698,11 +624,8 @@ def spanned(
 
 
 def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
-    """What the prior asks for, in [0, 1]; None where the reference's own value is not known.
-
-    ``value`` is the estimate from which the prior starts, in [0, 1]. Of 12 metrics on natural shifts, with sources left
-    out, the error from CBPE was 8.3 points, from methods that simulated shifts weigh 9.2
-    (`benchmarks/natural/metrics.py`).
+    """What the prior of a metric asks for, in [0, 1], from the estimate ``value``; None where the reference's is not
+    known.
     """
     here, reference = evidence.accuracy, evidence.reference
     if here is None or reference is None:
@@ -724,10 +647,7 @@ _NAMED = 6  # sources that a sentence names
 
 
 def signs_of_result(found: Estimation) -> ShiftSigns | None:
-    """What the prior asks for, from a result of `estimate`; None where the accuracy of the reference is not known.
-
-    A sign that is no number counts as one that was not seen.
-    """
+    """What the prior asks for, from a result of `estimate`; None where the accuracy of the reference is not known."""
     still = found.headline.bands.get("unchanged")
     if still is None:
         return None
@@ -751,10 +671,8 @@ def with_labels(
     prior: NaturalShifts | None = None,
     margin: float = 0.01,
 ) -> Believed:
-    """The believed interval: the prior of natural shifts, given what was seen without labels, times the labels.
-
-    score is f on all target rows, shape (sample,); ``margin`` that of `Fall`. Without labels, or where the prior has
-    nothing to go by, there is no interval, and `Believed.why` says so.
+    """The believed interval: the prior given what was seen without labels, times the labels; score is f, shape
+    (sample,).
     """
     prior = packaged_prior() if prior is None else prior
     if sampled is None:

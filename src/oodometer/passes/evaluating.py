@@ -48,13 +48,7 @@ def clusters_said(clusters: Clusters, column: str, asked: bool) -> str:
 
 
 def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) -> N:
-    """An interval with arms that are sqrt(effect) times as long, inside its bounds; at 0 and 1 as of rows / effect.
-
-    >>> widened(Interval(0.5, 0.4, 0.6, 0.95, "exact"), 4.0).upper
-    0.7
-    >>> round(widened(Interval(1.0, 0.9, 1.0, 0.95, "exact"), 2.0).lower, 2)
-    0.81
-    """
+    """An interval with arms that are sqrt(effect) times as long, inside its bounds; at 0 and 1 as of rows / effect."""
     effect = max(effect, 1.0)
     low, high = (made.value + (end - made.value) * math.sqrt(effect) for end in (made.lower, made.upper))
     if made.kind == "exact" and bounds == (0.0, 1.0):
@@ -69,10 +63,8 @@ def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) ->
 
 
 class GroupedClusters:
-    """What chance among clusters of rows does to the numbers of an evaluation.
-
-    clusters : correctness by cluster. groups : states of the metrics on groups of whole clusters, with their ``rows``.
-    rows : all that are labelled.
+    """What chance among clusters does to an evaluation: ``groups`` are states of whole clusters, ``rows`` the labelled
+    ones.
     """
 
     def __init__(
@@ -94,9 +86,7 @@ class GroupedClusters:
         return out
 
     def of_clusters(self, metric: Metric[Any, Any], made: Any) -> Any:
-        """The number with the interval of clusters, or the curve or table with ends that are as much wider as the
-        accuracy's; `NotApplicable` for a table that proves what holds of independent rows alone.
-        """
+        """A number with the interval of clusters; curves and tables as much wider as the accuracy."""
         if metric.gives == "curve":
             ends = ((end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper))
             lower, upper = (np.clip(end, 0, 1) for end in ends)
@@ -162,10 +152,8 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 @dataclass(frozen=True)
 class KeptRows:
-    """Labelled rows one by one, in their order; nothing of more than `LIMIT` of them.
-
-    ``read`` are all rows that were read, ``rows`` the labelled ones. Of each of the ``batches``: values in the order,
-    verdicts, labels by name (None without), places among all rows, and keys of clusters (None without).
+    """At most `LIMIT` labelled rows in their order. Of each batch: values, verdicts, labels by name, positions, keys of
+    clusters.
     """
 
     read: int
@@ -183,11 +171,8 @@ class KeptRows:
 
 @dataclass(frozen=True)
 class EvaluationPlan(Pass):
-    """Which metrics to feed; ``sliced`` are those of a slice.
-
-    ``cluster`` is a column whose equal cells mark rows that depend on each other, ``by_id`` whether it is `id` because
-    nobody named one, and ``grouped`` whether the states that intervals of such rows need are made: those of at most
-    `_MOST_GROUPS` groups of whole clusters. Where there is an ``order``, rows are kept in it (`KeptRows`).
+    """Which metrics to feed, of slices the ``sliced``. ``cluster``: column of dependent rows (``by_id``: nobody named
+    it); ``grouped``: states of groups of whole clusters are made. With an ``order`` rows are kept in it.
     """
 
     metrics: tuple[Metric[Any, Any], ...]
@@ -302,10 +287,7 @@ def plan_evaluation(
     level: float = 0.95,
     seed: int = 0,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
-    """What the source can feed of the metrics chosen, and what was left out, with its reason.
-
-    ``asked``: whether these metrics were named one by one. Raises `InputError` where no row can be judged.
-    """
+    """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
     columns = (by, cluster)
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
     read = {name for alternatives in needs for group in alternatives for name in group}
@@ -342,9 +324,7 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
 
 
 def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
-    """The state of all rows in one pass, or in two where ids turn out to stand in several rows, with the plan of that
-    pass.
-    """
+    """The state of all rows in one pass, or in two where ids repeat, with the plan of that pass."""
     parts = source.parts(each=execution.each)
     state = plan.fold(parts, execution)
     seen = state.get(WHOLE, {}).get("clusters")
@@ -412,9 +392,7 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
 def _finished(
     plan: EvaluationPlan, metrics: Sequence[Metric[Any, Any]], states: Mapping[str, Any], change: Any
 ) -> tuple[dict[str, Any], list[Skipped]]:
-    """What each metric says of these states, after the ``change`` that clusters make of it, if any; and why others say
-    nothing.
-    """
+    """What each metric says of these states, after the ``change`` that clusters make of it; and why others do not."""
     out, skipped = {}, []
     for metric in metrics:
         try:

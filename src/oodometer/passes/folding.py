@@ -21,17 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 def enter_phase(progress: Progress | None, name: str) -> Progress | None:
-    """Tell that another phase of the work begins; what hears of it is given back, None where nothing can.
-
-    A function of (done, total) alone hears of the parts of the target only.
-
-    >>> class Bar:
-    ...     def __call__(self, done, total): ...
-    ...     def phase(self, name): print(name)
-    >>> enter_phase(Bar(), "fitting") is None, enter_phase(print, "fitting") is None
-    fitting
-    (False, True)
-    """
+    """Tell that another phase of the work begins; gives back what hears of phases, or None."""
     listener: Any = hearing_phases(progress)
     if listener is not None:
         listener.phase(name)
@@ -39,10 +29,8 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
 
 
 def hearing_phases(progress: Progress | None) -> Progress | None:
-    """What hears of phases, and so may hear of more than the parts of the target; None where nothing does.
-
-    >>> hearing_phases(print) is None
-    True
+    """What hears of phases, and so of more than the target's parts, which is all that a plain function hears of; or
+    None.
     """
     return progress if callable(getattr(progress, "phase", None)) else None
 
@@ -59,12 +47,8 @@ class _Listed:
 
 @dataclass(frozen=True)
 class Execution:
-    """Where a pass runs and who hears of it: engine (or its name), workers, ``progress(parts done, parts in all)``.
-
-    ``folder`` keeps the states of finished parts, None for nowhere.
-
-    >>> Execution(workers=1).fold(lambda part: part * 10, [1, 2, 3], lambda a, b: a + b)
-    60
+    """Where a pass runs and who hears of it: engine (or its name), workers, ``progress(done, in all)``; ``folder``
+    keeps states.
     """
 
     engine: str | Engine = "local"
@@ -83,20 +67,11 @@ class Execution:
         return self.folder is None and self.runner.name == LocalEngine.name
 
     def heard_by(self, progress: Progress | None) -> Execution:
-        """The same on the same engine, which is not started twice, of which somebody else hears, or nobody.
-
-        >>> Execution(workers=1).heard_by(print).fold(str, [1], max)
-        1 1
-        '1'
-        """
+        """The same on the same engine, which is not started twice, of which somebody else hears, or nobody."""
         return replace(self, engine=self.runner, progress=progress)
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """What small work, such as counting, gives for each item: on the machines of a cluster, else in threads here.
-
-        >>> Execution().each(str, [1, 2])
-        ['1', '2']
-        """
+        """What small work, such as counting, gives for each item: on the machines of a cluster, or in threads."""
         if len(items) < 2 or not self.runner.elsewhere:
             return in_threads(work, items)
         return self.runner.fold(items, _Listed(work), add)

@@ -52,15 +52,8 @@ def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MetricPlan:
-    """What is learnt of the reference for metrics besides the accuracy.
-
-    Parameters
-    ----------
-    metrics : what was asked for. positive : position of the positive one of two classes.
-    methods : name -> fitted method that can `expect`. skipped : why others cannot.
-    reference : name of a metric -> what was measured on the reference.
-    errors : its standard error, which no level moves. classes : their names.
-    support : labelled rows of the reference by true class.
+    """What is learnt of the reference for metrics besides the accuracy: ``reference`` and ``errors`` are their values
+    there and standard errors (which no level moves), ``support`` the labelled rows by true class.
     """
 
     metrics: tuple[ClassMetric, ...]
@@ -75,9 +68,8 @@ class MetricPlan:
     support: tuple[int, ...] = ()
 
     def why_not(self, metric: ClassMetric, predicted: Array) -> str | None:
-        """Why the reference cannot tell a metric of a target with these predicted classes; None where it can.
-
-        Of a class without a labelled reference row nobody knows how often it is found, or taken for another one.
+        """Why the reference cannot tell a metric of a target with these predicted classes, or None: of a class without
+        a labelled row nobody knows how often it is found.
         """
         missing = [k for k, rows in enumerate(self.support) if not rows]
         at = metric.about(len(self.support), self.positive)
@@ -191,7 +183,7 @@ class MetricPlan:
 
     def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
         """Ends that the interval of a rate reaches at the least where all trials, or none, are hits: redrawn rows of
-        that kind are all alike, though few of them prove little.
+        one kind are alike.
         """
         at = metric.about(len(margins.hits), self.positive)
         if at is None or metric.needs_scores:
@@ -233,9 +225,7 @@ def _as_predicted(expected: ExpectedClasses, predicted: Array) -> ExpectedClasse
 def measured_metrics(
     metrics: Sequence[ClassMetric], counts: Any, positive: int, level: float, seed: int
 ) -> dict[str, Interval]:
-    """Metric -> its value on the labelled rows that were counted, as `evaluate` has it; areas under curves and
-    pay-offs with the spread of redrawn rows ("asymptotic").
-    """
+    """Metric -> its value on labelled rows that were counted; areas and pay-offs with the spread of redrawn rows."""
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
     drawn, expected = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])), known_classes(counts)

@@ -49,17 +49,7 @@ SPARED = frozenset(("members", "member_probabilities", "views", "votes", "featur
 
 def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
     """Names of the fields that a plan reads, None for all where a method of another package may look at any.
-
     ``beginning`` is the target's first batch: where it holds no other prediction, the first of the members is it.
-
-    >>> from oodometer.calibrators import Choice
-    >>> from oodometer.estimators import AverageConfidence
-    >>> from oodometer.passes.plan import EstimationPlan
-    >>> record = Predictions.from_probabilities([[0.9, 0.1]] * 40, label=[0] * 40, features=[[1.0]] * 40)
-    >>> plan = EstimationPlan(Choice(None, "", {}), {"ac": AverageConfidence().fit(record)})
-    >>> found = needed_fields(plan, record)
-    >>> [name in found for name in ("probabilities", "members", "features", "time")]
-    [True, True, False, False]
     """
     methods = [*plan.methods.values(), *(() if plan.metrics is None else plan.metrics.methods.values())]
     if any(map(is_foreign, methods)):
@@ -84,11 +74,7 @@ def _needs(method: Any) -> Iterator[str]:
 
 
 def rows_decided(record: Predictions) -> int:
-    """Rows whose prediction is not the class of highest probability.
-
-    >>> rows_decided(Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0]))
-    1
-    """
+    """Rows whose prediction is not the class of highest probability."""
     return 0 if record.is_argmax else int(np.sum(record.own_probability < record.top.first - 1e-6))
 
 
@@ -99,14 +85,7 @@ def decided_warning(share: float, whose: str) -> str:
 
 
 def check_rule(batch: Predictions, is_argmax: bool) -> None:
-    """Raise `InputError` where a target follows another rule than its reference: decisions there, the argmax here.
-
-    >>> decided = Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0])
-    >>> check_rule(decided, is_argmax=False)
-    >>> check_rule(decided, is_argmax=True)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 9: column prediction: expected the class of highest probability, as in the ...
-    """
+    """Raise `InputError` where a target follows another rule than its reference: decisions there, the argmax here."""
     if batch.probabilities is None:
         return
     if not is_argmax and batch.prediction is None:
@@ -128,13 +107,7 @@ def check_rule(batch: Predictions, is_argmax: bool) -> None:
 
 
 def decisions_said(record: Predictions, whose: str) -> list[str]:
-    """What is to be said of a record whose predictions are decisions: how many, and the threshold that explains them.
-
-    >>> p = [[0.7, 0.3], [0.45, 0.55], [0.2, 0.8]]
-    >>> print(*decisions_said(Predictions.from_probabilities(p, prediction=[0, 0, 1]), "reference"))
-    in 33.3 % of the reference's rows `prediction` is not the class of highest probability: accuracy is computed \
-from `prediction`; a threshold of 0.55 to 0.8 on the probability of class 1 explains it
-    """
+    """What is to be said of predictions that are decisions: how many, and the threshold that explains them."""
     if record.is_argmax or record.probabilities is None or record.prediction is None:
         return []
     text = decided_warning(rows_decided(record) / len(record), f"the {whose}'s")
@@ -185,11 +158,7 @@ State = dict[Key, dict[str, Any]]
 
 
 def merge_states(a: State, b: State, methods: Mapping[str, Any] | None = None) -> State:
-    """Two states as one, slice by slice and name by name; ``methods`` merge their own, all else is added.
-
-    >>> merge_states({WHOLE: {"rows": 1}}, {WHOLE: {"rows": 2, "read": 1}})
-    {('whole', None): {'rows': 3, 'read': 1}}
-    """
+    """Two states as one, slice by slice and name by name; ``methods`` merge their own, all else is added."""
     out = dict(a)
     for key, states in b.items():
         mine = dict(out.get(key, {}))
@@ -206,10 +175,8 @@ def merge_states(a: State, b: State, methods: Mapping[str, Any] | None = None) -
 
 
 class Pass(ABC):
-    """What is read of every batch; small, picklable, and the same for all of them.
-
-    A subclass is a frozen dataclass. It has ``rows`` (of a batch), ``fields`` (to be read; None: all), ``by`` (a column
-    to slice by, or None) and ``makers`` (name of a state -> the method that merges it).
+    """What is read of every batch: a frozen dataclass, picklable, with ``rows`` (of a batch), ``fields`` (None: all)
+    and ``by`` (a column to slice by, or None).
     """
 
     rows: int
@@ -254,34 +221,16 @@ _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough
 
 
 def batch_rows(classes: int) -> int:
-    """Rows in a batch, so that its probabilities fit the processor's cache.
-
-    >>> batch_rows(10), batch_rows(1000)
-    (65536, 1024)
-    """
+    """Rows in a batch, so that its probabilities fit the processor's cache."""
     return max(1024, min(131_072, _VALUES_A_BATCH // max(classes, 1)))
 
 
 @dataclass(frozen=True)
 class EstimationPlan(Pass):
-    """Fitted methods and how to cut the target; small, picklable, and the same for every batch.
-
-    Parameters
-    ----------
-    choice : the calibrator that was chosen (or none).
-    methods : name -> fitted estimator.
-    curve : fitted label-free risk-coverage, or None.
-    confidence : the natural confidence score, or None.
-    by : field or column to slice by, or None.
-    every : how to cut it into chunks, or None.
-    labels : truth of target rows (`label` or `correct`, one row each), or None.
-    shift_statistics, diagnostician : what looks at the shift, or None.
-    argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
-        decisions; None where nobody asks.
-    metrics : what is asked for besides the accuracy, or None.
-    fields : those that are read of the target, None for all.
-    rows : rows in a batch; first_row : the target's own first row, from which labels are counted; rows_in_all : of the
-        target, where they are known beforehand, so that each batch keeps only its share of a sample of rows.
+    """Fitted methods and how to cut the target; small, picklable, and the same for every batch. ``labels`` are the
+    truth of target rows, one each; ``argmax``: whether the reference's predictions are the class of highest probability
+    (None: nobody asks); ``first_row`` is the target's own, from which labels are counted; with ``rows_in_all`` a batch
+    keeps only its share of a sample.
     """
 
     choice: Choice
@@ -474,9 +423,8 @@ _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 
 def default_methods() -> list[str]:
-    """Names of the methods that `estimate` runs when none is asked for, in the order that they state.
-
-    Every method that the data can feed is run; those of plugins come last where they state no order.
+    """Names of the methods that `estimate` runs when none is asked for: those of plugins last where they state no
+    order.
     """
     names("estimator")  # with the plugins
     runs_as = {cls.name: cls.traits.runs_as for cls in classes_of("estimator")}
@@ -484,12 +432,8 @@ def default_methods() -> list[str]:
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
-    """Those of the methods (all by default) that are quick enough for a hundred simulated targets.
-
-    Of a method that runs under several names the first is.
-
-    >>> quick_methods(["doc", "cot"])
-    ['doc']
+    """Those of the methods (all by default) that are quick enough for a hundred simulated targets, each under its first
+    name.
     """
     out = []
     for cls in classes_of("estimator"):
@@ -519,10 +463,8 @@ def fit_plan(
     diagnostician: Diagnostician | None = None,
     metrics: MetricsAsked | None = None,
 ) -> tuple[EstimationPlan, list[Skipped]]:
-    """A plan fitted on a labelled record, and the methods that do not apply to it.
-
-    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. A ``diagnostician`` is fitted
-    with the shift statistics; ``metrics`` are what is asked for besides the accuracy.
+    """A plan fitted on a labelled record, and the methods that do not apply to it; a curve only with
+    ``target_accuracies``.
     """
     choice = choose(record, calibrator, seed)
     calibrated = choice.apply(record)

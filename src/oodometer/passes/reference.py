@@ -35,12 +35,7 @@ _NEAR, _NEAR_WITH_GAPS = 0.95, 0.5  # rank correlation of label and prediction w
 
 
 def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) -> list[str]:
-    """What is to be said of the labels of these batches, whose accuracy is known; most often nothing.
-
-    >>> p = Predictions.from_classes([0, 1, 2] * 10, label=[1, 2, 0] * 10)
-    >>> label_warnings("the reference", [p], p.accuracy)[0][:65]
-    'the accuracy of the reference, 0.0 %, is far below chance, 33.3 %'
-    """
+    """What is to be said of the labels of these batches, whose accuracy is known; most often nothing."""
     if not accuracy < SUSPECT:
         return []
     total: Array | None = None
@@ -64,15 +59,8 @@ def check_classes(record: Predictions, file: str | None) -> None:
 
 
 def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None) -> None:
-    """`InputError` for a regression: many whole numbers, and predictions that miss them by little.
-
-    ``label`` and ``predicted`` are positions in ``classes``, shape (cell,), each of which stands for so many ``rows``
-    (None: one). Where they differ the numbers of classes say nothing about each other; prices and counts do.
-
-    >>> price = np.arange(100)
-    >>> check_numbers(range(1000, 2000, 10), price, np.minimum(price + 1, 99), None, None)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: column label: expected classes, got whole numbers that the predictions miss by ...
+    """`InputError` for a regression: many whole numbers, and predictions that miss them by little. ``label`` and
+    ``predicted`` are positions in ``classes``, shape (cell,), each of so many ``rows`` (None: one).
     """
     if not classes or isinstance(classes[0], str):
         return
@@ -115,18 +103,9 @@ def confusion(record: Predictions) -> Array | None:
 
 
 def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
-    """A warning where fewer rows are right than by guessing, or where other labels would make far more of them right.
-
-    Chance is the larger of 1/K and what the same predictions get right of shuffled labels. ``counts`` has axes
-    (label, predicted class). The explanation is the simplest of: every label one place on or back, two classes
-    exchanged, any renaming (an assignment, found on one half of the rows and judged on the other).
-
-    >>> counts = np.array([[0, 90, 10], [10, 0, 90], [90, 10, 0]])
-    >>> print(below_chance("the reference", counts, (0, 1, 2)))
-    the accuracy of the reference, 0.0 %, is far below chance, 33.3 %; with label + 1 in place of label (after the \
-last class comes the first) it would be 90.0 %: check how the classes are numbered and named
-    >>> below_chance("the reference", counts.T[::-1].copy(), (0, 1, 2)) is None
-    True
+    """A warning where fewer rows are right than by guessing (1/K, or shuffled labels), or where other labels would make
+    far more right: all one place on, two exchanged, or any renaming, learnt on half of the rows. Counts: (label,
+    predicted class).
     """
     rows, k = int(counts.sum()), len(counts)
     if rows < _LEAST_ROWS:
@@ -204,10 +183,7 @@ Keyed = tuple[Array | None, Predictions]
 
 @dataclass(frozen=True)
 class Reference:
-    """A labelled record to fit on, and the exact counts of all its rows.
-
-    ``sampled`` is true where only a sample was kept.
-    """
+    """A labelled record to fit on, which may be ``sampled``, and the exact counts of all its rows."""
 
     record: Predictions
     rows: int
@@ -218,10 +194,8 @@ class Reference:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A reference as it was read: its batches are not one record yet.
-
-    ``parts`` hold rows of known truth, each row with its scrambled number; without numbers no row need be dropped.
-    ``whole`` is all of them in one record, where they were put there as they came.
+    """A reference as it was read. ``parts`` hold rows of known truth, each with its scrambled number (None: all are
+    kept); ``whole`` is all of them in one record, where they were put there as they came.
     """
 
     parts: tuple[Keyed, ...]
@@ -244,20 +218,12 @@ class Gathered:
 
 
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
-    """Rows like those of a record that are kept of a reference, at least one.
-
-    >>> most(Predictions.from_probabilities([[0.5, 0.5]])), most(Predictions.from_probabilities([[0.01] * 100]))
-    (1000000, 514851)
-    """
+    """Rows like those of a record that are kept of a reference, at least one."""
     return max(min(rows, values // width(record)), 1)
 
 
 def width(record: Predictions) -> int:
-    """Numbers a row: those of fields with several, and one for all others together.
-
-    >>> width(Predictions.from_probabilities([[0.9, 0.1]], label=[0]))
-    3
-    """
+    """Numbers a row: those of fields with several, and one for all others together."""
     total = 1
     for name, field in FIELDS.items():
         value = getattr(record, name)
@@ -274,20 +240,14 @@ def can_be_judged(batch: Predictions) -> bool:
 
 
 def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
-    """Where the rows of a batch are labelled, bool, shape (sample,), and these rows; the batch itself where all are.
-
-    >>> there, known = labelled_rows(Predictions.from_arrays(prediction=[0, 1, 1], label=[0, None, 0]))
-    >>> there.tolist(), known.verdicts.tolist()
-    ([True, False, True], [1, 0])
-    """
+    """Which rows of a batch are labelled, bool, shape (sample,), and these rows."""
     there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
     return there, batch if there.all() else batch.take(there)
 
 
 def keys_of(batch: Predictions, known: Array, seed: int = 0) -> Array:
-    """The scrambled numbers, in the whole data set, of the rows of a batch where ``known`` is true; uint64.
-
-    They depend on the place of a row and the seed alone, so that batches, files and machines give the same sample.
+    """Scrambled numbers, uint64, of the rows where ``known``: of their places alone, so that all batches give the same
+    sample.
     """
     return scramble(batch.first_row + np.flatnonzero(known), seed)
 
@@ -322,11 +282,7 @@ def read_reference(
     execution: Execution | None = None,
     seed: int = 0,
 ) -> Reference:
-    """Read a reference in one pass; of one larger than the limits a seeded uniform sample is kept.
-
-    Each row has a scrambled number; the rows with the smallest are kept, so that the sample is the same however the
-    rows are batched, and wherever they are read. Raises `InputError` where no row's correctness is known.
-    """
+    """Read a reference in one pass; of a larger one a seeded sample is kept, the same however rows are batched."""
     if isinstance(source, ReferenceSource):
         return source.reference
     gathered = gather_reference(
@@ -347,11 +303,8 @@ def gather_reference(
     in_parts: bool = False,
     seed: int = 0,
 ) -> Gathered:
-    """The pass of `read_reference`, whose pieces are yet to be joined.
-
-    It runs here, in threads, or, with the engine or the folder of an ``execution``, part by part there: where more rows
-    are known to be there than are kept, and with ``in_parts`` always. There a part leaves only its share of the sample;
-    where many rows have no label the shares turn out too small, and the parts are read once more.
+    """The pass of `read_reference`, whose pieces are yet to be joined: here in threads, or by the engine or folder of
+    an ``execution`` where more rows are there than are kept, and with ``in_parts`` always.
     """
     execution = Execution() if execution is None else execution
     in_memory = isinstance(source, RecordSource)
@@ -399,12 +352,9 @@ def _gathered(state: dict[str, Any], source: Source, whole: Predictions | None =
 @final
 @dataclass(frozen=True)
 class _Share:
-    """The share that a part has in the sample: of its labelled rows those that can be among the ``limit`` smallest.
-
-    Without a ``limit`` the first batch tells it, by `most` with these ``bounds``. ``rows_in_all`` labelled rows, at the
-    least as many as there are, say below which number these lie; None: nobody knows how many there are, and a part
-    keeps up to ``limit`` rows. Of a data set of so few ``rows`` no row is dropped. In this process rows are put
-    ``together`` as they come.
+    """The share that a part has in the sample: labelled rows among the ``limit`` smallest numbers (told by the first
+    batch where it is 0). With ``rows_in_all`` it is known below which number these lie; of so few ``rows`` none is
+    dropped.
     """
 
     fields: tuple[str, ...] | None

@@ -64,10 +64,8 @@ def pack_state(state: Any) -> Any:
 
 
 class RunFolder(Kept):
-    """States of parts in files of their own, each by what it is the state of: the part's rows and the fitted work.
-
-    Another run in the folder must agree with what the run is ``about``. A state is read again where the file that its
-    rows are in, and all that was learnt from the reference, are what they were; everything else is worked out anew.
+    """States of parts in files of their own, each by what it is of: the part's rows and the fitted work, which must be
+    the same.
     """
 
     def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
@@ -147,18 +145,8 @@ class RunFolder(Kept):
         return total
 
     def expect(self, keys: Sequence[str]) -> list[bool]:
-        """Whether a piece is kept under each of these keys; all count as parts of the run, those that are as done.
-
-        For work that is no pass: a key says all that its piece depends on, which is of plain values and arrays.
-
-        >>> import tempfile
-        >>> with run_folder(Path(tempfile.mkdtemp()), {"verb": "rank"}) as folder:
-        ...     assert folder is not None
-        ...     print(folder.expect(["a", "b"]), folder.get("a"))
-        ...     folder.keep("a", {"answers": [1, 2]})
-        ...     print(folder.get("a"), folder.expect(["a"]))
-        [False, False] None
-        {'answers': [1, 2]} [True]
+        """Whether a piece is kept under each of these keys, which say all that it depends on; all count as parts of the
+        run.
         """
         return self._counted([f"{key}{_ENDING}" for key in keys])
 
@@ -214,18 +202,8 @@ class RunFolder(Kept):
 
 @contextmanager
 def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) -> Iterator[RunFolder | None]:
-    """The folder of a run, locked while it is in use; None for None.
-
-    Raises `UsageError` where another process is in it, and where it is of another run or no folder of a run at all.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp()) / "nightly"
-    >>> with run_folder(home, {"verb": "estimate"}) as first:
-    ...     with run_folder(home, {"verb": "estimate"}) as second: pass
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: ...nightly is in use by another run (process ...); wait until it has ended, or give ...
-    >>> read_manifest(home)["status"]
-    'failed'
+    """The folder of a run, locked while it is in use, or None; `UsageError` where it is in use, of another run, or no
+    such folder.
     """
     if path is None:
         yield None
@@ -275,11 +253,7 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
 
 
 def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | None:
-    """The file of a state: one that is there and holds enough rows, which is of no larger data set; else a new one.
-
-    >>> _that_serves("a", 20, [17, 21]), _that_serves("a", 20, [21]), _that_serves("a", 0, [])
-    ('a-17.state', 'a-20.state', 'a.state')
-    """
+    """The file of a state: one that is there and holds enough rows, which is of no larger data set; else a new one."""
     if name is None:
         return None
     serving = max((made for made in scales if made <= scale), default=scale)

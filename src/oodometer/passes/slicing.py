@@ -23,12 +23,7 @@ MISSING = "(missing)"  # the slice of rows whose cell is empty
 
 
 def rows_by_value(values: Array) -> tuple[list[Any], Iterator[Array]]:
-    """The names of the distinct values, shape (sample,), and the numbers of the rows that have each, ascending.
-
-    >>> names, rows = rows_by_value(np.array(["b", "a", "b"], dtype=object))
-    >>> names, [index.tolist() for index in rows]
-    (['b', 'a'], [[0, 2], [1]])
-    """
+    """The names of the distinct values, shape (sample,), and the numbers of the rows that have each, ascending."""
     if values.dtype.kind in "iufbM":
         distinct, codes = np.unique(values, return_inverse=True)
         names = [slice_name(value) for value in distinct]
@@ -68,13 +63,7 @@ def slice_name(value: Any) -> Any:
 
 
 def in_natural_order(keys: Collection[Key]) -> list[Key]:
-    """Slices as people list them: numbers by size, texts by the alphabet and the numbers in them, empty cells last.
-
-    >>> [name for _, name in in_natural_order([("by", "20K - 40K"), ("by", "(missing)"), ("by", "0 - 20K")])]
-    ['0 - 20K', '20K - 40K', '(missing)']
-    >>> [name for _, name in in_natural_order([("by", "10"), ("by", "-2.5"), ("by", "9")])]
-    ['-2.5', '9', '10']
-    """
+    """Slices as people list them: numbers by size, texts by the alphabet and the numbers in them, empty cells last."""
 
     def number(name: Any) -> float | None:
         try:
@@ -117,11 +106,7 @@ _MOST_ROWS = 10**12
 
 @dataclass(frozen=True)
 class Earliest:
-    """The time of the first row of a chunk; two parts of it keep the earlier one.
-
-    >>> (Earliest(np.datetime64("2026-02-03")) + Earliest(np.datetime64("2026-02-01"))).time
-    np.datetime64('2026-02-01')
-    """
+    """The time of the first row of a chunk; two parts of it keep the earlier one."""
 
     time: np.datetime64
 
@@ -131,15 +116,8 @@ class Earliest:
 
 @dataclass(frozen=True)
 class TimeChunks:
-    """Chunks along the column `time`, read as UTC: a ``unit`` of the calendar, or so many ``seconds``.
-
-    Weeks begin on Monday, and so does one chunk of any grid of seconds. Every row's chunk is told by its number alone,
-    so that parts can be merged.
-
-    >>> months = TimeChunks("month")
-    >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
-    >>> months.at(times).tolist(), months.place(588, 1, times[1])
-    ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
+    """Chunks along `time` (UTC): a ``unit`` of the calendar, or so many ``seconds`` from a Monday. A row's own number
+    tells its chunk, so that parts can be merged.
     """
 
     unit: str = ""
@@ -155,10 +133,8 @@ class TimeChunks:
     def place(
         self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
     ) -> Mapping[str, Any]:
-        """``name``, ``start`` and ``end`` of the chunk of this number; one that is ``unfinished`` is ``open``.
-
-        ``start`` is the first row's; every row lies before ``end``. Named by the calendar, or by the time of the first
-        row; "(so far)" where it is not finished.
+        """``name``, ``start`` (of the first row) and ``end`` of a chunk; of an unfinished one ``open``, "(so far)" in
+        its name.
         """
         days = bool(self.unit) or self.seconds % _DAY == 0
         start = self.begins(number) if earliest is None else earliest
@@ -185,9 +161,7 @@ class TimeChunks:
         return _FIRST_MONDAY + np.timedelta64(number * (self.seconds or _SECONDS["w"]), "s")
 
     def name(self, number: int, start: np.datetime64) -> str:
-        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds the time of the first row, its
-        day where chunks are whole days, else to the minute or second.
-        """
+        """2019-03-01, 2019-W09 (ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds the time of the first row."""
         if not self.unit:
             unit = "D" if self.seconds % _DAY == 0 else "m" if self.seconds % 60 == 0 else "s"
             return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
@@ -202,11 +176,7 @@ class TimeChunks:
 
 @dataclass(frozen=True)
 class RowChunks:
-    """Chunks of so many rows, in the order of the file.
-
-    >>> RowChunks(1000).place(1, 1000, None)
-    {'name': 'rows 1001 to 2000', 'start': 1000, 'end': 2000}
-    """
+    """Chunks of so many rows, in the order of the file."""
 
     count: int
     timed: ClassVar[bool] = False
@@ -230,11 +200,7 @@ Chunks = TimeChunks | RowChunks
 
 
 def parse_chunks(text: str) -> Chunks:
-    """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else.
-
-    >>> parse_chunks("7d"), parse_chunks("month"), parse_chunks("1000 rows")
-    (TimeChunks(unit='', seconds=604800), TimeChunks(unit='month', seconds=0), RowChunks(count=1000))
-    """
+    """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else."""
     asked = text.strip()
     if asked.lower() in CALENDAR:
         return TimeChunks(asked.lower())
@@ -252,11 +218,7 @@ def parse_chunks(text: str) -> Chunks:
 
 
 def iso(time: np.datetime64, days: bool) -> str:
-    """A time in ISO 8601, without fractions that are zero; a date alone at midnight, where chunks are whole ``days``.
-
-    >>> iso(np.datetime64("2018-10-30T18:00", "us"), True), iso(np.datetime64("2018-11-01", "us"), True)
-    ('2018-10-30T18:00:00', '2018-11-01')
-    """
+    """A time in ISO 8601, without fractions that are zero; a date alone at midnight, for whole ``days``."""
     text = str(time.astype("datetime64[us]")).removesuffix(".000000")
     text = text.removesuffix("T00:00:00") if days else text
     return text.rstrip("0") if "." in text else text

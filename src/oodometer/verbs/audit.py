@@ -247,11 +247,7 @@ def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array,
 
 
 def flat(given: Any) -> list[Any]:
-    """Everything in a nest of lists, in order.
-
-    >>> flat(("a", ["b", ("c",)]))
-    ['a', 'b', 'c']
-    """
+    """Everything in a nest of lists, in order."""
     if isinstance(given, (list, tuple)):
         return [item for some in given for item in flat(some)]
     return [given]

@@ -29,9 +29,8 @@ Numbered = TypeVar("Numbered", Interval, Estimate)
 
 
 def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
-    """The column of dependent rows: as asked, else `id` where it is there and few enough rows are to be looked at.
-
-    Raises `UnknownColumnError` for a column that is not there; ``fitted`` is that of a fitted file.
+    """The column of dependent rows: as asked (`UnknownColumnError` where it is not there), else `id` of few enough
+    rows.
     """
     if asked is not None and not source.holds(asked):
         near = near_names(asked, source.columns)
@@ -52,11 +51,8 @@ def keys_of(source: Source, column: str) -> Array:
 
 @dataclass(frozen=True)
 class Side:
-    """A reference or a target in clusters.
-
-    columns : all of its source. column, count : of the clusters; 0 without any. effect : design effect of the mean of
-    correctness or confidence. outputs : that of the test for a change of the outputs. sizes : the effect if all rows of
-    a cluster were equal.
+    """A reference or a target in clusters: their column and count (0: none), and design effects of the mean of
+    correctness or confidence (``effect``), of the test of the ``outputs``, and of equal rows in a cluster (``sizes``).
     """
 
     columns: tuple[str, ...] = ()
@@ -75,10 +71,8 @@ def side_of(
     statistics: ShiftStatistics | None,
     labelled: bool,
 ) -> Side:
-    """The clusters of a sample: of correctness where it is ``labelled``, else of the confidence (or of judges' votes;
-    without either all rows of a cluster count as one). ``statistics`` tell the cells of the outputs.
-
-    Raises `UnknownColumnError`, and `UsageError` for a column that tells none apart.
+    """The clusters of a sample: of correctness where ``labelled``, else of the confidence; `UsageError` for a column of
+    one value.
     """
     columns = [cluster_column(source, asked, rows) for source in sources]
     none = Side(tuple(sources[0].columns))
@@ -118,8 +112,8 @@ class Design:
 
     @property
     def effects(self) -> tuple[float, float]:
-        """Design effects: of correctness on the reference; on the target the same correlation at its own sizes of
-        clusters, or, where the reference has none, that of the confidence.
+        """Design effects: of correctness on the reference; on the target the same correlation at its sizes, or its
+        confidence's.
         """
         here, there = self.reference, self.target
         if here.count and there.count:
@@ -128,9 +122,7 @@ class Design:
         return here.effect, there.effect
 
     def wide(self, number: Numbered, rows: int) -> Numbered:
-        """The interval of an estimate for so many target rows: z times `clustered_error` is added to the square of each
-        arm.
-        """
+        """The interval of an estimate for so many target rows, each arm longer by what clusters add."""
         error = clustered_error(self.effects, (self.accuracy, self.rows), (number.value, rows))
         more = normal_quantile(number.level) * error
         lower, upper = (math.hypot(number.value - end, more) for end in (number.lower, number.upper))
@@ -176,11 +168,8 @@ def _confidence(batch: Predictions) -> Array:
 def clustered_labels(
     sampled: SampledRows, target: Source, asked: str | None, level: float
 ) -> tuple[SampledRows, Estimate, str] | None:
-    """What labels of rows that depend on each other are worth; None where no two labelled rows are of one cluster.
-
-    Gives as many labels as they are worth, of the same share of right ones (for tests and beliefs), the audited
-    accuracy with the interval of clusters, and what is to be said. Raises `UsageError` for suggested rows, whose
-    chances know of no clusters.
+    """What labels of dependent rows are worth, or None: as many independent ones (for tests and beliefs), the accuracy
+    with the interval of clusters, and what to say. `UsageError` for suggested rows.
     """
     column = cluster_column(target, asked, int(sampled.row.max(initial=0)))
     if column is None:

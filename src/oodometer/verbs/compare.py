@@ -357,10 +357,8 @@ def _ranked(titles: Sequence[str], intervals: Sequence[Interval]) -> list[dict[s
 def _moved_columns(
     homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareJob
 ) -> list[dict[str, tuple[ColumnChange, ...]]]:
-    """For each model: domain (out_of_domain, target) -> its columns, those that explain most of a change first.
-
-    Each model's columns are encoded as learnt on its rows in domain, and held against its accuracy there. Raises
-    `UsageError` where there is nothing that they could have moved to, and as `with_features`.
+    """For each model: domain -> its columns, those that explain most of a change first, encoded as learnt in its
+    domain.
     """
     out: list[dict[str, tuple[ColumnChange, ...]]] = [{} for _ in homes]
     if options.features is None:
@@ -385,12 +383,8 @@ def _moved_columns(
 def _label_free(
     home: Source, target: Source, options: CompareJob, execution: Execution
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The headline of `estimate` for a model on its target, with what it rests on, its curve there, and its warnings.
-
-    accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
-    without. truth : where the target's rows are labelled after all. by_labels : the truth as an interval where labels
-    decide in the place of the estimate, else None. curve, answers, auc_coverage : of the
-    accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
+    """The headline of `estimate` for a model on its target, what it rests on, its accuracy-coverage curve, and its
+    warnings.
     """
     from .estimate import EstimateJob, estimated  # which no other part needs
 
@@ -421,10 +415,7 @@ def _label_free(
 
 
 def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A sentence for each two neighbours in the order: which is ahead, and whether overlapping intervals leave it open.
-
-    Whether two intervals overlap is a rough test: it knows nothing of errors that the two estimates share.
-    """
+    """A sentence for each two neighbours in the order; whether intervals overlap is a rough test."""
     out = []
     all_labelled = all(model["by_labels"] is not None for model in curves)
     of = "by_labels" if all_labelled else "accuracy"

@@ -189,11 +189,7 @@ class EstimateJob(EstimateOptions):
 
 
 def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
-    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy.
-
-    >>> named_bounds(0.93), named_bounds({"auc": 0.8}), named_bounds(None)
-    ({'accuracy': 0.93}, {'roc_auc': 0.8}, {})
-    """
+    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy."""
     if isinstance(given, Mapping):
         return {metric_name(name): bound for name, bound in given.items()}
     return {} if given is None else {"accuracy": given}
@@ -431,11 +427,7 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
 
 
 def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
-    """What the page draws of the reference; None where there is no confidence.
-
-    `reliability` is its diagram (15 bins of calibrated confidence, exact intervals), `shares` are those of rows in 20
-    bins of confidence.
-    """
+    """The reference's reliability diagram (15 bins, exact intervals) and shares in 20 bins of confidence, or None."""
     plan, record = fitted.plan, fitted.reference.record
     if plan.confidence is None:
         return None
@@ -483,12 +475,8 @@ def _estimates(
 
 @dataclass(frozen=True)
 class _Answer:
-    """What is said of the target or a part of it.
-
-    headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
-    how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
-    below one; metrics : what was asked besides it. known : the labelled rows that decide in the place of the estimate,
-    (correct, rows, labelled rows), or None; the first two as of independent rows.
+    """What is said of the target or a part of it; ``known``: labelled rows that decide in its place (correct, rows,
+    labelled).
     """
 
     headline: Headline
@@ -502,10 +490,7 @@ class _Answer:
 
 
 class _Answers:
-    """From estimates and states to what is said; alike for the whole target and its parts.
-
-    ``design``: clusters of both sides, by which intervals and chances are widened; labelled rows count as fewer ones.
-    """
+    """From estimates and states to what is said, alike for target and parts; ``design``: of clusters."""
 
     def __init__(self, fitted: Fitted, options: EstimateJob, design: Design | None, prior: NaturalShifts) -> None:
         self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
@@ -603,9 +588,7 @@ class _Answers:
     def _of_methods(
         self, whole: Mapping[str, Any]
     ) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, _ByMetric]:
-        """What the methods and the diagnostician say of the whole target, the heavy methods side by side; and of
-        metrics besides the accuracy what the methods say of these.
-        """
+        """What methods and diagnostician say of the whole target, the heavy ones side by side, and of other metrics."""
         plan = self.plan
         light = {name: method for name, method in plan.methods.items() if not method.traits.heavy}
         alone = [{name: method} for name, method in plan.methods.items() if method.traits.heavy]
@@ -785,9 +768,7 @@ def _metric_warnings(
     options: EstimateJob,
     target: str | None,
 ) -> list[str]:
-    """Warnings about metrics that nothing can be said of, with the reasons that ``skipped`` holds; `InputError` where
-    an alarm is to be judged by one of them, or where all of them want something else than reference rows of a class.
-    """
+    """Warnings about metrics that nothing can be said of; `InputError` where an alarm asks for one, or none is left."""
     plan = estimation.metrics
     if plan is None:
         return []

@@ -66,20 +66,9 @@ _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 M
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learnt before the target is read, and how a target is read so that it fits.
-
-    Parameters
-    ----------
-    plan, trials : the fitted methods, and what the headline is weighed by. skipped, warnings : what to say.
-    name, reference : of the reference, whose record may be a sample of the ``learnt_rows`` that methods were fitted on.
-    unmade : plugins that could not be loaded. clusters : those of the reference.
-    figures : what the page draws of the reference, or None.
-    axes : names of classes, models, judges and features, which targets follow; None before they are needed.
-    mapping, threshold : as the reference was read.
-    options : of the fit, name -> value.
-    encoding : how the user's own columns became features, or None.
-    prior : the prior of natural shifts that was given, None for the packaged one.
-    file : where it was read from, or None.
+    """What was learnt before the target is read, and how a target is read so that it fits. The record may be a sample
+    of the ``learnt_rows``; ``unmade`` are plugins that could not be loaded, ``axes`` the names that targets follow,
+    ``prior`` None for the packaged one, ``file`` where it was read from.
     """
 
     plan: EstimationPlan
@@ -106,10 +95,7 @@ class Fitted:
         return self.file or "this Oodometer"
 
     def options_with(self, options: Asked) -> Asked:
-        """The options with those of the fit; `UsageError` for one that was given and is another.
-
-        Fewer methods may be asked than were fitted, and the diagnosis and the backtest may be left out.
-        """
+        """The options with those of the fit; `UsageError` for another value, but for fewer methods."""
         changes: dict[str, Any] = {}
         for name in FITTED:
             if name in _OPENED or name not in self.options:
@@ -182,11 +168,7 @@ class Fitted:
         return replace(self, plan=plan, trials=trials, skipped=skipped, warnings=warnings)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the file; of a large reference's rows it holds a seeded sample, without texts.
-
-        A plugin's method whose state cannot be kept is left out and told of. Raises `UsageError` for another ending
-        than .oodo, `WorkError` where the file cannot be written.
-        """
+        """Write the file, with a seeded sample of a large reference, without texts and plugins that cannot be kept."""
         check_ending(path)
         encoder, plan, skipped = Encoder(), self.plan, list(self.skipped)
         for name, method in self.plan.methods.items():
@@ -293,9 +275,8 @@ def _check_record(record: Any) -> None:
 
 
 class FittedSource(ReferenceSource):
-    """What was learnt of a reference in the place of it: a fitted file's path, or a fitted object.
-
-    Its rows are those that the file keeps, its counts those of all. Raises `InputError` for a file that is none.
+    """What was learnt of a reference in the place of it: a fitted file's path, or a fitted object, with the counts of
+    all rows.
     """
 
     def __init__(self, data: Any) -> None:

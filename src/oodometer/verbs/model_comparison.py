@@ -36,11 +36,8 @@ _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_ri
 
 @dataclass(frozen=True)
 class Rows:
-    """What a comparison keeps of the rows of one file: the order's value and the verdict, (sample,), and the truth.
-
-    ranks : the merged state. values, verdicts : None where there are too many rows to keep. truth : labels by name, or
-    None where there are only verdicts. ids : what tells the rows apart, or None. clusters : keys of those that depend
-    on each other, (sample,), or None where rows are independent.
+    """What a comparison keeps of the rows of one file, (sample,): values and verdicts are None where there are too many
+    rows.
     """
 
     ranks: Ranks
@@ -75,13 +72,8 @@ class Domain:
         }
 
     def difference(self, i: int, j: int, level: float) -> dict[str, Any]:
-        """Accuracy of model i minus that of j, with its interval and the probability that i is better.
-
-        On the same rows d = right_i - right_j, -1, 0 or 1: the interval is mean d +- z sd(d) / sqrt(rows), joined with
-        McNemar's exact one, (2 q - 1) (rows on which they differ) / rows for the ends of Clopper and Pearson's interval
-        of q, the share of those rows on which i alone is right. In clusters it is mean d +- t se, se by the jackknife
-        over clusters, t Student's quantile with (Kish's number of clusters) - 1 degrees of freedom. On different rows
-        the arms of the two accuracies add as squares (Newcombe 1998).
+        """Accuracy of model i minus that of j: on the same rows mean d +- z sd(d)/sqrt(rows), joined with McNemar's
+        exact interval; in clusters by the jackknife; else the arms of both accuracies add as squares (Newcombe 1998).
         """
         own, other = (self.evaluations[k].metrics["accuracy"] for k in (i, j))
         out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
@@ -190,10 +182,7 @@ def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
 
 
 def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
-    """Rows of each ranking, best first; ``p_best`` is the share of replicates in which the model is the best.
-
-    Models of equal value share a rank. ``stable`` is the share of replicates in which the model has the same rank.
-    """
+    """Rows of each ranking, best first, with the shares of replicates in which a model is best, and ranks so."""
     out = {}
     for name in RANKED:
         if not domain.has(name):
@@ -231,10 +220,7 @@ def _ranks(values: Array) -> Array:
 
 
 def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
-    """Each two models and metric: difference a - b with its interval, and the share of replicates with a better.
-
-    ``undecided`` where neither model is the better one in 90 % of the replicates: their order may be chance.
-    """
+    """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
     out = []
     for i, j in combinations(range(len(domain.models)), 2):
         for name in domain.draws:
@@ -272,10 +258,8 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
 
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
-    """Each two metrics whose rankings part: Kendall's tau-b and the pairs of models that they order differently.
-
-    ``share`` of a pair: in how many replicates the two metrics part in the same way; ``undecided`` where that is less
-    than 90 % of them.
+    """Each two metrics whose rankings part: Kendall's tau-b, the pairs ordered differently, the ``share`` of replicates
+    in which.
     """
     from scipy.stats import kendalltau
 
@@ -313,11 +297,8 @@ def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
 
 
 def findings_of(domain: Domain) -> list[dict[str, Any]]:
-    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model.
-
-    A finding about two models is seen in the sample and in 90 % of the replicates. ``contested`` marks one of DiSCA
-    that coverage at risk speaks against; ``undecided`` the one that sums up where AUC and DiSCA part in the sample
-    alone.
+    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model. ``contested``
+    marks one of DiSCA that coverage at risk speaks against.
     """
     findings: list[dict[str, Any]] = []
     area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)

@@ -46,13 +46,7 @@ def in_name_order(source: Source) -> Source:
 
 
 def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[str, str] | None:
-    """Columns to rename, theirs -> ours, with that of a binary model's probability of its positive class.
-
-    Raises `UsageError` for no column or class, and for a column that is to be something else, too.
-
-    >>> renamings({"y": "label"}, "score"), renamings(None, "p_yes=yes"), renamings(None, "=yes")
-    ({'y': 'label', 'score': 'prob_1'}, {'p_yes': 'prob_yes'}, None)
-    """
+    """Columns to rename, theirs -> ours, with that of a binary model's probability; `UsageError` where they clash."""
     out = dict(mapping or {})
     if positive is None:
         return out or None
@@ -67,29 +61,20 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
 
 
 def positive_column(positive: str | None) -> str | None:
-    """The column that is named as the positive class's, None where the class alone is.
-
-    >>> positive_column("score"), positive_column("p_yes=yes"), positive_column("=yes")
-    ('score', 'p_yes', None)
-    """
+    """The column that is named as the positive class's, None where the class alone is."""
     return positive if positive is None or "=" not in positive else positive.rpartition("=")[0] or None
 
 
 def positive_class(source: Source, positive: str | None) -> str | int | None:
-    """The positive class of a source: as named, else that of its lone column; None stands for the second by name.
-
-    Raises `InputError` where classes are there and none of them has the name.
+    """The positive class of a source: as named (`InputError` where there is none such), else of its lone column, or
+    None.
     """
     named = _checked_class(positive, source.classes)
     return getattr(source, "lone_class", None) if named is None else named
 
 
 def decided_class(classes: Sequence[int | str] | None, positive: str | None) -> str | int | None:
-    """The class that a threshold is about: as named, else the second of two by name; None where neither is known.
-
-    >>> decided_class(("yes", "no"), None), decided_class(("yes", "no"), "=no"), decided_class(None, None)
-    ('yes', 'no', None)
-    """
+    """The class that a threshold is about: as named, else the second of two by name; None where neither is known."""
     named = _checked_class(positive, classes)
     return name_order(tuple(classes))[1] if named is None and classes is not None and len(classes) == 2 else named
 
@@ -112,9 +97,7 @@ def _named_class(positive: str | None) -> str | None:
 def with_classes_of_all(
     run: Callable[[Sequence[int | str] | None], Result], given: Sequence[Any], opener: Opener, classes: Any
 ) -> Result:
-    """What ``run`` gives for these classes. Where only the rows of each file tell its classes, one may predict a class
-    that another never had, or hold no answer: then all are read again with the classes of all that are ``given``.
-    """
+    """What ``run`` gives for these classes; where one file has a class that another lacks, for all of them."""
     try:
         return run(classes)
     except NewClassError:
@@ -130,15 +113,9 @@ def with_classes_of_all(
 
 
 class Opener:
-    """Opens several sources with the same renamings; a renaming must find its column in at least one of them.
-
-    With a threshold the predictions of a binary model are decided by it, in all sources for one class: the one that
-    ``positive`` names, else that of a lone column in the first source, else the second by name.
-
-    >>> opener = Opener({"truth": "label"})
-    >>> _ = opener.open({"prediction": [0, 1], "truth": [0, 1]})
-    >>> _ = opener.open({"prediction": [0, 1]})
-    >>> opener.check()
+    """Opens several sources with the same renamings; one must find its column in at least one of them. With a threshold
+    the predictions of a binary model are decided by it, for the class that is named, else of a lone column, else the
+    second.
     """
 
     def __init__(
@@ -156,11 +133,7 @@ class Opener:
     def references(
         self, reference: Any, classes: Sequence[int | str] | None = None, where: str | Sequence[str] | None = None
     ) -> list[Source]:
-        """One reference or a list of them; what is opened with `target` afterwards follows their classes and names.
-
-        Classes, views and features are put in the order of their names, so that the order in one file or another moves
-        no number; models and judges stand in the order of the first reference.
-        """
+        """One reference or a list, with classes, views and features by name, which what `target` opens follows."""
         given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
         if not given:
             raise UsageError("give at least one reference")
@@ -210,9 +183,7 @@ class Opener:
         return self._axes
 
     def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
-        """A source whose classes, models, views, judges and features are put in the references' order, by name; its
-        labels may be of further classes.
-        """
+        """A source in the references' order, by name; its labels may be of further classes."""
         return self.open(data, extra_columns=extra_columns, axes=replace(self.axes, others=True), where=where)
 
     def open(
@@ -223,8 +194,8 @@ class Opener:
         axes: Axes | None = None,
         where: str | Sequence[str] | None = None,
     ) -> Source:
-        """The source, renamed as far as its columns go, with the axes of another one where they are given, and without
-        the rows for which conditions do not hold.
+        """The source, renamed as far as its columns go, with the axes of another one and the rows for which conditions
+        hold.
         """
         mapping = dict(self.mapping)
         while True:
@@ -279,11 +250,7 @@ def opener_for(options: Reading) -> Opener:
 
 
 def is_fitted(data: Any) -> bool:
-    """Whether something is a fitted file (told by its ending), or a fitted object in memory.
-
-    >>> is_fitted("model.oodo"), is_fitted("reference.csv")
-    (True, False)
-    """
+    """Whether something is a fitted file (told by its ending), or a fitted object in memory."""
     if isinstance(data, (str, PathLike)):
         return Path(data).suffix.lower() == ENDING
     return isinstance(data, FittedSource) or hasattr(data, "__fitted_reference__")
@@ -291,10 +258,7 @@ def is_fitted(data: Any) -> bool:
 
 @contextmanager
 def faults_of_fitted(reference: Any) -> Iterator[None]:
-    """Inside, an error that nobody foresaw is one of a fitted file, where one is the reference.
-
-    Its checksum says that it is whole, not that we wrote it: pieces of other kinds show where they are used.
-    """
+    """Inside, an error that nobody foresaw is one of the fitted file that is the reference."""
     try:
         yield
     except OodometerError:
@@ -325,18 +289,10 @@ def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
 
 
 def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple[dict[str, str], list[str]]:
-    """Columns that are read as probabilities, theirs -> ours, and lines about them and about those that are not.
-
-    Only of a file with predictions and without any scores. A column is read where its name looks like a probability,
-    its numbers lie between 0 and 1, and it tells one of two predicted classes from the other (an area under the curve
-    of 0.95 or more) as no other such column does; or where there is one for each class and their largest is the
-    prediction. What is not understood is named, but for columns that were ``renamed``.
-
-    >>> from oodometer.store import as_source
-    >>> p = [i / 40 for i in range(40)]
-    >>> table = {"prediction": [int(one > 0.4) for one in p], "label": [1] * 40, "y_pred_proba": p}
-    >>> unread_probabilities(as_source(table))[0]
-    {'y_pred_proba': 'prob_1'}
+    """Columns that are read as probabilities, theirs -> ours, and lines about them. Only of a file with predictions and
+    no scores: a column named like a probability, between 0 and 1, that alone tells two predicted classes apart (area
+    0.95 or more), or one for each class whose largest is the prediction. What is not understood is named, but for
+    columns that were ``renamed``.
     """
     if "prediction" not in source.fields or set(_READ) & set(source.fields):
         return {}, []
@@ -414,11 +370,7 @@ _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
 
 
 def listed(asked: Asked) -> list[str]:
-    """The columns that were named, in their order; a text may name several, with commas.
-
-    >>> listed("age, year"), listed(["last, first"])
-    (['age', 'year'], ['last, first'])
-    """
+    """The columns that were named, in their order; a text may name several, with commas."""
     names = [word.strip() for word in asked.split(",")] if isinstance(asked, str) else list(asked or ())
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if not all(names) or not names:
@@ -433,17 +385,9 @@ def listed(asked: Asked) -> list[str]:
 def with_features(
     sources: Sequence[Source], target: Source | None, asked: Asked, taken: Sequence[str | None] = ()
 ) -> tuple[list[Source], Source | None]:
-    """The references and the target with the columns that were asked for as their features.
-
-    How columns are encoded is learnt on the references. "auto" takes those that the target has as well, but ids and
-    what is ``taken`` for something else (a key, columns that are renamed). Raises `UsageError` where files hold
-    features already or a column is no input, `InputError` where a file lacks one, or none is left.
-
-    >>> from oodometer.store import as_source
-    >>> source = as_source({"prediction": [0, 1] * 9, "age": [20, 30, 31] * 6, "id": list(range(18))})
-    >>> found = with_features([source], None, "auto")[0][0]
-    >>> found.encoding.names, found.encoding.left_out
-    (('age=30', 'age=31', 'age: other', 'age: missing'), {})
+    """References and target with the columns asked for as features, encoded as learnt on the references; "auto" takes
+    those that the target has, too, but ids and what is ``taken``. `UsageError` where there are features already or none
+    is left.
     """
     encoding_before = sources[0].encoding
     if asked is None:

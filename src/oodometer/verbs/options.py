@@ -19,11 +19,7 @@ _ROWS, _WHAT, _ALARMS, _RUN = "Rows and columns", "What is worked out", "Alarms 
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:
-    """``theirs=ours`` pairs as a mapping; `UsageError` for anything else.
-
-    >>> parse_mapping(["y_true=label"])
-    {'y_true': 'label'}
-    """
+    """``theirs=ours`` pairs as a mapping; `UsageError` for anything else."""
     out = {}
     for pair in pairs:
         theirs, equals, ours = pair.partition("=")
@@ -34,11 +30,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:
 
 
 def parse_classes(text: str) -> list[int | str]:
-    """``a,b,c`` as class names; whole numbers become integers when all are.
-
-    >>> parse_classes("0,1"), parse_classes("cat,dog")
-    ([0, 1], ['cat', 'dog'])
-    """
+    """``a,b,c`` as class names; whole numbers become integers when all are."""
     names = [part.strip() for part in text.split(",")]
     if all(name.lstrip("-").isdigit() for name in names):
         return [int(name) for name in names]
@@ -46,11 +38,7 @@ def parse_classes(text: str) -> list[int | str]:
 
 
 def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
-    """Bounds of metrics, ``0.93`` of the accuracy or ``f1=0.8``; `UsageError` for anything else.
-
-    >>> parse_bounds(["0.93", "f1=0.8"], "--fail-below")
-    {'accuracy': 0.93, 'f1': 0.8}
-    """
+    """Bounds of metrics, ``0.93`` of the accuracy or ``f1=0.8``; `UsageError` for anything else."""
     out: dict[str, float] = {}
     for text in texts:
         metric, equals, number = text.rpartition("=")
