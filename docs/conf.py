@@ -31,8 +31,8 @@ html_title = "oodometer"
 def adapt_docstring(app, what, name, obj, options, lines):
     """Turn the short form of our docstrings into what napoleon reads.
 
-    In a section, "name : what it is" on one line gets its text on a line of its own; an example after a section gets
-    the heading that ends the section. Bars of formulas, |x|, are no substitutions.
+    A paragraph of lines "name : what it is" becomes a section, and each text stands on a line of its own; an example
+    after a section gets the heading that ends the section. Bars of formulas, |x|, are no substitutions.
     """
     out = []
     section = shown = False
@@ -47,7 +47,11 @@ def adapt_docstring(app, what, name, obj, options, lines):
         elif section and line.startswith(">>>"):
             out += ["Examples", "--------"]
             section = False
-        elif section and (match := re.fullmatch(r"(\S.*?) : (.+)", line)):
+        elif (match := re.fullmatch(r"(\S.*?) : (.+)" if section else r"(\w+(?:, \w+)*) : (.+)", line)) and (
+            section or not "".join(out[-1:]).strip()  # a paragraph of parameters needs no heading
+        ):
+            out += [] if section else ["Parameters", "----------"]
+            section = True
             out.append(match[1])
             line = "    " + match[2]
         out.append(line)

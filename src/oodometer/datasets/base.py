@@ -54,8 +54,6 @@ class Table:
 class Dataset:
     """What a model is trained and asked on.
 
-    Parameters
-    ----------
     name : of the data set.
     inputs : one a sample: strings (``text``), pairs of strings (``pair``), `Dialogue` (``dialogue``); of the modality
         ``image`` a uint8 array of shape (sample, height, width, channel), or paths of files, or their bytes; of

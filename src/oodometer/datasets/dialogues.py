@@ -227,9 +227,7 @@ def daily_dialog(split: str, *, candidates: int = 10, seed: int = 0) -> Dataset:
 
 def daily_dialog_conversations(split: str) -> list[Conversation]:
     """Name and turns of each conversation of a split. Raises `InputError` for a damaged file, `UsageError` for a split
-    that there is not.
-
-    Read from ``dailydialog.jsonl.xz`` (`split`, `i`, `turns`) or the hub's ``li2017/daily_dialog``.
+    that there is not. Read from ``dailydialog.jsonl.xz`` (`split`, `i`, `turns`) or the hub's ``li2017/daily_dialog``.
     """
     check_name(split, _DAILY_SPLITS)
     folder = data_folder()

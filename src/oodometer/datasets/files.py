@@ -22,9 +22,8 @@ _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecode
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, without their ends; unpacked where its name ends in .xz.
-
-    Raises `InputError` for a file that is missing or broken.
+    """Lines of a UTF-8 file, without their ends; unpacked where its name ends in .xz. Raises `InputError` for a file
+    that is missing or broken.
     """
     try:
         opener = lzma.open if path.suffix == ".xz" else open
@@ -39,9 +38,8 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Row (from 1) and object of each line of a JSONL file; each object must have the keys ``needed``.
-
-    Raises `InputError` naming file and row.
+    """Row (from 1) and object of each line of a JSONL file; each object must have the keys ``needed``. Raises
+    `InputError` naming file and row.
     """
     for row, line in enumerate(read_lines(path), 1):
         try:
@@ -96,7 +94,6 @@ def damaged(
 
 def data_folder() -> Path | None:
     """The folder named by OODOMETER_DATA, else ``../shared/data`` beside a checkout, else None: then the hub is asked.
-
     Raises `InputError` where OODOMETER_DATA names no folder.
     """
     named = os.environ.get("OODOMETER_DATA")

@@ -44,9 +44,8 @@ def _absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
 
 
 def _load(path: Path, *needed: str) -> Any:
-    """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz.
-
-    Raises `InputError` for a file that is missing or damaged, or holds objects.
+    """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz. Raises `InputError` for
+    a file that is missing or damaged, or holds objects.
     """
     if not path.is_file():
         raise missing_file(path)
@@ -111,10 +110,9 @@ _MNIST_HUB = "ylecun/mnist"
 
 
 def mnist(part: str = "train") -> Dataset:
-    """MNIST, ``train`` (60,000) or ``test`` (10,000): uint8 images (sample, 28, 28, 1), targets 0 to 9.
-
-    Read from ``images/mnist_<part>.npz`` (``x``, ``y``), or from the hub's ``ylecun/mnist``. Raises `UsageError` for
-    another part, `InputError` for a file that is missing or damaged. Source: LeCun et al. (1998).
+    """MNIST, ``train`` (60,000) or ``test`` (10,000): uint8 images (sample, 28, 28, 1), targets 0 to 9. Read from
+    ``images/mnist_<part>.npz`` (``x``, ``y``), or from the hub's ``ylecun/mnist``. Raises `UsageError` for another
+    part, `InputError` for a file that is missing or damaged. Source: LeCun et al. (1998).
     """
     check_name(part, ("train", "test"))
     folder = data_folder()
@@ -143,9 +141,7 @@ def cifar10(part: str = "train") -> Dataset:
     `CIFAR10_CLASSES` names the targets. Read from ``images/<part>_jpegs.npz.xz``, where image i is the JPEG file
     ``jpeg[offset[i]:offset[i + 1]]`` and its target ``label[i]``, or from the hub's ``uoft-cs/cifar10``. Raises
     `UsageError` for another part, `InputError` for a file that is missing or damaged, with the row of an image that
-    does not decode.
-
-    Source: Krizhevsky (2009).
+    does not decode. Source: Krizhevsky (2009).
     """
     check_name(part, ("train", "test"))
     folder = data_folder()
@@ -204,14 +200,9 @@ def find_cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str =
 def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6", hub: str | None = None) -> Dataset:
     """CIFAR-10.1, a new test set for CIFAR-10: uint8 images (sample, 32, 32, 3), targets 0 to 9.
 
-    Parameters
-    ----------
-    path :
-        ``cifar10.1_<version>_data.npy`` or its folder, the labels beside it; see `find_cifar10_1` for the default.
-    version :
-        "v6" (2,000 images) or "v4" (2,021).
-    hub :
-        Name of a copy on the hub (columns ``image`` and ``label``, split ``test``), asked where no file is found.
+    path : ``cifar10.1_<version>_data.npy`` or its folder, the labels beside it; see `find_cifar10_1` for the default.
+    version : "v6" (2,000 images) or "v4" (2,021).
+    hub : Name of a copy on the hub (columns ``image`` and ``label``, split ``test``), asked where no file is found.
 
     Raises `InputError` where it is not there. Source: Recht et al. (2019).
     """
@@ -257,16 +248,11 @@ def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub
     Monkeys are left out, and there are no frogs: 7,200 of 8,000 test images in nine classes. Images of 96 x 96 become
     32 x 32 by the mean of each block of 3 x 3 pixels (pillow's box filter).
 
-    Parameters
-    ----------
-    path :
-        ``<part>_X.bin`` as published (uint8; axes image, channel, column, row), with labels 1 to 10 in
+    path : ``<part>_X.bin`` as published (uint8; axes image, channel, column, row), with labels 1 to 10 in
         ``<part>_y.bin``; or an NPZ file with ``x`` (sample, 96, 96, 3) and ``y`` (0 to 9 in the order of
         `STL10_CLASSES`); or the folder of one of them. See `find_stl10` for the default.
-    part :
-        "test" (8,000) or "train" (5,000).
-    hub :
-        Name of a copy on the hub (columns ``image`` and ``label``), asked where no file is found.
+    part : "test" (8,000) or "train" (5,000).
+    hub : Name of a copy on the hub (columns ``image`` and ``label``), asked where no file is found.
 
     Raises `InputError` where it is not there. Source: Coates et al. (2011).
     """

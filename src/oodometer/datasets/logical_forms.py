@@ -31,9 +31,8 @@ def cogs(split: str) -> Dataset:
     """COGS, ``train`` (24,155), ``dev``, ``test`` (3,000 each) or ``gen`` (21 types of 1,000), variable-free.
 
     Types are COGS's own (``in_distribution``, ``primitive``, ``cp_recursion``, ...). Read from
-    ``cogs/<split>_varfree.tsv`` in ``cogs.tar.xz``: sentence, form, type by tabs.
-
-    Source: Kim and Linzen (2020); variable-free form: Qiu et al. (2022).
+    ``cogs/<split>_varfree.tsv`` in ``cogs.tar.xz``: sentence, form, type by tabs. Source: Kim and Linzen (2020);
+    variable-free form: Qiu et al. (2022).
     """
     path, rows = _cogs_rows(split, "_varfree")
     return Dataset.of_rows("cogs", rows, path.name)
@@ -43,9 +42,8 @@ def pos_cogs(split: str) -> Dataset:
     """POS-COGS: the sentences of `cogs`, in the same splits, with one tag for each word.
 
     Tags: Det, N, Name, V, Aux, P, C (*that*), Inf (*to* before a verb). The full stop has none, as in the paper's
-    example. Tags follow from COGS's own lexicon, in which every word but *to* has one tag only; see `tags_of`.
-
-    Source: Yao and Koller (2022), whose tags are the categories of COGS's grammar; ours merge its classes of verbs.
+    example. Tags follow from COGS's own lexicon, in which every word but *to* has one tag only; see `tags_of`. Source:
+    Yao and Koller (2022), whose tags are the categories of COGS's grammar; ours merge its classes of verbs.
     """
     path, sentences = _cogs_rows(split)
     lexicon = _cogs_lexicon(path)
@@ -116,9 +114,7 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
 
     CFQ's own development set follows the test distribution. A discriminator may not see that, so ``dev`` here is 5 % of
     the training rows, drawn by the seed and taken from ``train``. Read from the release (``cfq/dataset.json``,
-    ``cfq/splits/mcd1.json``), else from the hub.
-
-    Source: Keysers et al. (2020).
+    ``cfq/splits/mcd1.json``), else from the hub. Source: Keysers et al. (2020).
     """
     if division not in ("mcd1", "mcd2", "mcd3") or split not in _CFQ_NAMES:
         raise UsageError(f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}")
@@ -157,10 +153,8 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
 
     ``examples`` is how many samples of each intent and slot (SPIS) the two scarce domains have; the paper does not
     state its own, 25 is the original work's main setting. They are read from ``TOPv2_Dataset/low_resource_splits``
-    where that has them, else drawn by `few_of_each`. ``dev`` is the in-distribution one: rows of the six whole
-    domains. Types are domains. Read from ``TOPv2_Dataset`` as released, else from the hub.
-
-    Source: Chen et al. (2020).
+    where that has them, else drawn by `few_of_each`. ``dev`` is the in-distribution one: rows of the six whole domains.
+    Types are domains. Read from ``TOPv2_Dataset`` as released, else from the hub. Source: Chen et al. (2020).
     """
     if split not in ("train", "dev", "test") or domain not in DOMAINS:
         raise UsageError(f"expected train, dev or test and a domain of TOPv2, got {split!r} and {domain!r}")
@@ -267,7 +261,6 @@ def without_variables(graph: str, **where: Any) -> str:
 
 def little_prince(split: str, seed: int = 0) -> Dataset:
     """The Little Prince, 1,562 sentences: ``train``, ``dev`` and ``test`` are 80, 10 and 10 % of them, by the seed.
-
     Read from ``amr-bank-struct-v3.0.txt`` in ``amr_lp.tar.xz``. Source: Banarescu et al. (2013).
     """
     check_name(split, ("train", "dev", "test"))

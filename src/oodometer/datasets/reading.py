@@ -29,8 +29,6 @@ IMAGES = ("image", "img")
 class Columns:
     """Which columns, or arrays, of the data are what.
 
-    Parameters
-    ----------
     inputs : what the model reads; two texts are a pair. None where the names are usual ones: ``text``, ``sentence`` or
         ``input``; ``image`` or ``img``; for a model that reads tables every column but the others named here.
     label : the true class; None: ``label`` where there is such a column.
@@ -463,18 +461,12 @@ def open_examples(
 ) -> Examples:
     """Open what a model of some modalities is to be asked about.
 
-    Parameters
-    ----------
-    data :
-        A CSV, JSONL, Parquet or Arrow file, a frame, a mapping of columns, a Hugging Face data set (also ``hf:NAME`` or
-        ``hf:NAME:SPLIT`` from the hub, and a folder that ``save_to_disk`` wrote), a folder of images (whose subfolders
-        are the labels), an NPZ file of arrays, or a `Dataset`.
-    reads :
-        Modalities that the model takes.
-    columns :
-        What stands where.
-    drawing :
-        For dialogues: how replies get other candidates.
+    data : A CSV, JSONL, Parquet or Arrow file, a frame, a mapping of columns, a Hugging Face data set (also ``hf:NAME``
+        or ``hf:NAME:SPLIT`` from the hub, and a folder that ``save_to_disk`` wrote), a folder of images (whose
+        subfolders are the labels), an NPZ file of arrays, or a `Dataset`.
+    reads : Modalities that the model takes.
+    columns : What stands where.
+    drawing : For dialogues: how replies get other candidates.
 
     Raises `InputError` for data that are not there, or a column that is missing: it names those that there are.
     """

@@ -17,9 +17,8 @@ from .files import check_name, damaged, data_file, data_folder, hub_rows, read_l
 
 
 def imdb(split: str) -> Dataset:
-    """IMDb film reviews, ``train`` or ``test``, 25,000 each; 0 negative, 1 positive. Source: Maas et al. (2011).
-
-    Read from ``imdb_<split>.jsonl.xz`` (`label`, `text`, `id`) or the hub's ``stanfordnlp/imdb``.
+    """IMDb film reviews, ``train`` or ``test``, 25,000 each; 0 negative, 1 positive. Source: Maas et al. (2011). Read
+    from ``imdb_<split>.jsonl.xz`` (`label`, `text`, `id`) or the hub's ``stanfordnlp/imdb``.
     """
     folder = data_folder()
     if folder is None:
@@ -36,10 +35,9 @@ def imdb(split: str) -> Dataset:
 
 
 def sst2(split: str) -> Dataset:
-    """SST-2 sentences of film reviews, ``train``, ``dev`` or ``test`` (1,821). Source: Socher et al. (2013).
-
-    Read from ``sst_mr_cr_etc.tsv.xz`` (file, label, text by tabs; the files ``stsa.binary.*``) or the hub's
-    ``SetFit/sst2``, whose test rows carry labels.
+    """SST-2 sentences of film reviews, ``train``, ``dev`` or ``test`` (1,821). Source: Socher et al. (2013). Read from
+    ``sst_mr_cr_etc.tsv.xz`` (file, label, text by tabs; the files ``stsa.binary.*``) or the hub's ``SetFit/sst2``,
+    whose test rows carry labels.
     """
     check_name(split, ("train", "dev", "test"))
     folder, wanted = data_folder(), f"stsa.binary.{split}"
@@ -85,19 +83,17 @@ _ENTAILS = {"ENTAILMENT": 1, "NEUTRAL": 0, "CONTRADICTION": 0, "YES": 1, "TRUE":
 
 
 def paws_qqp() -> Dataset:
-    """PAWS-QQP, all 677 questions with swapped words; 1 paraphrase (191), 0 none. Source: Zhang et al. (2019).
-
-    Read from ``pairs.jsonl.xz`` (`set`, `split`, `a`, `b`, `label`); it is on no hub. Six pairs stand in it twice, with
-    the same label, and two more in both orders: 671 pairs are different. All rows are returned, so a split by rows may
+    """PAWS-QQP, all 677 questions with swapped words; 1 paraphrase (191), 0 none. Source: Zhang et al. (2019). Read
+    from ``pairs.jsonl.xz`` (`set`, `split`, `a`, `b`, `label`); it is on no hub. Six pairs stand in it twice, with the
+    same label, and two more in both orders: 671 pairs are different. All rows are returned, so a split by rows may
     leave a pair on both sides.
     """
     return _read("PAWS-QQP", lambda name, split: name == "paws_qqp", _PARAPHRASE)
 
 
 def mrpc(split: str) -> Dataset:
-    """MRPC, pairs of sentences from news, ``train`` or ``test``; 1 paraphrase, 0 none.
-
-    Read from ``pairs.jsonl.xz``. Source: Dolan and Brockett (2005).
+    """MRPC, pairs of sentences from news, ``train`` or ``test``; 1 paraphrase, 0 none. Read from ``pairs.jsonl.xz``.
+    Source: Dolan and Brockett (2005).
     """
     check_name(split, ("train", "test"), "the split ")
     return _read(f"MRPC, {split}", lambda name, part: (name, part) == ("mrpc", split), _PARAPHRASE)
@@ -147,18 +143,12 @@ _HANS, _HANS_HUB = "hans_regen.tsv.xz", "jhu-cogsci/hans"
 def hans(split: str, heuristic: str | None = None) -> Dataset:
     """Pairs of premise and hypothesis; 1 entailment, 0 none. The type is the subcase, which settles the label.
 
-    Parameters
-    ----------
-    split :
-        ``train`` or ``eval``.
-    heuristic :
-        ``lexical_overlap``, ``subsequence`` or ``constituent``; None for all three.
+    split : ``train`` or ``eval``.
+    heuristic : ``lexical_overlap``, ``subsequence`` or ``constituent``; None for all three.
 
-    Read from ``hans_regen.tsv.xz`` (split, label, premise, hypothesis, heuristic, subcase by tabs), which was made
-    anew from the official templates, or the hub's ``jhu-cogsci/hans``. Raises `UsageError` for a split or heuristic
-    that there is not, `InputError` for a damaged file.
-
-    Source: McCoy et al. (2019).
+    Read from ``hans_regen.tsv.xz`` (split, label, premise, hypothesis, heuristic, subcase by tabs), which was made anew
+    from the official templates, or the hub's ``jhu-cogsci/hans``. Raises `UsageError` for a split or heuristic that
+    there is not, `InputError` for a damaged file. Source: McCoy et al. (2019).
 
     >>> hans("dev")
     Traceback (most recent call last):
@@ -229,8 +219,6 @@ _MAIN_VERB = re.compile(r"\b(?:is|are|was|were|be|been)(?:n't)?\s+(\w+ing)\b", r
 class MsgsSet:
     """A part of a set of MSGS.
 
-    Parameters
-    ----------
     data : the sentences; the target is the linguistic label, the type says which features a sentence has.
     surface : the surface label of each row.
     features : where the word that decides the linguistic label starts, in characters; None where the sentence has none,
@@ -249,24 +237,16 @@ class MsgsSet:
 def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
     """Sentences with a linguistic label, and with a surface label that says whether "the" occurs.
 
-    Parameters
-    ----------
-    name :
-        ``MORPH`` (an irregular past verb), ``VERB`` (the main verb ends in -ing) or ``ADJECT`` (an adjective).
-    part :
-        ``train`` and ``in-domain``, where both labels are always the same; ``inoculation`` and ``test``, where they
+    name : ``MORPH`` (an irregular past verb), ``VERB`` (the main verb ends in -ing) or ``ADJECT`` (an adjective).
+    part : ``train`` and ``in-domain``, where both labels are always the same; ``inoculation`` and ``test``, where they
         never are.
-    longest :
-        Rows with more words are left out and counted.
+    longest : Rows with more words are left out and counted.
 
     The word that decides has no mark in the file. In MORPH it is where a row differs, in one stretch, from the one of
     its paradigm that has neither feature, which ``inoculation`` and ``test`` have; in VERB the one -ing word behind a
-    form of "be"; in ADJECT the one adjective.
-
-    Read from ``msgs_regen.jsonl.xz`` (`set`, `role`, `L`, `S`, `paradigm`, `sentence`); it is on no hub. Raises
-    `UsageError` for a set or part that there is not, `InputError` for a damaged file, `WorkError` without one.
-
-    Source: Warstadt et al. (2020).
+    form of "be"; in ADJECT the one adjective. Read from ``msgs_regen.jsonl.xz`` (`set`, `role`, `L`, `S`, `paradigm`,
+    `sentence`); it is on no hub. Raises `UsageError` for a set or part that there is not, `InputError` for a damaged
+    file, `WorkError` without one. Source: Warstadt et al. (2020).
 
     >>> msgs("NOUN", "train")
     Traceback (most recent call last):

@@ -63,9 +63,8 @@ def from_brown(tag: str, word: str = "") -> str:
 
     Endings for titles and headlines are dropped; of a contraction (``PPSS+MD``) the first part counts, and a negation
     is no part of its verb (``BEZ*``). Penn tags *to* alike before nouns and verbs (PRT), and *that* in a relative
-    clause as a determiner, so both words are decided by themselves.
-
-    Source: Petrov, Das and McDonald (2012), with possessive pronouns, *all*, *there*, *to* and *that* as in Penn's map.
+    clause as a determiner, so both words are decided by themselves. Source: Petrov, Das and McDonald (2012), with
+    possessive pronouns, *all*, *there*, *to* and *that* as in Penn's map.
 
     >>> [from_brown(tag) for tag in ("NN-TL", "PPSS+MD", "BEZ*", "PP$", "FW-NN", "*")]
     ['NOUN', 'PRON', 'VERB', 'PRON', 'X', 'ADV']
@@ -94,9 +93,8 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     Training sentences are 70 % of the documents of the WSJ sample of the Penn Treebank, and CoNLL-2000's training set
     (other sections of the WSJ; its tags were made by a tagger, not by hand). ``dev`` and ``test`` are 10 % and 20 % of
     the sample's documents, tagged by hand. ``brown`` has the Brown corpus by genre, its tags mapped as Penn would have
-    them; ``masc`` has MASC, written and spoken.
-
-    Read from ``pos_wsj_brown_etc.jsonl.xz``. Raises `UsageError` for another split.
+    them; ``masc`` has MASC, written and spoken. Read from ``pos_wsj_brown_etc.jsonl.xz``. Raises `UsageError` for
+    another split.
     """
     check_name(split, ("train", "dev", "test", "brown", "masc"))
     path = data_file(CORPORA, "the Brown corpus and the WSJ sample with tags")
@@ -111,11 +109,8 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
 
 def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> Dataset:
     """Sentences with Universal Dependencies' seventeen tags: treebank ``ewt``, ``gum`` or ``gentle``; types are genres.
-
     Read from ``ud_pos.jsonl.xz`` or the hub's ``universal-dependencies/universal_dependencies``, where genres are not
-    told (the type is then the treebank's name).
-
-    Source: Nivre et al. (2020).
+    told (the type is then the treebank's name). Source: Nivre et al. (2020).
     """
     folder = data_folder()
     if folder is None:

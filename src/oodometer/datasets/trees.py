@@ -27,9 +27,8 @@ _ENDINGS = (
 
 
 def signature(word: str) -> str:
-    """The form of a word as one token: capital letters, digits, a hyphen, and its ending.
-
-    Source: Petrov et al. (2006), whose classes of unknown words ours follow; the endings are our own list.
+    """The form of a word as one token: capital letters, digits, a hyphen, and its ending. Source: Petrov et al. (2006),
+    whose classes of unknown words ours follow; the endings are our own list.
 
     >>> [signature(word) for word in ("Ringers", "1,250", "mid-March", "unwell", "--", "NASA")]
     ['~Xs', '~0', '~x-', '~x', '~.', '~XX']
@@ -105,7 +104,6 @@ class Tree:
 
 def parse(text: str, **where: Any) -> Tree:
     """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP.
-
     Raises `InputError`, which names ``where`` (file, row, column), for brackets that do not close.
 
     >>> tree = parse("(S (NP-SBJ (DT The) (NN man)) (VP (VBD left) (NP (-NONE- *-1))))")
@@ -229,7 +227,6 @@ def penn_trees(split: str) -> Dataset:
 
     The corpus is licensed and on no hub: put its ``.mrg`` files into the folder of OODOMETER_DATA as ``ptb/wsj/02/...``
     and ``ptb/brown/cf/...`` (capital letters as released will do). Types are ``news`` and Brown's parts (cf, cg, ...).
-
     Source: Marcus et al. (1993).
     """
     rows = [(" ".join(tree.words), linearise(tree), kind, name) for kind, name, tree in _penn_trees(split)]

@@ -140,7 +140,6 @@ class Store(ABC):
 
     def check(self) -> None:
         """See before long work that a run can be added after it: one is added and taken back; older stores are renewed.
-
         Raises `InputError` as `session` does, and for a store of a newer schema.
         """
         if self.is_new():
@@ -160,9 +159,8 @@ class Store(ABC):
             pass
 
     def append(self, run: Row, parts: Sequence[Row] = (), alarms: Sequence[Row] = ()) -> None:
-        """Add a run, rows of the tables by column (`id`, `run` and `place` are worked out); now or `afterwards`.
-
-        Raises `NotStoredError` where that fails.
+        """Add a run, rows of the tables by column (`id`, `run` and `place` are worked out); now or `afterwards`. Raises
+        `NotStoredError` where that fails.
         """
 
         def add() -> None:

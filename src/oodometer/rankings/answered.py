@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
@@ -12,14 +10,10 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..datasets.reading import Columns
-from ..engines import Engine
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..inference.clusters import cluster_keys
-from ..intervals import check_level
 from ..models.base import Classifier
 from ..predictions import Predictions
-from ..registry import find
 
 CHOSEN = "chosen"
 """The column that says of a labelled row that it is no random one, and why; `was_chosen` reads its cells."""
@@ -29,25 +23,16 @@ _NO = frozenset(("", "false", "f", "no", "n", "none", "null", "<na>", "nat"))
 @final
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """Answers of all models to all rows.
+    """Answers of all models to all rows: the labelled rows come first, then the pool.
 
-    Parameters
-    ----------
-    names, sources : of the models; each name once.
-    records : one a model, rows and classes in one order, without labels: the labelled rows, then the pool.
-    labels : true classes as positions among the classes, int64, shape (labelled row,).
-    ids : names of all rows.
-    modality : of the rows; "predictions" where only answers are known.
-    inputs : texts or pairs of all rows; empty for others. columns : where they stood.
-    classifiers : the live models; empty for predictions files.
-    truncated : name -> inputs that were longer than the model reads, and were cut.
-    left_out : reason -> rows that were not used.
-    chosen : which labelled rows were chosen, not drawn at random, bool, shape (labelled row,): they may decide between
-    models, and no accuracy is computed from them. None: none of them.
-    references : labelled predictions on known ground, one a model; empty without any.
-    id_column, label_column : of the labelled rows; None where they have no ids. numbered : ids are whole numbers.
-    clusters : keys of the labelled rows that depend on each other, uint64, shape (labelled row,); None: none do.
-    cluster_column : that they are of.
+    records : one a model, rows and classes in one order, without labels. labels : positions among the classes, int64,
+    shape (labelled row,). ids : names of all rows. modality : "predictions" where only answers are known. inputs :
+    texts or pairs of all rows, empty for others, which stood in ``columns``. classifiers : the live models. truncated :
+    name -> inputs that were cut. left_out : reason -> rows that were not used. references : labelled predictions on
+    known ground, one a model. id_column : None where rows have no ids; numbered : these are whole numbers. chosen :
+    which labelled rows were chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide
+    between models, and no accuracy is computed from them. clusters : keys of the labelled rows that depend on each
+    other, uint64, shape (labelled row,), None for none, by the ``cluster_column``.
     """
 
     names: tuple[str, ...]
@@ -126,26 +111,6 @@ def clusters_of(cells: Sequence[Any], named: bool) -> Array | None:
     return keys if named or len(np.unique(keys)) < len(keys) else None
 
 
-def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
-    """Raise `UsageError` for fewer than two models, one name of two models, and a model that is named twice."""
-    if len(names) < 2:
-        raise UsageError(f"expected at least two models to rank, got {len(names)}; for one there is `audit`")
-    seen: set[Any] = set()
-    for name, model in zip(names, models, strict=True):
-        key: Any = id(model)
-        called = str(model) if isinstance(model, (str, os.PathLike)) else name
-        if isinstance(model, (str, os.PathLike)):
-            key = os.path.realpath(model) if os.path.exists(model) else str(model)
-        if key in seen:
-            raise UsageError(
-                f"{called} is named twice: a model is neither better nor worse than itself; name another one"
-            )
-        seen.add(key)
-    twice = next((name for name in names if list(names).count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"two models have the name {twice}; give each its own, NAME=MODEL")
-
-
 def was_chosen(cell: Any) -> bool:
     """Whether a cell of the column `CHOSEN` says that the row was chosen.
 
@@ -170,79 +135,3 @@ def shown(names: Sequence[int | str], most: int = 8) -> str:
     'a, b, ... (3 in all)'
     """
     return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
-
-
-_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
-
-ORDERS = ("labels", "combined")
-"""What decides the order: labels with the pool, or these with the rest of the evidence where labels are close."""
-
-
-@dataclass(frozen=True)
-class RankOptions:
-    """All that settles what `rank` finds beside models and data; as in the verb `rank`.
-
-    ``engine`` runs attributions as tasks, None does them in this process.
-    """
-
-    columns: Columns
-    factors: tuple[str, ...]
-    attribution: str | None
-    samples: int | None
-    normalize: str
-    explain: int
-    order: str
-    suggest: int
-    classes: tuple[int | str, ...] | None
-    mapping: Mapping[str, str] | None
-    positive: str | None
-    threshold: float | None
-    gives: str | None
-    max_length: int | None
-    device: str | None
-    level: float
-    seed: int
-    engine: Engine | None = None
-    cluster: str | None = None
-
-    def __post_init__(self) -> None:
-        if check_level(self.level) <= 0.5:
-            raise UsageError(f"expected a level above 0.5 such as 0.95, got {self.level}")
-        for name in self.factors:
-            find("factor", name)
-        if self.attribution not in (None, "auto"):
-            find("attribution", self.attribution)
-        if len(set(self.factors)) < len(self.factors):
-            twice = next(name for name in self.factors if self.factors.count(name) > 1)
-            raise UsageError(f"the factor {twice} is named twice; name it once")
-        for what, given in (
-            ("samples are of an attribution", self.samples is not None),
-            ("a normalization is of attributions", self.normalize != "none"),
-            ("engine and workers are for attributions", self.engine is not None),
-        ):
-            if given and not self.explained:
-                raise UsageError(f"{what}, and none was asked for; name one with --attribution or --factor")
-        if self.device is not None and not _DEVICE.fullmatch(self.device):
-            raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
-        for what, value, least in (
-            ("samples", self.samples, 2),
-            ("explain", self.explain, 1),
-            ("suggest", self.suggest, 0),
-            ("max_length", self.max_length, 2),
-        ):
-            if value is not None and value < least:
-                raise UsageError(f"expected {what} to be a number from {least} on, got {value!r}")
-
-    @property
-    def explained(self) -> bool:
-        """Whether attributions are asked for."""
-        return self.attribution is not None or bool(self.factors)
-
-    @property
-    def method(self) -> str:
-        """The attribution method that is used."""
-        return "lime" if self.attribution in (None, "auto") else self.attribution
-
-    def of_models(self) -> dict[str, Any]:
-        """What `open_classifier` takes."""
-        return {"gives": self.gives, "classes": self.classes, "max_length": self.max_length, "device": self.device}

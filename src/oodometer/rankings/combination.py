@@ -66,14 +66,9 @@ def fit_weights(
     the better one, plus ridge |w|^2 / (2 P), P the pairs of all sets. There is no intercept, as no model comes first.
     Draws of a set are no new data, which is why P counts pairs.
 
-    Parameters
-    ----------
-    sets :
-        Name -> (evidence of shape (piece, draw, model), as `scored` gives it, and accuracies of shape (model,)).
-    names :
-        Of the pieces.
-    ridge :
-        Above 0.
+    sets : Name -> (evidence of shape (piece, draw, model), as `scored` gives it, and accuracies of shape (model,)).
+    names : Of the pieces.
+    ridge : Above 0.
 
     Raises `UsageError` without sets, for other pieces or a ridge that is none, `InputError` where no pair differs.
 
@@ -84,11 +79,20 @@ def fit_weights(
     """
     if not sets or not ridge > 0:
         raise UsageError(f"expected at least one set and a ridge above 0, got {len(sets)} and {ridge}")
-    gaps = [_gaps(name, np.asarray(x, dtype=np.float64), np.asarray(t), len(names)) for name, (x, t) in sets.items()]
-    pairs = sum(count for _, count in gaps)
+    used, pairs = list[Array](), 0
+    for name, (values, accuracies) in sets.items():
+        x, t, pieces = np.asarray(values, dtype=np.float64), np.asarray(accuracies), len(names)
+        if x.ndim != 3 or len(x) != pieces or x.shape[2] != len(t):
+            raise UsageError(
+                f"expected evidence of shape ({pieces}, draw, {len(t)}) of {name}, got {x.shape}; use `scored`"
+            )
+        better, worse = np.nonzero(t[:, None] > t[None, :])
+        x = standardised(x)
+        pairs += len(better)
+        if len(better):
+            used.append((x[:, :, better] - x[:, :, worse]).reshape(pieces, -1).T)
     if not pairs:
         raise InputError("two models that differ in accuracy", got="equal ones in all sets", remedy="give other sets")
-    used = [gap for gap, count in gaps if count]
     every = np.concatenate(used)
     share = np.concatenate([np.full(len(gap), 1 / (len(used) * len(gap))) for gap in used])
     weights = np.zeros(len(names))
@@ -118,17 +122,6 @@ def leave_one_out(
     }
 
 
-def _gaps(name: str, evidence: Array, truth: Array, pieces: int) -> tuple[Array, int]:
-    """Standardised evidence of the better minus that of the worse model, (draw x pair, piece), and how many pairs."""
-    if evidence.ndim != 3 or len(evidence) != pieces or evidence.shape[2] != len(truth):
-        raise UsageError(
-            f"expected evidence of shape ({pieces}, draw, {len(truth)}) of {name}, got {evidence.shape}; use `scored`"
-        )
-    better, worse = np.nonzero(truth[:, None] > truth[None, :])
-    x = standardised(evidence)
-    return (x[:, :, better] - x[:, :, worse]).reshape(pieces, -1).T, len(better)
-
-
 def powered_accuracy(
     correct: Any, score: Any, pool_score: Any, *, lean: float | Literal["each", "shared"] = "shared"
 ) -> Rule:
@@ -139,16 +132,10 @@ def powered_accuracy(
     models added up, as ten rows are few to fit a slope on. A number fixes lam: 1 is plain prediction-powered inference,
     0 is ACC. Values are not cut to [0, 1], which would make ties.
 
-    Parameters
-    ----------
-    correct :
-        1 where a model is right, shape (model, row).
-    score :
-        f, such as max probability, of the same rows, shape (model, row).
-    pool_score :
-        f on the pool, shape (model, pool row).
-    lean :
-        lam.
+    correct : 1 where a model is right, shape (model, row).
+    score : f, such as max probability, of the same rows, shape (model, row).
+    pool_score : f on the pool, shape (model, pool row).
+    lean : lam.
 
     Raises `UsageError` for shapes that do not go together, numbers that are none, or an unknown ``lean``. Source:
     Angelopoulos, Duchi and Zrnic (2023).
@@ -174,21 +161,18 @@ def powered_accuracy(
         size = drawn.shape[1]
         y_drawn, f_drawn = y.T[drawn], f.T[drawn]  # (draw, row, model)
         mean_y, mean_f = y_drawn.mean(axis=1), f_drawn.mean(axis=1)
-        slope = lean if not isinstance(lean, str) else _slope(y_drawn, f_drawn, 1 + size / rows, lean == "shared")
+        slope: Any = lean
+        if isinstance(lean, str):  # of each draw and model, (draw, model), or (draw, 1) where it is shared
+            centred = f_drawn - f_drawn.mean(axis=1, keepdims=True)
+            along = np.einsum("dnm,dnm->dm", centred, y_drawn)
+            spread = np.einsum("dnm,dnm->dm", centred, centred)
+            if lean == "shared":
+                along, spread = along.sum(axis=1, keepdims=True), spread.sum(axis=1, keepdims=True)
+            varies = spread > 1e-12 * size
+            slope = np.where(varies, along / ((1 + size / rows) * np.where(varies, spread, 1.0)), 0.0)
         return np.asarray(mean_y + slope * (mean_pool - mean_f))
 
     return rule
-
-
-def _slope(y: Array, f: Array, more: float, shared: bool) -> Array:
-    """lam of each draw and model, shape (draw, model), or (draw, 1) where it is shared."""
-    centred = f - f.mean(axis=1, keepdims=True)
-    along = np.einsum("dnm,dnm->dm", centred, y)
-    spread = np.einsum("dnm,dnm->dm", centred, centred)
-    if shared:
-        along, spread = along.sum(axis=1, keepdims=True), spread.sum(axis=1, keepdims=True)
-    varies = spread > 1e-12 * y.shape[1]
-    return np.where(varies, along / (more * np.where(varies, spread, 1.0)), 0.0)
 
 
 _LESS = 1 - 1e-6  # evidence stays below the label that it is compared with
@@ -212,9 +196,8 @@ def scaled(scores: Array) -> Array:
 
 
 def mean_evidence(pieces: Mapping[str, Method]) -> Rule:
-    """The mean of several kinds of evidence, each scaled over the models of a draw to [-1/2, 1/2].
-
-    Raises `UsageError` without evidence.
+    """The mean of several kinds of evidence, each scaled over the models of a draw to [-1/2, 1/2]. Raises `UsageError`
+    without evidence.
 
     >>> from .few_shot import fixed
     >>> rule = mean_evidence({"a": fixed([0, 1]), "b": fixed([0, 5]), "c": fixed([1, 0])})
@@ -232,14 +215,9 @@ def labels_first(correct: Any, pieces: Mapping[str, Method], *, worth: float = 1
     The evidence is `mean_evidence`, in [-1/2, 1/2] (less a millionth), so that between two models it is worth less than
     ``worth`` labels: with 1 it decides ties, and a model with one row more right stays ahead whatever it says.
 
-    Parameters
-    ----------
-    correct :
-        1 where a model is right, 0 where it is wrong, shape (model, row).
-    pieces :
-        Name -> evidence, values or a rule, larger = better: CONF-GT, powered accuracy, a pool's, minus a factor.
-    worth :
-        How many labels all evidence together may outweigh; 0 is ACC.
+    correct : 1 where a model is right, 0 where it is wrong, shape (model, row).
+    pieces : Name -> evidence, values or a rule, larger = better: CONF-GT, powered accuracy, a pool's, minus a factor.
+    worth : How many labels all evidence together may outweigh; 0 is ACC.
 
     Raises `UsageError` without evidence and for a worth below 0.
 

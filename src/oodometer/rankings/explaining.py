@@ -28,7 +28,7 @@ from ..registry import create, find, names
 from ..results.ranking import ExplainedExample
 from ..store.artifact_cache import checksum
 from ..version import __version__
-from .answered import Answered, RankOptions
+from .answered import Answered
 
 _FORM = "1"  # of what is kept: other versions of the package have other names anyway
 
@@ -46,10 +46,7 @@ def name_of_answers(model: SentModel, data: Dataset) -> str:
 
 
 def name_of_attributions(model: SentModel, method: Attribution, texts: Sequence[Words], tasks: bool) -> str:
-    """What tells the attributions of texts by a method and a model from any others.
-
-    ``tasks``: whether they are made in tasks of one thread, whose sums are rounded alike everywhere.
-    """
+    """What tells the attributions of texts by a method and a model, in ``tasks`` of one thread or not, from others."""
     about = json.dumps([method.name, method.options(), tasks], default=repr)
     features = [repr(text.feature) for text in texts]
     return checksum("attributions", *_model(model), about, *features, *_content([text.text for text in texts]))
@@ -64,7 +61,12 @@ def _model(model: SentModel) -> Iterator[str]:
 def _content(inputs: Any) -> Iterator[str | bytes]:
     """All that inputs are, of whatever kind, each piece told from the next."""
     if isinstance(inputs, np.ndarray):
-        yield from (f"array {inputs.dtype} {inputs.shape}", _bytes(inputs))
+        yield f"array {inputs.dtype} {inputs.shape}"
+        if inputs.dtype.kind == "O":
+            cells = [("nan" if isinstance(cell, float) and math.isnan(cell) else cell) for cell in inputs.ravel()]
+            yield repr(cells).encode("utf-8", "surrogatepass")
+        else:
+            yield np.ascontiguousarray(inputs).tobytes()
     elif isinstance(inputs, Table):
         for name, values in inputs.columns.items():
             yield name
@@ -78,19 +80,8 @@ def _content(inputs: Any) -> Iterator[str | bytes]:
         yield inputs if isinstance(inputs, (str, bytes)) else repr(inputs)
 
 
-def _bytes(values: Array) -> bytes:
-    if values.dtype.kind == "O":
-        return repr(
-            [("nan" if isinstance(value, float) and math.isnan(value) else value) for value in values.ravel()]
-        ).encode("utf-8", "surrogatepass")
-    return np.ascontiguousarray(values).tobytes()
-
-
 AT_ONCE = 4096
 """Rows that a model is asked about in one call: enough to fill batches of one length, few enough to be lost."""
-
-Asked = tuple[list[Predictions], dict[str, int]]
-"""The record of each model, and the inputs that were cut by its name."""
 
 
 def ask_all(
@@ -101,12 +92,10 @@ def ask_all(
     sent: Sequence[SentModel] | None = None,
     folder: RunFolder | None = None,
     progress: Progress | None = None,
-) -> Asked:
-    """The record of each model, rows in the order of the parts and classes in one order; and who cut how many inputs.
+) -> tuple[list[Predictions], dict[str, int]]:
+    """The record of each model, rows in the order of the parts, classes in one order; and who cut how many inputs.
 
-    Each part is one call. With a ``folder``, what a model (as ``sent``) answered to a part is kept there as it comes,
-    and not asked again. ``progress`` is called with (rows answered, rows of all models). Raises `InputError` for
-    answers that are no probabilities.
+    Each part is one call. What a model (as ``sent``) answered to a part is kept in the ``folder`` and not asked again.
     """
     keys = [name_of_answers(model, part) for model in sent or () for part in parts] if folder is not None else []
     there = folder.expect(keys) if folder is not None else []
@@ -141,26 +130,16 @@ def ask_all(
             probabilities.append(np.asarray(answers.distribution)[:, order])
             logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
             cut += stored["truncated"]
-        records.append(_record(probabilities, logits, classes, name))
+        fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
+        if all(logit is not None for logit in logits):
+            fields = {"logits": np.concatenate([logit for logit in logits if logit is not None])}
+        try:
+            records.append(Predictions.from_arrays(classes=list(classes), source=name, **fields))
+        except InputError as error:
+            raise error.at(file=name) from None
         if cut:
             truncated[name] = cut
     return records, truncated
-
-
-def _record(
-    probabilities: Sequence[Array], logits: Sequence[Array | None], classes: Sequence[int | str], name: str
-) -> Predictions:
-    fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
-    if all(logit is not None for logit in logits):
-        fields = {"logits": np.concatenate([logit for logit in logits if logit is not None])}
-    try:
-        return Predictions.from_arrays(classes=list(classes), source=name, **fields)
-    except InputError as error:
-        raise error.at(file=name) from None
-
-
-Question = tuple[SentModel, list[Words]]
-"""A model, and texts that are explained for it together."""
 
 
 @final
@@ -171,7 +150,7 @@ class _Task:
     method: Attribution
     gpu: bool
 
-    def __call__(self, item: Question) -> list[WordAttributions]:
+    def __call__(self, item: tuple[SentModel, list[Words]]) -> list[WordAttributions]:
         model, texts = item
         with model.opened() as classifier:
             return self.method.explain(classifier, texts)
@@ -180,10 +159,7 @@ class _Task:
 @final
 @dataclass(frozen=True)
 class Means:
-    """How models are asked: the models as they travel, the engine of tasks, and the folder that keeps what is finished.
-
-    sent : None for models in memory, which no engine and no folder takes.
-    """
+    """How models are asked: the models as they travel (None in memory), the engine, the folder that keeps answers."""
 
     sent: Sequence[SentModel] | None = None
     engine: Engine | None = None
@@ -197,7 +173,7 @@ def attributions_of(
     means: Means,
     progress: Progress | None = None,
 ) -> list[list[WordAttributions]]:
-    """What a method says of the texts for each model, in order; ``progress`` is called with (texts explained, all).
+    """What a method says of the texts for each model, in order.
 
     Texts are explained in the groups of `Attribution.groups_for`, whose numbers do not depend on each other, so that
     neither an engine nor a folder moves a number, but for the threads: tasks have one.
@@ -263,11 +239,7 @@ _NUDGE = 1e-6  # of the largest attribution: small enough that the largest word 
 @final
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """Attributions and factors.
-
-    rows : labelled rows that were explained. found : for each model, one a row. factors : names. values : float64,
-    shape (model, factor, row), nan where a factor's words do not occur. method : `FewShotRanking.attribution`.
-    """
+    """Attributions, one a model and explained row; values of factors, shape (model, factor, row), nan without words."""
 
     rows: tuple[int, ...]
     found: tuple[tuple[WordAttributions, ...], ...]
@@ -304,14 +276,9 @@ class Explained:
 
 
 def explain_suite(
-    suite: Answered, options: RankOptions, progress: Callable[[int, int], None] | None, means: Means = Means()
+    suite: Answered, options: Any, progress: Callable[[int, int], None] | None, means: Means = Means()
 ) -> tuple[Explained | None, str]:
-    """Attributions of the labelled texts, at most ``options.explain`` of them; None and the reason where not possible.
-
-    ``means`` say where groups of texts are explained, and which folder keeps their attributions. Raises `UsageError`
-    where a factor or an attribution was named and the rows are no texts of live models, and for a factor of pairs on
-    single texts.
-    """
+    """Attributions of the labelled texts, at most ``options.explain``; None and the reason where not possible."""
     why = ""
     if not suite.classifiers:
         why = "predictions files hold answers and no models: attributions and factors need live models"
@@ -321,7 +288,16 @@ def explain_suite(
         raise UsageError(why)
     if why:
         return None, why
-    chosen = _factors(suite, options)
+    pairs = suite.modality == "pair"
+    chosen = tuple(options.factors)  # those that were named, else all that fit
+    if not chosen and options.attribution != "auto":
+        chosen = tuple(name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
+    other = next((name for name in chosen if "pair" in find("factor", name).needs and not pairs), None)
+    if other is not None:
+        raise UsageError(
+            f"the factor {other} compares the two texts of a pair, and these are single texts; leave it out, or name "
+            "both columns of a pair with --input"
+        )
     rows = tuple(range(suite.labelled))
     if suite.labelled > options.explain:
         rng = np.random.default_rng([options.seed, suite.labelled])
@@ -358,22 +334,6 @@ def explain_suite(
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
     return Explained(rows, tuple(attributed), chosen, values, described), ""
-
-
-def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
-    """Those that were named, else all that fit; `UsageError` for one of pairs on single texts."""
-    pairs = suite.modality == "pair"
-    if not options.factors and options.attribution == "auto":
-        return ()
-    if not options.factors:
-        return tuple(name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
-    for name in options.factors:
-        if "pair" in find("factor", name).needs and not pairs:
-            raise UsageError(
-                f"the factor {name} compares the two texts of a pair, and these are single texts; leave it out, or "
-                "name both columns of a pair with --input"
-            )
-    return options.factors
 
 
 def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:

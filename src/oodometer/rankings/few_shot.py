@@ -39,9 +39,8 @@ def drawn_scores(method: Method, drawn: Array) -> Array:
     """Scores of the models in each draw, float64, shape (draw, model); nan where a model has no value at all.
 
     The score from values v, shape (model, row), is the mean of v over the drawn rows, nan left out: where the words of
-    a factor do not occur it says nothing. A row that is drawn twice counts twice.
-
-    Raises `UsageError` for values or a rule of the wrong shape.
+    a factor do not occur it says nothing. A row that is drawn twice counts twice. Raises `UsageError` for values or a
+    rule of the wrong shape.
 
     >>> drawn_scores(np.array([[0.0, 1.0, np.nan], [np.nan] * 3]), np.array([[0, 1, 2], [1, 1, 0]])).round(2).tolist()
     [[0.5, nan], [0.67, nan]]
@@ -83,8 +82,6 @@ def scored(methods: Mapping[str, Method], drawn: Array) -> Array:
 class Suite:
     """Predictions of several models on the same rows.
 
-    Parameters
-    ----------
     models : their names, in the order of the first axis.
     classes : names of the classes.
     predicted : positions of classes, int64, shape (model, row).
@@ -113,7 +110,6 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     """Records of the same rows by several models, as one suite.
 
     Classes are put in the order of the first record with probabilities, which names them all; else of the first record.
-
     Raises `UsageError` for fewer than two models, and `InputError` for records that differ in their rows, classes or
     labels, that have fewer than two classes, or that predict no classes.
 
@@ -181,8 +177,6 @@ _FLIPS = 20_000
 class PairedTest(Record):
     """Whether a first method ranks better than a second.
 
-    Parameters
-    ----------
     difference : mean few-shot accuracy of the first minus that of the second.
     p_value : one-sided, of "the first is not better".
     over : what is drawn again: "draws" of rows, or "suites" of models.
@@ -205,12 +199,8 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     pool and of these models alone: draws overlap, more of them make p as small as one likes, and other models may
     differ. `suites_test` speaks of other suites.
 
-    Parameters
-    ----------
-    first, second :
-        Outcomes, shape (pair, draw), as `FewShot.of` gives them.
-    resamples, seed :
-        Of the bootstrap.
+    first, second : Outcomes, shape (pair, draw), as `FewShot.of` gives them.
+    resamples, seed : Of the bootstrap.
 
     Raises `UsageError` for outcomes of different pairs or draws, and for some that are no numbers.
     Source: Singhal et al. (2022), Table 1.
@@ -242,12 +232,8 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
     suites p is at least 2^-s: five suites are the fewest that can reach 0.05. "t": Student's paired t test, which takes
     the differences for normal.
 
-    Parameters
-    ----------
-    first, second :
-        Few-shot accuracy of both methods on each suite, shape (suite,).
-    test, seed :
-        Which test, and the seed of drawn flips.
+    first, second : Few-shot accuracy of both methods on each suite, shape (suite,).
+    test, seed : Which test, and the seed of drawn flips.
 
     Raises `UsageError` for fewer than two suites, outcomes that are no numbers, and an unknown test.
 
@@ -299,8 +285,6 @@ _DRAWS, _SIZE = 500, 10  # the paper's
 class FewShot:
     """How well methods rank pairs of models from a few rows.
 
-    Parameters
-    ----------
     methods, models : their names.
     truth : accuracy of each model on the full set, shape (model,).
     pairs : positions (better, worse) of the pairs of models that differ in truth, best model first.
@@ -374,9 +358,8 @@ class FewShot:
 
 
 def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 0) -> Array:
-    """Positions of rows drawn with replacement, int64, shape (draw, size): the same for all methods and models.
-
-    Raises `UsageError` for numbers below 1.
+    """Positions of rows drawn with replacement, int64, shape (draw, size): the same for all methods and models. Raises
+    `UsageError` for numbers below 1.
 
     >>> draw_rows(400).shape
     (500, 10)
@@ -404,18 +387,11 @@ def few_shot_evaluation(
     (up to rounding), or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its
     mean over pairs.
 
-    Parameters
-    ----------
-    methods :
-        Name -> values, shape (model, row), or a rule; larger = better. A factor enters as minus the factor.
-    truth :
-        Accuracy of each model on the full set, shape (model,).
-    models :
-        Their names; by default m1, m2, ...
-    rows :
-        Rows of the population; needed where all methods are rules.
-    draws, size, seed :
-        Of the draws; 500 draws of 10 are the paper's.
+    methods : Name -> values, shape (model, row), or a rule; larger = better. A factor enters as minus the factor.
+    truth : Accuracy of each model on the full set, shape (model,).
+    models : Their names; by default m1, m2, ...
+    rows : Rows of the population; needed where all methods are rules.
+    draws, size, seed : Of the draws; 500 draws of 10 are the paper's.
 
     Raises `UsageError` for fewer than two models and for methods of other models or rows, `InputError` where no pair of
     models differs, or for an accuracy that is none. Source: Singhal et al. (2022), section 4.3 and appendix B.
@@ -470,10 +446,7 @@ def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:
     Factors that no example of any model has are left out. Raises `UsageError` for fewer than two models, and for tables
     of different factors or examples.
 
-    Parameters
-    ----------
-    tables :
-        Model -> its `FactorTable`; the same factors and examples for all.
+    tables : Model -> its `FactorTable`; the same factors and examples for all.
 
     >>> a, b = FactorTable(("adj",), np.array([[1.0, np.nan]])), FactorTable(("adj",), np.array([[0.5, np.nan]]))
     >>> factor_methods({"a": a, "b": b})["adj"].tolist()
@@ -490,26 +463,23 @@ def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:
 
 
 def accuracy_values(suite: Suite) -> Array:
-    """ACC: 1 where a model is right, 0 where it is wrong, nan where the truth is unknown; shape (model, row).
-
-    Source: Singhal et al. (2022), section 3.
+    """ACC: 1 where a model is right, 0 where it is wrong, nan where the truth is unknown; shape (model, row). Source:
+    Singhal et al. (2022), section 3.
     """
     return suite.correct
 
 
 def confidence_values(suite: Suite) -> Array:
-    """CONF: max_k p_k, the probability of the predicted class; shape (model, row). Needs no label.
-
-    Raises `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3.
+    """CONF: max_k p_k, the probability of the predicted class; shape (model, row). Needs no label. Raises
+    `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3.
     """
     return np.asarray(_probabilities(suite).max(axis=2))
 
 
 def true_class_values(suite: Suite) -> Array:
-    """CONF-GT: p_y, the probability of the true class; shape (model, row), nan where the truth is unknown.
-
-    Raises `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3; its Table 1
-    has 90 to 93 % for it and its Table 2 20 to 39 %, as if the latter were turned round: print both directions.
+    """CONF-GT: p_y, the probability of the true class; shape (model, row), nan where the truth is unknown. Raises
+    `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3; its Table 1 has 90
+    to 93 % for it and its Table 2 20 to 39 %, as if the latter were turned round: print both directions.
     """
     truth = suite.truth
     own = np.take_along_axis(_probabilities(suite), np.maximum(truth, 0)[None, :, None], axis=2)[:, :, 0]
@@ -526,9 +496,8 @@ def random_order(models: int, *, seed: int = 0) -> Rule:
 
 
 def guess(models: int, best: int) -> Rule:
-    """GUESS: one model is named best and nothing is said of the others, so that their pairs are ties.
-
-    Raises `UsageError` where there is no such model. Source: Singhal et al. (2022), Table 3.
+    """GUESS: one model is named best and nothing is said of the others, so that their pairs are ties. Raises
+    `UsageError` where there is no such model. Source: Singhal et al. (2022), Table 3.
 
     >>> guess(3, 1)(np.zeros((1, 10), dtype=np.int64)).tolist()
     [[0.0, 1.0, 0.0]]
@@ -543,7 +512,6 @@ def guess_accuracy(truths: Sequence[Any]) -> Array:
 
     truths : accuracies of the same models, shape (model,), one entry for each set. A pair with the named model counts 1
     or 0, any other 0.5; pairs of equal accuracy are left out; then the mean over the pairs of a set, and over sets.
-
     Raises `UsageError` for sets of different models, and for fewer than two models.
 
     >>> sets = [[66.8, 63.5, 62.7], [57.8, 72.5, 65.7], [69.0, 80.5, 71.8]]  # RoBERTa, ELECTRA, DeBERTa

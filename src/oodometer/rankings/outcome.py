@@ -20,7 +20,7 @@ from ..results import Interval, Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted
 from ..version import __version__
-from .answered import CHOSEN, Answered, RankOptions, shown
+from .answered import CHOSEN, Answered, shown
 from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
 from .few_shot import Method, fixed
@@ -35,7 +35,7 @@ _AGREEMENT = {
 _ORDERS = "it gives an order without an interval; for an interval that holds with few labels there is `audit`"
 
 
-def gather(suite: Answered, explained: Explained | None, options: RankOptions) -> tuple[list[Evidence], list[Skipped]]:
+def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
     evidence: list[Evidence] = []
     skipped: list[Skipped] = []
@@ -144,7 +144,7 @@ def outcome_of(
     suite: Answered,
     explained: Explained | None,
     why: str,
-    options: RankOptions,
+    options: Any,
     data: Mapping[str, str | None],
     argv: str | None,
 ) -> FewShotRanking:
@@ -157,11 +157,30 @@ def outcome_of(
     beliefs = beliefs if plain else posterior_by_pattern(beliefs, *rows, seed=options.seed)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
-    by, notes = _decided_by(suite, evidence, options)
+    by, notes = options.order, list[str]()
+    if by == "combined" and (suite.chosen is not None or all(piece.name != "combined" for piece in evidence)):
+        why_not = "rows that were chosen to be labelled have no place in it"
+        why_not = "there is no evidence beside the labels" if suite.chosen is None else why_not
+        by = "labels"
+        notes = [f"the combined order was asked for and is not used, as {why_not}: labels and pool decide"]
     order = list(beliefs.order)
     if by == "combined":  # ties as the posterior has them
         scores = next(piece for piece in evidence if piece.name == "combined").values
         order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
+    a, b = beliefs.leaders
+    p = float(beliefs.p_better[a, b])
+    settling = Settling(suite.names[a], suite.names[b], p, options.level, 0)
+    if suite.chosen is None and suite.clusters is None:
+        settling = labels_to_settle(beliefs, options.level, seed=options.seed)
+    elif p < options.level:
+        unknown = "how many more labels would settle it is worked out for random, independent rows alone"
+        settling = replace(settling, labels=None, why=unknown)
+    suggested: list[int] = []  # rows of the pool on which likely best models disagree
+    if options.suggest and not suite.pool:
+        raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
+    if options.suggest:
+        rest = suite.predicted[:, first:]
+        suggested = (rows_to_label(rest, beliefs.p_best, options.suggest, seed=options.seed) + first).tolist()
     right = suite.correct[:, suite.random].sum(axis=1)
     accuracy = accuracies(suite, options.level)
     bare = 0 if explained is None else explained.method["without_words"]
@@ -198,7 +217,7 @@ def outcome_of(
         modality=suite.modality,
         classes=suite.classes,
         decided_by=by,
-        settling=_settling(suite, beliefs, options),
+        settling=settling,
         level=options.level,
         seed=options.seed,
         data=data,
@@ -206,7 +225,7 @@ def outcome_of(
         id_column=suite.id_column,
         numbered=suite.numbered,
         label_column=suite.label_column,
-        suggested=_suggested(suite, beliefs.p_best, options.suggest, options.seed),
+        suggested=tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in suggested),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
@@ -215,29 +234,6 @@ def outcome_of(
         warnings=_warnings(suite, beliefs),
         argv=argv,
     )
-
-
-def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOptions) -> tuple[str, tuple[str, ...]]:
-    """What decides the order, and a note where it is not what was asked for."""
-    if options.order == "labels":
-        return "labels", ()
-    if suite.chosen is not None:
-        why = "rows that were chosen to be labelled have no place in it"
-    elif all(piece.name != "combined" for piece in evidence):
-        why = "there is no evidence beside the labels"
-    else:
-        return "combined", ()
-    return "labels", (f"the combined order was asked for and is not used, as {why}: labels and pool decide",)
-
-
-def _settling(suite: Answered, result: Posterior, options: RankOptions) -> Settling:
-    if suite.chosen is None and suite.clusters is None:
-        return labels_to_settle(result, options.level, seed=options.seed)
-    a, b = result.leaders
-    p = float(result.p_better[a, b])
-    settled = p >= options.level
-    why = "" if settled else "how many more labels would settle it is worked out for random, independent rows alone"
-    return Settling(suite.names[a], suite.names[b], p, options.level, 0 if settled else None, why=why)
 
 
 def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
@@ -253,8 +249,8 @@ def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
         out.append(f"{clusters_said(sums, suite.cluster_column, named)}; probabilities, too")
     chosen = suite.labelled - len(suite.random)
     if chosen:
-        text = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {_were(chosen)} chosen by disagreement"
-        text += f" (column {CHOSEN})"
+        text = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {'was' if chosen == 1 else 'were'} chosen"
+        text += f" by disagreement (column {CHOSEN})"
         out.append(f"{text}: they count in the probabilities for rows like them; no accuracy is computed from them")
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
@@ -269,21 +265,7 @@ def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
             f"no model ever predicts {names}: on labelled rows of it all are wrong, and it tells none from another"
         )
     out += [
-        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {_were(many)} cut"
+        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {'was' if many == 1 else 'were'} cut"
         for name, many in suite.truncated.items()
     ]
     return tuple(out)
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:
-    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``."""
-    if not count:
-        return ()
-    if not suite.pool:
-        raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
-    rows = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
-    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in rows.tolist())

@@ -12,7 +12,6 @@ import numpy as np
 from ..accuracy_proxies import Ranker
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
-from ..estimators.base import Estimator
 from ..predictions import Predictions
 from ..registry import answer, create, names
 from ..results import Interval, plain
@@ -28,8 +27,6 @@ ESTIMATORS = ("ac", "doc", "atc", "cbpe", "agreement", "gde-difference")
 class PoolEvidence:
     """What a pool without labels says about models.
 
-    Parameters
-    ----------
     models : their names.
     scores : kind of evidence -> a score of each model, float64, shape (model,); larger = better.
     why_not : kind of evidence -> why it does not apply.
@@ -54,10 +51,7 @@ class PoolEvidence:
 def agreement_values(predicted: Any) -> tuple[Array, Array]:
     """How much a model says what the others say: with the plurality, and with each other model on average.
 
-    Parameters
-    ----------
-    predicted :
-        Positions of predicted classes, shape (model, row).
+    predicted : Positions of predicted classes, shape (model, row).
 
     Returns two arrays of shape (model, row). The plurality is that of the other models: 1 where a model says what most
     of them say, 1/k where k classes share the most votes and its own is one of them. The second is
@@ -94,16 +88,11 @@ def pool_evidence(
     members, the other models are its members, which estimators by agreement need. A kind of evidence that one model
     lacks is left out with its reason; so are proxies whose scale is that of one model.
 
-    Parameters
-    ----------
-    pools :
-        Model -> its predictions on the pool; the same rows for all.
-    references :
-        Model -> its predictions on labelled rows, such as test rows of the training data; the same rows for all.
-    estimators, proxies :
-        Registered names; the quick estimators of `ESTIMATORS` and all proxies by default.
-    level :
-        Of the estimators' intervals.
+    pools : Model -> its predictions on the pool; the same rows for all.
+    references : Model -> its predictions on labelled rows, such as test rows of the training data; the same rows for
+        all.
+    estimators, proxies : Registered names; the quick estimators of `ESTIMATORS` and all proxies by default.
+    level : Of the estimators' intervals.
 
     Raises `UsageError` for fewer than two models, unknown names, or a reference that is missing, and `InputError` for
     records that are not of the same rows and classes.
@@ -133,11 +122,18 @@ def pool_evidence(
     beside, labelled = _with_members(pools), None if references is None else _with_members(references)
     intervals: dict[str, tuple[Interval, ...]] = {}
     for name in estimators:
+        estimator, out = create("estimator", name, level=level), list[Interval]()
+        if labelled is None and estimator.traits.needs_labels:
+            why_not[name] = "needs labelled references, such as test rows of the training data"
+            continue
         try:
-            intervals[name] = _estimates(create("estimator", name, level=level), beside, labelled)
-            scores[name] = np.array([interval.value for interval in intervals[name]])
+            for model, pool in beside.items():
+                fitted = answer(estimator, partial(estimator.fit, pool if labelled is None else labelled[model]))
+                out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).interval)
         except NotApplicable as error:
-            why_not[name] = str(error)
+            why_not[name] = f"{model}: {error}"
+            continue
+        intervals[name], scores[name] = tuple(out), np.array([interval.value for interval in out])
     return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1], intervals)
 
 
@@ -177,19 +173,3 @@ def _proxy(proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[
         settled = answer(proxy, partial(made[name].settled, states))[0]
         out.append(answer(proxy, partial(settled.finish, states[name])))
     return np.array(out)
-
-
-def _estimates(
-    estimator: Estimator, pools: Mapping[str, Predictions], references: Mapping[str, Predictions] | None
-) -> tuple[Interval, ...]:
-    if references is None and estimator.traits.needs_labels:
-        raise NotApplicable("needs labelled references, such as test rows of the training data")
-    out = []
-    for name, pool in pools.items():
-        try:
-            reference = pool if references is None else references[name]
-            fitted = answer(estimator, partial(estimator.fit, reference))
-            out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).interval)
-        except NotApplicable as error:
-            raise NotApplicable(f"{name}: {error}") from None
-    return tuple(out)

@@ -16,8 +16,6 @@ from ..intervals import check_level
 from ..options import check_seed
 from ..results.ranking import Settling
 
-__all__ = ["Settling", "labels_to_settle", "rows_to_label"]
-
 
 def disagreements(predicted: Array) -> Array:
     """Rows on which each two models predict another class: int64, shape (model, model); predicted (model, row)."""
@@ -47,8 +45,6 @@ _LEAST = 1000
 class Posterior:
     """What a few labelled rows and a pool say about the order of models.
 
-    Parameters
-    ----------
     models : their names, by default m1, m2, ...
     order : positions of the models, the best first: by right answers, ties by the mean of P(better).
     p_best : probability that a model is the best, shape (model,); models that are equally good share it, and so do all
@@ -112,23 +108,15 @@ def posterior(
     What is assumed: labelled rows were drawn at random (for a pair it suffices: at random among its disagreements);
     the prior. Nothing is read off confidence. With a pool and three models or more `posterior_by_pattern` knows more.
 
-    Parameters
-    ----------
-    predicted :
-        Positions of the classes that the models predict for the labelled rows, shape (model, row).
-    truth :
-        Position of the true class of each, shape (row,); -1 where unknown, and the row counts as unlabelled.
-    pool :
-        The same for unlabelled rows, shape (model, row); without them the labelled rows' own patterns serve.
-    prior :
-        Imaginary rows of a pair, a finite number above 0.
-    draws, seed :
-        Draws behind P(best), at least one; fewer than asked, but 1,000, for many thousands of cells.
-    level :
-        Of design effects.
-    clusters :
-        Keys of rows that depend on each other, uint64, shape (row,) as ``truth``. Labels of a pair then count by its
-        design effect, as many as independent ones that make its paired difference as uncertain (`inference.clusters`).
+    predicted : Positions of the classes that the models predict for the labelled rows, shape (model, row).
+    truth : Position of the true class of each, shape (row,); -1 where unknown, and the row counts as unlabelled.
+    pool : The same for unlabelled rows, shape (model, row); without them the labelled rows' own patterns serve.
+    prior : Imaginary rows of a pair, a finite number above 0.
+    draws, seed : Draws behind P(best), at least one; fewer than asked, but 1,000, for many thousands of cells.
+    level : Of design effects.
+    clusters : Keys of rows that depend on each other, uint64, shape (row,) as ``truth``. Labels of a pair then count by
+        its design effect, as many as independent ones that make its paired difference as uncertain
+        (`inference.clusters`).
 
     Raises `UsageError` for fewer than two models, other shapes, or a prior, draws or a seed that are none, `InputError`
     for no classes.
@@ -261,16 +249,10 @@ def labels_to_settle(
     from r ~ Beta(1 + w_ab + w_ba, 1 + labelled disagreements without a winner). That takes T + NegativeBinomial(T, r)
     disagreements, and T + NegativeBinomial(T, d r) random rows, d the share of rows on which the models disagree.
 
-    Parameters
-    ----------
-    result :
-        The posterior.
-    level :
-        Between 0.5 and 1.
-    pair :
-        Positions of two models; by default the two that are most likely the best.
-    seed :
-        Of the futures.
+    result : The posterior.
+    level : Between 0.5 and 1.
+    pair : Positions of two models; by default the two that are most likely the best.
+    seed : Of the futures.
 
     Raises `UsageError` for a level of at most 0.5, a pair that is none and a seed that is none.
 
@@ -319,11 +301,17 @@ def labels_to_settle(
     decides = np.ones(_PATHS)
     if result.classes > 2:
         decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
-    chosen, rows = _until(needed, decides, rng), _until(needed, rate * decides, rng)
-    low, middle, high = (_whole(np.quantile(rows, q, method="higher")) for q in (0.1, 0.5, 0.9))
+    chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
+    there = np.isfinite(needed)
+    steps = needed[there].astype(np.int64)
+    for until, each in ((chosen, decides), (rows, rate * decides)):  # numpy's largest mean is below 1e18
+        until[there] = steps + rng.negative_binomial(steps, np.clip(each[there], 1e-9, 1.0))
+    ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
+    ends.append(np.quantile(chosen, 0.5, method="higher"))
+    low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
     ahead = int(_MOST / (rate * np.median(decides)))
     beyond = "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
-    return Settling(*names, p, level, middle, low, high, _whole(np.quantile(chosen, 0.5, method="higher")), beyond)
+    return Settling(*names, p, level, middle, low, high, few, beyond)
 
 
 def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:
@@ -333,16 +321,10 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     random order, rows without value left out. Labels of such rows decide between models and say nothing about their
     accuracy, as they are not drawn at random.
 
-    Parameters
-    ----------
-    pool :
-        Positions of predicted classes, shape (model, row).
-    p_best :
-        Of each model, as `Posterior` has it.
-    count :
-        At least 1.
-    seed :
-        Of the order of equal rows.
+    pool : Positions of predicted classes, shape (model, row).
+    p_best : Of each model, as `Posterior` has it.
+    count : At least 1.
+    seed : Of the order of equal rows.
 
     Raises `UsageError` for a count that is no whole number from 1 on, other models, or weights that are none.
 
@@ -365,16 +347,6 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     return np.asarray(order[value[order] > 0][:count])
 
 
-def _until(needed: Array, share: Array, rng: np.random.Generator) -> Array:
-    """Rows until as many have come as are needed, of which each is one with a probability, shape (future,)."""
-    out = np.full(len(needed), np.inf)
-    ahead = np.isfinite(needed)
-    steps = needed[ahead].astype(np.int64)
-    # numpy's largest mean is below 1e18; a share of 1e-9 means "beyond" anyway
-    out[ahead] = steps + rng.negative_binomial(steps, np.clip(share[ahead], 1e-9, 1.0))
-    return out
-
-
 def _bounds(mine: float, other: float, level: float) -> Array:
     """The fewest wins among so many further rows with P(Beta > 1/2) >= level, for each number of rows from 0 on."""
     from scipy.special import betainc
@@ -389,10 +361,6 @@ def _bounds(mine: float, other: float, level: float) -> Array:
         high = np.where(open_ & (enough | (middle > total)), middle, high)
         low = np.where(open_ & ~enough & (middle <= total), middle + 1, low)
     return np.asarray(low)
-
-
-def _whole(value: float) -> int | None:
-    return int(value) if math.isfinite(value) else None
 
 
 # Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py). Of two
@@ -449,14 +417,10 @@ def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
     are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
 
-    Parameters
-    ----------
-    plain :
-        What `posterior` gave for the same rows; its counts and intervals are kept.
-    predicted, truth, pool :
-        As there; all rows together are a random sample, as the pool that rows were chosen from is one.
-    seed :
-        Of the draws.
+    plain : What `posterior` gave for the same rows; its counts and intervals are kept.
+    predicted, truth, pool : As there; all rows together are a random sample, as the pool that rows were chosen from is
+        one.
+    seed : Of the draws.
 
     Raises `UsageError` and `InputError` as `posterior` does. Source: Murray, Adams and MacKay (2010) for elliptical
     slice sampling.
@@ -531,9 +495,8 @@ def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any
 class _Cells(NamedTuple):
     """Cells (pattern, group that is right), those of a pattern beside each other.
 
-    right : whether a model is in the group, float64, shape (cell, model); none is where no group is right.
-    begins : the first cell of each pattern, shape (pattern,). of : the pattern of each cell, shape (cell,).
-    seen : labels of each cell, shape (cell,). counts : rows of each pattern, shape (pattern,).
+    right : whether a model is in the group, float64, shape (cell, model). begins : the first cell of each pattern. of :
+    the pattern of each cell. seen : labels of each cell. counts : rows of each pattern.
     """
 
     right: Array

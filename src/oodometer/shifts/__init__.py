@@ -40,7 +40,6 @@ def find_image_shift(name: str) -> ImageShift:
 
 def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
     """The kind of shift of texts (or of ``dialogues``, which know those of texts, too) under a name, of a plugin too.
-
     Raises `UsageError` with near names, or with those that there are.
 
     >>> find_text_shift("casing").usual

@@ -33,9 +33,8 @@ def check_number(name: str, value: Any, most: float = math.inf) -> float:
 
 
 def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
-    """The position of each target among the classes, int64, shape (sample,), and the classes, sorted.
-
-    Raises `InputError` for an empty set, one without labels, and distributions as targets.
+    """The position of each target among the classes, int64, shape (sample,), and the classes, sorted. Raises
+    `InputError` for an empty set, one without labels, and distributions as targets.
     """
     if not len(data):
         raise InputError(f"samples of {data.name}", got="none", remedy="give at least one", file=data.source or None)
@@ -101,27 +100,19 @@ def dominoes(
     The upper half shows the class s paired with y with probability ``correlation``, else a class drawn uniformly from
     the other simple classes: P(s = pair(y)) = correlation. The image of class s is drawn uniformly, with replacement.
 
-    Parameters
-    ----------
-    simple, complex :
-        Sets of uint8 images, each of one size, with class names as targets; neither is changed. Images of
+    simple, complex : Sets of uint8 images, each of one size, with class names as targets; neither is changed. Images of
         different sizes are padded with black to the larger sides, and grey ones repeated in three channels.
-    correlation :
-        In [0, 1]; not looked at where ``randomized``.
-    seed :
-        Of all draws.
-    randomized :
-        Whether s is drawn uniformly from all simple classes whatever y is: targets on which the simple half tells
-        nothing.
-    pairs :
-        Complex class -> simple class. By default classes of the same name are paired where every complex class is
+    correlation : In [0, 1]; not looked at where ``randomized``.
+    seed : Of all draws.
+    randomized : Whether s is drawn uniformly from all simple classes whatever y is: targets on which the simple half
+        tells nothing.
+    pairs : Complex class -> simple class. By default classes of the same name are paired where every complex class is
         among the simple ones, else classes in sorted order where there are as many.
 
     Returns a set of the rows of ``complex``, in their order: uint8 images of shape (sample, 2 height, width, channel).
     Raises `UsageError` for a correlation outside [0, 1] or an unknown class in ``pairs``, `InputError` for classes that
-    do not pair, empty sets, images of several sizes or of channels that do not fit.
-
-    Source: Shah et al. (2020); Trivedi et al. (2023), MNIST above CIFAR-10 at 0.95, 0.99 and 1.
+    do not pair, empty sets, images of several sizes or of channels that do not fit. Source: Shah et al. (2020); Trivedi
+    et al. (2023), MNIST above CIFAR-10 at 0.95, 0.99 and 1.
 
     >>> digits = Dataset("digits", np.array([[[7]], [[9]]], dtype=np.uint8), (0, 1), modality="image")
     >>> photos = Dataset("photos", np.array([[[50]], [[60]]], dtype=np.uint8), ("cat", "dog"), modality="image")
@@ -198,19 +189,13 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
     y'_i = a class of {1, ..., K} without y_i for i in S, |S| = round(rate n); y'_i = y_i elsewhere. Every flipped label
     is wrong: labels redrawn over all K classes, as in the code of Trivedi et al., would leave 1 in K as they are.
 
-    Parameters
-    ----------
-    data :
-        A set whose targets are class names; it is not changed.
-    rate :
-        Share of the labels, in [0, 1].
-    seed :
-        Of the draw.
+    data : A set whose targets are class names; it is not changed.
+    rate : Share of the labels, in [0, 1].
+    seed : Of the draw.
 
     Returns the set and the rows that were flipped. Raises `UsageError` for a rate outside [0, 1]; `InputError` for an
-    empty set and for labels of fewer than two classes.
-
-    Source: Trivedi et al. (2023), 5 % as a fault of the data, 2 % to make an ensemble more diverse.
+    empty set and for labels of fewer than two classes. Source: Trivedi et al. (2023), 5 % as a fault of the data, 2 %
+    to make an ensemble more diverse.
 
     >>> toy = Dataset("toy", tuple("abcdefgh"), (0, 1) * 4)
     >>> found = flip_labels(toy, 0.25, seed=0)
@@ -244,20 +229,13 @@ def measurement_noise(
     result is rounded to uint8 and has the shape of the input, (sample, height, width) or (sample, height, width,
     channel).
 
-    Parameters
-    ----------
-    data :
-        A set of uint8 images of one size; it is not changed.
-    blur, noise :
-        Standard deviations of the filter, in pixels, and of the noise, where white is 1.
-    seed :
-        Of the noise; image i draws by (seed, first_row + i), so that it does not matter how images are batched.
-    first_row :
-        Position of the first image in the whole data set.
+    data : A set of uint8 images of one size; it is not changed.
+    blur, noise : Standard deviations of the filter, in pixels, and of the noise, where white is 1.
+    seed : Of the noise; image i draws by (seed, first_row + i), so that it does not matter how images are batched.
+    first_row : Position of the first image in the whole data set.
 
-    Raises `UsageError` for a negative deviation, `InputError` for what is no image, or images of several sizes.
-
-    Source: Trivedi et al. (2023), with blur 0.5 and noise 0.07.
+    Raises `UsageError` for a negative deviation, `InputError` for what is no image, or images of several sizes. Source:
+    Trivedi et al. (2023), with blur 0.5 and noise 0.07.
 
     >>> grey = Dataset("grey", np.full((1, 2, 2, 3), 128, dtype=np.uint8), (0,), modality="image")
     >>> measurement_noise(grey, seed=1).inputs[0, 0].tolist()
@@ -285,21 +263,13 @@ def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share:
 
     The other samples keep their order.
 
-    Parameters
-    ----------
-    data :
-        A set whose targets are class names; it is not changed.
-    classes :
-        One class or several, as they stand among the targets.
-    share :
-        Of each class to leave out, in [0, 1].
-    seed :
-        Of the draw.
+    data : A set whose targets are class names; it is not changed.
+    classes : One class or several, as they stand among the targets.
+    share : Of each class to leave out, in [0, 1].
+    seed : Of the draw.
 
-    Raises `UsageError` for a share outside [0, 1] or a class that is not there, `InputError` for an empty set, or
-    where nothing would be left.
-
-    Source: Trivedi et al. (2023), 20 % of automobile and bird (1 and 2) of CIFAR-10.
+    Raises `UsageError` for a share outside [0, 1] or a class that is not there, `InputError` for an empty set, or where
+    nothing would be left. Source: Trivedi et al. (2023), 20 % of automobile and bird (1 and 2) of CIFAR-10.
 
     >>> toy = Dataset("toy", tuple("abcdefgh"), ("cat",) * 4 + ("dog",) * 4)
     >>> under_sample(toy, "dog", 0.5, seed=0).inputs

@@ -23,9 +23,7 @@ _KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator", 
 def cite(options: CiteOptions) -> str:
     """BibTeX of the paper behind a method (an estimator, score, metric, calibrator or shift), or under a key.
 
-    "headline" gives what the headline rests on.
-
-    Raises `UsageError` for a name that is neither.
+    "headline" gives what the headline rests on. Raises `UsageError` for a name that is neither.
 
     >>> cite("atc").splitlines()[0]
     '@inproceedings{garg2022,'

@@ -21,11 +21,10 @@ from .options import HistoryOptions
 def history(options: HistoryOptions) -> History:
     """Past runs that `estimate` added to a store (``store=``), job by job.
 
-    Of each chunk the newest run's estimate counts, and the truth that labels last told; the estimates of all runs
-    stand beside it. A chunk that was cut otherwise by older runs (another ``every`` or ``by``) is left out.
-
-    Raises `InputError` for a store that is not there, is locked, does not answer or is of another version,
-    `UsageError` for a job that it does not have.
+    Of each chunk the newest run's estimate counts, and the truth that labels last told; the estimates of all runs stand
+    beside it. A chunk that was cut otherwise by older runs (another ``every`` or ``by``) is left out. Raises
+    `InputError` for a store that is not there, is locked, does not answer or is of another version, `UsageError` for a
+    job that it does not have.
 
     >>> import tempfile, oodometer
     >>> reference = {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 60, "label": [0, 1] * 60}

@@ -33,6 +33,11 @@ from ..version import __version__
 from .model_options import PredictOptions
 from .read import EXAMPLES, check_out, known_accuracy, read_log
 
+BY_POSITION = (
+    "tells the columns of a table by their order alone, and another file may have another: name them in the order that "
+    "it wants, with --input a --input b"
+)
+
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
     """(name, model) of each: as given, else the last part of a path, with a number where two are the same.
@@ -72,6 +77,19 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
 def said_model(model: Any) -> str:
     """A model as a result names where it came from: its path, or the name of the object."""
     return str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
+
+
+def twice_named(models: Sequence[Any]) -> Any:
+    """The first model that stands twice among some, a path or the very same object; None where none does."""
+    seen: set[Any] = set()
+    for model in models:
+        key: Any = id(model)
+        if isinstance(model, (str, os.PathLike)):
+            key = os.path.realpath(model) if os.path.exists(model) else str(model)
+        if key in seen:
+            return model
+        seen.add(key)
+    return None
 
 
 def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentModel]:
@@ -169,16 +187,9 @@ class Asked(PredictOptions):
         more: dict[str, Any] = {name: getattr(self, name) for name in ("gives", "max_length", "device")}
         more["classes"] = None if self.classes is None else tuple(self.classes)
         models = [self.model, *self.members]
-        seen: set[Any] = set()
-        for model in models:
-            key: Any = id(model)
-            if isinstance(model, (str, os.PathLike)):
-                key = os.path.realpath(model) if os.path.exists(model) else str(model)
-            if key in seen:  # it agrees with itself, whatever it says
-                raise UsageError(
-                    f"{model} is named twice: a model agrees with itself; give each --member another model"
-                )
-            seen.add(key)
+        twice = twice_named(models)
+        if twice is not None:  # it agrees with itself, whatever it says
+            raise UsageError(f"{twice} is named twice: a model agrees with itself; give each --member another model")
         classifiers = [open_classifier(source, **more) for source in models]
         if len(classifiers) == 1:
             return classifiers[0]
@@ -394,10 +405,7 @@ def predict(options: Asked) -> Prediction:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
     examples = options.examples(classifier.reads)
     if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
-        raise UsageError(
-            "this model tells the columns of a table by their order alone, and another file may have another: name "
-            "them in the order that it wants, with --input a --input b"
-        )
+        raise UsageError(f"this model {BY_POSITION}")
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
     check_out(out)

@@ -6,9 +6,10 @@ import csv
 import io
 import json
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -28,22 +29,78 @@ from ..options import verb
 from ..passes.run_folder import run_folder as in_run_folder
 from ..persistence import ENDING
 from ..predictions import Predictions
-from ..rankings.answered import CHOSEN, Answered, RankOptions, check_different, clusters_of, shown, was_chosen
+from ..rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ..rankings.explaining import AT_ONCE, Means, ask_all, explain_suite
 from ..rankings.outcome import outcome_of
+from ..registry import find
 from ..results.ranking import FewShotRanking
 from ..runs import places_of_run, places_said
 from ..store import Axes, Source, write_result
 from ..store.cells import key_array, key_cells
 from ..store.memory import decided
 from ..store.source import RawTable, open_table
-from .model_options import RankOptions as Asked
+from .model_options import RankOptions
 from .opening import Opener, decided_class, positive_column, renamings
-from .predict import as_names, named_models, said_model, sent_models
+from .predict import BY_POSITION, as_names, named_models, said_model, sent_models, twice_named
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 EPOCH = "epoch"  # as `predict` names it where a log holds several
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
+
+
+class Asked(RankOptions):
+    """The options of `rank`, which go together."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.level <= 0.5:
+            raise UsageError(f"expected a level above 0.5 such as 0.95, got {self.level}")
+        for name in self.factors:
+            find("factor", name)
+        if self.attribution not in (None, "auto"):
+            find("attribution", self.attribution)
+        twice = next((name for name, times in Counter(self.factors).items() if times > 1), None)
+        if twice is not None:
+            raise UsageError(f"the factor {twice} is named twice; name it once")
+        for what, given in (
+            ("samples are of an attribution", self.samples is not None),
+            ("a normalization is of attributions", self.normalize != "none"),
+            ("engine and workers are for attributions", self.engine is not None or self.workers is not None),
+        ):
+            if given and not self.explained:
+                raise UsageError(f"{what}, and none was asked for; name one with --attribution or --factor")
+        if self.device is not None and not _DEVICE.fullmatch(self.device):
+            raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
+        for what, value, least in (
+            ("samples", self.samples, 2),
+            ("explain", self.explain, 1),
+            ("suggest", self.suggest, 0),
+            ("max_length", self.max_length, 2),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"expected {what} to be a number from {least} on, got {value!r}")
+
+    @property
+    def columns(self) -> Columns:
+        """Where inputs, labels and ids stand."""
+        return Columns(as_names(self.inputs), self.label, self.id)
+
+    @property
+    def explained(self) -> bool:
+        """Whether attributions are asked for."""
+        return self.attribution is not None or bool(self.factors)
+
+    @property
+    def method(self) -> str:
+        """The attribution method that is used."""
+        return "lime" if self.attribution in (None, "auto") else self.attribution
+
+    @property
+    def of_models(self) -> dict[str, Any]:
+        """What `open_classifier` takes."""
+        classes = None if self.classes is None else tuple(self.classes)
+        return {"gives": self.gives, "classes": classes, "max_length": self.max_length, "device": self.device}
 
 
 def are_files(models: Sequence[tuple[str, Any]]) -> bool:
@@ -90,17 +147,14 @@ def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str]
             raise InputError(expected, got=shown(names), remedy=remedy, file=source)
 
 
-def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
+def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: Asked) -> Answered:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
-    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. Which rows were
-    chosen is said by a column of ``examples``, else of the files, where one that says so is enough. ``references`` are
-    labelled predictions on known ground, one for each model. Ids that repeat, such as epochs of a question, are joined
-    by their column `epoch`, else in their order. Raises `InputError` for ids that are absent, or not the same, and as
-    often, in all files.
+    Labels come from ``examples``, by id, else from the files' own; rows without one are the pool. Ids that repeat, such
+    as epochs of a question, are joined by their column `epoch`, else in their order.
     """
     key = options.columns.id or "id"
-    mapping = dict(options.mapping or {})
+    mapping = dict(renamings(options.mapping, options.positive) or {})
     if examples is None and options.columns.label not in (None, "label"):
         mapping[str(options.columns.label)] = "label"
     table = (
@@ -186,7 +240,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
 
 
 def _read(
-    models: Sequence[tuple[str, Any]], key: str, opener: Opener, options: RankOptions, elsewhere: Sequence[str]
+    models: Sequence[tuple[str, Any]], key: str, opener: Opener, options: Asked, elsewhere: Sequence[str]
 ) -> list[Predictions]:
     named = [said_model(model) for _, model in models]
     sources = []
@@ -246,7 +300,7 @@ def _fields(source: Source) -> list[str]:
     return [name for name in ("probabilities", "prediction", "label", "logits") if name in source.fields]
 
 
-def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions) -> list[Source]:
+def _one_order(sources: list[Source], named: Sequence[str], options: Asked) -> list[Source]:
     """The sources with their classes in the order of the first; `InputError` where they are not the same."""
     if options.classes is not None:
         return sources
@@ -295,7 +349,7 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
 
 
 def _given(
-    table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: RankOptions
+    table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: Asked
 ) -> tuple[Array, Array | None]:
     """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen, if told."""
     file, classes = table.file or table.name, record.classes or ()
@@ -345,7 +399,7 @@ def _given(
     return codes, chosen if tells else None
 
 
-def _column(table: RawTable, name: str, options: RankOptions, remedy: str) -> str:
+def _column(table: RawTable, name: str, options: Asked, remedy: str) -> str:
     """What the examples call a column: its own name, or one that is renamed to it."""
     if name in table.columns:
         return name
@@ -366,12 +420,8 @@ _BATCH = 4096  # rows of images or of a table that are asked at once; texts go i
 @final
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file as they were read.
-
-    parts : inputs, texts in one part. targets : of all rows, empty without labels. ids : of all rows, their numbers
-    where they are not ``named``. inputs : columns that were read. chosen : whether a row was chosen to be labelled,
-    empty where nothing says so. clusters : cells of the column of clusters that was asked for. numbered : whether the
-    file writes ids as whole numbers.
+    """Rows of a file as they were read: inputs (texts in one part), targets (empty without labels), ids (their numbers
+    where they are not ``named``), whether each was chosen to be labelled, and cells of the column of clusters.
     """
 
     parts: tuple[Dataset, ...]
@@ -422,10 +472,7 @@ def _read_rows(
                 file=source,
             )
         if model.by_position and examples.modality == "table" and not columns.inputs:
-            raise UsageError(
-                f"{source} tells the columns of a table by their order alone, and another file may have another: name "
-                "them in the order that it wants, with --input a --input b"
-            )
+            raise UsageError(f"{source} {BY_POSITION}")
     batches: list[Batch] = list(examples.batches(_BATCH))
     parts = [batch.data for batch in batches]
     if examples.modality in ("text", "pair") and len(parts) > 1:
@@ -460,17 +507,15 @@ def _read_rows(
 def ask_models(
     models: Sequence[tuple[str, Any]],
     data: Mapping[str, Any],
-    options: RankOptions,
+    options: Asked,
     means: Means,
     progress: Callable[[int, int], None] | None,
 ) -> Answered:
     """Open the models, read the ``data`` by name and ask; what the folder of ``means`` has is not asked again.
 
-    Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out. All
-    rows of `reference`, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
-    models of other classes, or that read something else, and for data that cannot be used.
+    Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out.
     """
-    opened, columns = [open_classifier(model, **options.of_models()) for _, model in models], options.columns
+    opened, columns = [open_classifier(model, **options.of_models) for _, model in models], options.columns
     sources = [said_model(model) for _, model in models]
     for source, model in zip(sources, opened, strict=True):
         if "dialogue" in model.reads and not {"text", "pair"} & set(model.reads):
@@ -608,8 +653,8 @@ def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
 def write_suggested(ranking: FewShotRanking, out: str | os.PathLike[str]) -> None:
     """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
 
-    Columns are called as in the labelled rows, so that the file can be put behind them; without ids there, none are
-    written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
+    Columns are called as in the labelled rows, so that the file can be put behind them; ids are left out where the text
+    itself tells rows apart. A column ``chosen`` says that the rows are no random sample.
     """
     check_out(out, len(ranking.suggested) or 1)
     rows = []
@@ -655,34 +700,36 @@ def rank(options: Asked) -> FewShotRanking:
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
     (('loud', 'deaf'), 0.91, 4)
     """
-    given: dict[str, Any] = {field.name: getattr(options, field.name, None) for field in fields(RankOptions)}
-    worked_out = {
-        "columns": Columns(as_names(options.inputs), options.label, options.id),
-        "factors": tuple(options.factors),
-        "classes": None if options.classes is None else tuple(options.classes),
-        "mapping": renamings(options.mapping, options.positive),
-        "engine": task_engine(options.engine, options.workers),
-    }
-    run_folder = options.run_folder
-    settings = RankOptions(**given | worked_out)
+    engine = task_engine(options.engine, options.workers)
+    renamings(options.mapping, options.positive)  # says what is wrong with them before a model is opened
     named = named_models(options.models)
-    check_different([name for name, _ in named], [model for _, model in named])
+    if len(named) < 2:
+        raise UsageError(f"expected at least two models to rank, got {len(named)}; for one there is `audit`")
+    models = [model for _, model in named]
+    twice = twice_named(models)
+    if twice is not None:
+        called = (
+            str(twice) if isinstance(twice, (str, os.PathLike)) else next(n for n, model in named if model is twice)
+        )
+        raise UsageError(f"{called} is named twice: a model is neither better nor worse than itself; name another one")
+    alike = next((name for name, times in Counter(name for name, _ in named).items() if times > 1), None)
+    if alike is not None:
+        raise UsageError(f"two models have the name {alike}; give each its own, NAME=MODEL")
     data = {name: getattr(options, name) for name in ("examples", "unlabelled", "reference")}
-    live = not are_files(named)
+    live, run_folder = not are_files(named), options.run_folder
     if run_folder is not None and not live:
         raise UsageError(
             "a run folder keeps what live models answer, and these are predictions files: no model is asked; leave "
             "--run-folder out"
         )
-    models = [model for _, model in named]
     about: dict[str, str] = {}
     if run_folder is not None:  # a model may be a name of a hub or of a module
         given_data = {name: value for name, value in data.items() if value is not None}
         about = {"verb": "rank", **places_of_run(models=models, **given_data), **places_said(models=models)}
     means = Means()
-    if live and (settings.engine is not None or run_folder is not None):
-        means = Means(sent_models(models, settings.of_models()), settings.engine)
-    if means.engine is not None and any(model.on_gpu_here for model in means.sent or ()):
+    if live and (engine is not None or run_folder is not None):
+        means = Means(sent_models(models, options.of_models), engine)
+    if engine is not None and any(model.on_gpu_here for model in means.sent or ()):
         means = replace(means, engine=task_engine(options.engine, options.workers, gpu=True))
 
     def part(start: int, stop: int) -> Callable[[int, int], None] | None:
@@ -692,26 +739,26 @@ def rank(options: Asked) -> FewShotRanking:
             return None
         return lambda done, total: progress(start + (stop - start) * done // max(total, 1), _WHOLE)
 
-    asking = part(0, _ASKING) if settings.explained else options.progress
+    asking = part(0, _ASKING) if options.explained else options.progress
     with in_run_folder(run_folder, about) as folder:
         means = replace(means, folder=folder)
-        suite = _suite(named, data, settings, means, asking)
+        suite = _suite(named, data, options, means, asking)
         suite.check()
-        explained, why = (
-            explain_suite(suite, settings, part(_ASKING, _WHOLE), means) if settings.explained else (None, "")
-        )
+        explained, why = None, ""
+        if options.explained:
+            explained, why = explain_suite(suite, options, part(_ASKING, _WHOLE), means)
         about_data: dict[str, str | None] = {}
         for name, value in data.items():
             several = isinstance(value, (list, tuple))
             path = str(value) if isinstance(value, (str, os.PathLike)) else f"in memory ({type(value).__name__})"
             about_data[name] = None if value is None else shown([said_model(x) for x in value]) if several else path
-        return outcome_of(suite, explained, why, settings, about_data, options.argv)
+        return outcome_of(suite, explained, why, options, about_data, options.argv)
 
 
 def _suite(
     named: Sequence[tuple[str, Any]],
     data: Mapping[str, Any],
-    options: RankOptions,
+    options: Asked,
     means: Means,
     progress: Callable[[int, int], None] | None,
 ) -> Answered:

@@ -25,7 +25,6 @@ EXAMPLES = 3  # rows without an answer, which are named
 @verb(ReadOptions)
 def read_log(options: ReadOptions) -> Prediction:
     """Read a log of an evaluation harness into predictions, and write them to a file that every other command reads.
-
     Raises `InputError` for what is no log, with what to do with it, for a row that cannot be read, and for logs that do
     not belong together.
 

@@ -40,7 +40,7 @@ from ..version import __version__
 from .estimate import estimate
 from .evaluate import evaluate
 from .model_options import StressOptions
-from .predict import named_models, predict, read_all, said_model, sent_models
+from .predict import named_models, predict, read_all, said_model, sent_models, twice_named
 from .shift.job import deviations
 from .shift.run import refuse_others
 from .shift.text import Rows, ShiftInputs, Texts, filters_of
@@ -87,10 +87,7 @@ class Examples:
         return replace(self, rows=tuple(rows))
 
     def halves(self, seed: int) -> tuple[Self, Self]:
-        """Two halves by the seed, conversations whole.
-
-        Raises `InputError` where one is empty.
-        """
+        """Two halves by the seed, conversations whole. Raises `InputError` where one is empty."""
         sizes = Counter(row.group for row in self.rows)
         first, rows = set(), 0
         for group in np.random.default_rng([seed, len(sizes)]).permutation(sorted(sizes)).tolist():
@@ -416,9 +413,9 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
     named = [pair for name in names for pair in named if pair[0] == name]
     if not named:
         raise UsageError("expected at least one model; name it with --model")
-    paths = Counter(said_model(model) for _, model in named if isinstance(model, (str, os.PathLike)))
-    if paths and (twice := paths.most_common(1)[0])[1] > 1:
-        raise UsageError(f"{twice[0]} is named twice; give each --model another model")
+    twice = twice_named([model for _, model in named if isinstance(model, (str, os.PathLike))])
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice; give each --model another model")
     runs: list[_ModelRun] = []
     for at, (name, model) in enumerate(named):
         several = sum(run.name == name for run in runs)
@@ -665,9 +662,8 @@ _USUAL = {
 
 
 def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[type[Shift], tuple[str, ...]]:
-    """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper.
-
-    Raises `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
+    """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper. Raises
+    `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
     """
     severity: Any = options.severity
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))

@@ -14,9 +14,8 @@ from ..base import Draws, ImageShift
 @final
 @register("shift")
 class Contrast(ImageShift):
-    """x' = m + c (x - m), m the mean of the image's channel; c = 0.75, 0.5, 0.4, 0.3, 0.15. No chance is in it.
-
-    Source: Hendrycks and Dietterich (2019).
+    """x' = m + c (x - m), m the mean of the image's channel; c = 0.75, 0.5, 0.4, 0.3, 0.15. No chance is in it. Source:
+    Hendrycks and Dietterich (2019).
 
     >>> Contrast().apply(np.array([[[[0], [200]]]], dtype=np.uint8), 2).ravel().tolist()
     [50, 150]

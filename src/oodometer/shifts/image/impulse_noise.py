@@ -13,7 +13,6 @@ from ..base import Draws, ImageShift
 @register("shift")
 class ImpulseNoise(ImageShift):
     """Each value becomes 0 with probability c / 2 and 255 with probability c / 2; c = 0.01, 0.02, 0.03, 0.05, 0.07.
-
     Source: Hendrycks and Dietterich (2019), salt and pepper for each channel by itself.
 
     >>> import numpy as np

@@ -18,8 +18,6 @@ from .words import Vocabulary, Word, in_the_case_of, is_piece, words_of
 class SynonymShift(WordShift):
     """Words exchanged by a synonym from WordNet that the training texts show to be unknown, or known.
 
-    Parameters
-    ----------
     training : counts of the words of the training texts.
     synonyms : gives the synonyms of a word in small letters; by default those of the WordNet that `find_wordnet` finds.
     pieces : whether parts of contractions ("don" in "don't") may be exchanged, too, as in the counts of the paper.
@@ -91,9 +89,8 @@ class ImportantWords(SynonymShift):
     Of the R words that have an unknown synonym, sorted by importance, severity s exchanges those from floor((s - 1) R /
     5) up to floor(s R / 5): 1 the least important fifth, 5 the most important one. Texts with fewer than five such
     words are dropped, so that every severity has the same texts. ``importance`` gives a number for each word and
-    punctuation mark, such as `AttentionImportance` or any attribution.
-
-    Source: Lee et al. (2021), who fix the share of replaced words at 20 %; their counts fit a fifth of these words.
+    punctuation mark, such as `AttentionImportance` or any attribution. Source: Lee et al. (2021), who fix the share of
+    replaced words at 20 %; their counts fit a fifth of these words.
 
     >>> from oodometer.shifts.text.words import Vocabulary
     >>> shift = ImportantWords(
